@@ -15,7 +15,7 @@ const MOST_GROWTH: u32 = 10;
 const LEAST_WORK: Duration = Duration::from_millis(10);
 
 /// Measurements of each, of which the least counts. What disturbs only adds.
-const TRIES: usize = 4;
+const ATTEMPTS: usize = 4;
 
 /// A way to make an input long.
 struct Manner {
@@ -23,7 +23,7 @@ struct Manner {
     make: fn(seed: &[u8], length: usize) -> Vec<u8>,
 }
 
-const MANNERS: &[Manner] = &[
+const TRANSFORMATIONS: &[Manner] = &[
     Manner {
         name: "repeated whole",
         make: |seed, length| repeated(seed, length),
@@ -58,7 +58,7 @@ fn repeated(bytes: &[u8], length: usize) -> Vec<u8> {
 /// The ways in which a seed is made long and the target does more than in proportion, in words.
 pub fn steep(target: &str, run: fn(&[u8]), seed: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
-    for manner in MANNERS {
+    for manner in TRANSFORMATIONS {
         let [short, long] = [SHORT, LONG].map(|length| (manner.make)(seed, length));
         let within = |bytes: &[u8]| {
             let start = processor_time();
@@ -67,7 +67,7 @@ pub fn steep(target: &str, run: fn(&[u8]), seed: &[u8]) -> Vec<String> {
         };
         let (mut short_work, mut long_work) = (within(&short), within(&long));
         let is_steep = |short: Duration, long: Duration| long > (short * MOST_GROWTH).max(LEAST_WORK);
-        for _ in 1..TRIES {
+        for _ in 1..ATTEMPTS {
             if !is_steep(short_work, long_work) {
                 break;
             }
@@ -87,8 +87,5 @@ pub fn steep(target: &str, run: fn(&[u8]), seed: &[u8]) -> Vec<String> {
 /// What this thread has had of a processor.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        u32::try_from(time.tv_nsec).unwrap_or(0),
-    )
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

@@ -26,7 +26,7 @@ const MORE_MEMORY: &[(&str, usize)] = &[
 ];
 
 /// An allocator that counts what each thread has.
-pub struct Counting;
+pub struct CountingAllocator;
 
 thread_local! {
     static LIVE: Cell<isize> = const { Cell::new(0) };
@@ -42,7 +42,7 @@ fn count(bytes: isize) {
 }
 
 // SAFETY: every call goes to the allocator of the system, whose rules hold, or gives the null that stands for no memory.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() > REQUEST_BYTES {
             return std::ptr::null_mut();
@@ -77,7 +77,7 @@ unsafe impl GlobalAlloc for Counting {
 
 /// The memory that a call used.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
+pub struct CallMemory {
     /// The most that it had at a time, in bytes.
     pub peak_bytes: usize,
     /// What it has not freed, in bytes.
@@ -86,11 +86,11 @@ pub struct Memory {
 }
 
 /// Calls it and counts its memory, that of other threads left out.
-pub fn memory_of(call: impl FnOnce()) -> Memory {
+pub fn memory_of(call: impl FnOnce()) -> CallMemory {
     let before = LIVE.get();
     PEAK.set(before);
     call();
-    Memory {
+    CallMemory {
         peak_bytes: usize::try_from(PEAK.get() - before).unwrap_or(0),
         left_bytes: LIVE.get() - before,
     }
@@ -103,7 +103,7 @@ pub fn allowed_bytes(target: &str, length: usize) -> usize {
 }
 
 /// Runs a target on an input, and panics where it uses more memory than it may.
-pub fn run_within(target: &str, run: fn(&[u8]), bytes: &[u8]) -> Memory {
+pub fn run_within(target: &str, run: fn(&[u8]), bytes: &[u8]) -> CallMemory {
     let memory = memory_of(|| run(bytes));
     let allowed = allowed_bytes(target, bytes.len());
     assert!(

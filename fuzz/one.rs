@@ -5,13 +5,13 @@ mod limits;
 mod targets;
 
 use std::sync::OnceLock;
-use targets::Target;
+use targets::FuzzTarget;
 
 #[global_allocator]
-static ALLOCATOR: limits::Counting = limits::Counting;
+static ALLOCATOR: limits::CountingAllocator = limits::CountingAllocator;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    static TARGET: OnceLock<&Target> = OnceLock::new();
+    static TARGET: OnceLock<&FuzzTarget> = OnceLock::new();
     let find = || {
         let mut all = targets::TARGETS.iter();
         all.find(|target| target.name == env!("CARGO_BIN_NAME"))

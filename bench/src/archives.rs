@@ -1,15 +1,15 @@
 //! The generated machine once more, as an archive: what unpacking costs beside reading the directory.
 
-use crate::speed::{Cost, inspect, ms};
+use crate::speed::{CommandCost, inspect, ms};
 use std::path::Path;
 use std::process::Command;
-use xtask::error::{Done, XtaskError, output};
+use xtask::error::{TaskResult, XtaskError, output};
 
 /// Prints time and memory of both, and their ratio.
 ///
 /// # Errors
 /// [`XtaskError`] when the archive cannot be written, or read.
-pub fn run(binary: &Path, dir: &Path) -> Done {
+pub fn run(binary: &Path, dir: &Path) -> TaskResult {
     let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Ok(());
     };
@@ -42,13 +42,10 @@ pub fn run(binary: &Path, dir: &Path) -> Done {
     Ok(())
 }
 
-fn row(name: &str, flags: &[&str], cost: &Cost, ratio: &str) {
+fn row(name: &str, flags: &[&str], cost: &CommandCost, ratio: &str) {
     println!(
         "{:<22} {:>10.1} {:>10.1} {:>8.1} {ratio}",
-        format!(
-            "{name} {}",
-            flags.join(" ").replace("--", "").replace(" json", "")
-        ),
+        format!("{name} {}", flags.join(" ").replace("--", "").replace(" json", "")),
         ms(cost.wall),
         ms(cost.cpu()),
         cost.peak_kib as f64 / 1024.0,

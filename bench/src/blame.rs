@@ -1,13 +1,13 @@
 //! `make bench-blame`: `blame` against disturbances whose true culprits are known, on this machine.
 
 use std::process::Command;
-use xtask::error::{Done, XtaskError, lab_guest, product, target_dir};
+use xtask::error::{TaskResult, XtaskError, lab_guest, product, target_dir};
 
 /// Runs it; the words go on to `lab-guest truth`.
 ///
 /// # Errors
 /// [`XtaskError::Failed`] when a bound was missed; others when it could not run at all.
-pub(crate) fn run(words: &[&str]) -> Done {
+pub(crate) fn run(words: &[&str]) -> TaskResult {
     // SAFETY: a plain call without arguments.
     if unsafe { libc::geteuid() } != 0 {
         println!("SKIP: bench-blame: needs root for tracing and real-time priorities");

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 use watch::drift::Interval;
-use xtask::error::{Done, XtaskError, product, target_dir};
+use xtask::error::{TaskResult, XtaskError, product, target_dir};
 
 /// The machine that the bound is for.
 const LARGE: Size = Size {
@@ -33,7 +33,7 @@ const TRACED: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// [`XtaskError::Failed`] when the bound was missed or it ran where it must not; others when it could not run at all.
-pub(crate) fn run(words: &[&str]) -> Done {
+pub(crate) fn run(words: &[&str]) -> TaskResult {
     let (what, number) = match words {
         [what @ ("--seconds" | "--memory"), number] => (*what, number.parse().ok()),
         [] => ("--seconds", Some(60)),
@@ -45,7 +45,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
     })?;
     let binary = product()?;
     if what == "--memory" {
-        return memory::held(&binary, Duration::from_secs(seconds));
+        return memory::measure_held(&binary, Duration::from_secs(seconds));
     }
     let is_cheap = for_a_large_machine(&binary)?;
     // SAFETY: a plain call without arguments.
@@ -68,13 +68,13 @@ pub(crate) fn run(words: &[&str]) -> Done {
 }
 
 /// Says whether the bound holds.
-fn for_a_large_machine(binary: &Path) -> Done<bool> {
+fn for_a_large_machine(binary: &Path) -> TaskResult<bool> {
     let dir = target_dir().join("bench-daemon-machine");
     if !dir.exists() {
         machine(&dir, LARGE)?;
     }
     let root = dir.display().to_string();
-    let best = |words: &[&str]| -> Done<Duration> {
+    let best = |words: &[&str]| -> TaskResult<Duration> {
         let mut costs = Vec::new();
         for _ in 0..5 {
             costs.push(measured(&mut with(binary, words))?.cpu());
@@ -87,10 +87,10 @@ fn for_a_large_machine(binary: &Path) -> Done<bool> {
     // With the boot line, neighbours and everything else that one whole question asks. Its status says what it found.
     let question = {
         let words = ["-c", "\"$0\" check --root \"$1\" --for 0s --cpus 60-63; true"];
-        let asked = (0..5).map(|_| measured(Command::new("sh").args(words).arg(binary).arg(&root)));
-        let costs = asked
+        let measurements = (0..5).map(|_| measured(Command::new("sh").args(words).arg(binary).arg(&root)));
+        let costs = measurements
             .map(|cost| cost.map(|cost| cost.cpu()))
-            .collect::<Done<Vec<Duration>>>()?;
+            .collect::<TaskResult<Vec<Duration>>>()?;
         costs.into_iter().min().unwrap_or_default().saturating_sub(start)
     };
     let table = kernels_part()?;
@@ -127,19 +127,16 @@ fn for_a_large_machine(binary: &Path) -> Done<bool> {
 }
 
 /// What it takes the kernel to write `/proc/interrupts` of the large machine, from what a cell of it takes here.
-fn kernels_part() -> Done<Duration> {
+fn kernels_part() -> TaskResult<Duration> {
     let path = Path::new("/proc/interrupts");
     let text = read_to_string(path).map_err(XtaskError::file(path))?;
-    let columns = text
-        .lines()
-        .next()
-        .map_or(1, |line| line.split_whitespace().count());
+    let columns = text.lines().next().map_or(1, |line| line.split_whitespace().count());
     let cells = text.lines().count().saturating_mul(columns).max(1);
-    let began = spent();
+    let spent_before = spent();
     for _ in 0..100 {
         read_to_string(path).map_err(XtaskError::file(path))?;
     }
-    let cell_ns = spent().saturating_sub(began).as_nanos() as f64 / 100.0 / cells as f64;
+    let cell_ns = spent().saturating_sub(spent_before).as_nanos() as f64 / 100.0 / cells as f64;
     Ok(Duration::from_nanos(
         (cell_ns * f64::from(LARGE.cpus * LARGE.irqs)) as u64,
     ))
@@ -149,27 +146,17 @@ fn kernels_part() -> Done<Duration> {
 fn one_affinity() -> Duration {
     const TIMES: u32 = 20_000;
     let mut words = [0_u64; 16];
-    let began = spent();
+    let spent_before = spent();
     for _ in 0..TIMES {
         // SAFETY: the kernel writes at most the bytes that it is told of.
-        unsafe {
-            libc::syscall(
-                libc::SYS_sched_getaffinity,
-                0,
-                size_of_val(&words),
-                words.as_mut_ptr(),
-            )
-        };
+        unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&words), words.as_mut_ptr()) };
     }
-    spent().saturating_sub(began) / TIMES
+    spent().saturating_sub(spent_before) / TIMES
 }
 
 /// What this thread has had of a CPU; on a busy machine the clock on the wall is of no use.
 fn spent() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one such record.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Duration::new(
@@ -179,10 +166,10 @@ fn spent() -> Duration {
 }
 
 /// Threads that sleep until this goes.
-struct Sleepers(Arc<(Mutex<bool>, Condvar)>);
+struct SleepingThreads(Arc<(Mutex<bool>, Condvar)>);
 
-impl Sleepers {
-    fn start(count: u32) -> Sleepers {
+impl SleepingThreads {
+    fn start(count: u32) -> SleepingThreads {
         let gate = Arc::new((Mutex::new(false), Condvar::new()));
         for _ in 0..count {
             let gate = Arc::clone(&gate);
@@ -196,11 +183,11 @@ impl Sleepers {
             // One that cannot be made is missing in the count that is printed.
             let _ = std::thread::Builder::new().stack_size(64 << 10).spawn(sleep);
         }
-        Sleepers(gate)
+        SleepingThreads(gate)
     }
 }
 
-impl Drop for Sleepers {
+impl Drop for SleepingThreads {
     fn drop(&mut self) {
         if let Ok(mut over) = self.0.0.lock() {
             *over = true;
@@ -210,12 +197,12 @@ impl Drop for Sleepers {
 }
 
 /// A daemon in a place of its own; it ends with this.
-struct Daemon {
+struct BenchDaemon {
     child: Child,
     dir: PathBuf,
 }
 
-impl Drop for Daemon {
+impl Drop for BenchDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -224,7 +211,7 @@ impl Drop for Daemon {
 }
 
 /// What the kernel has counted for a process.
-struct Used {
+struct ProcessUsage {
     cpu: Duration,
     ticks: u64,
     wakeups: u64,
@@ -232,16 +219,16 @@ struct Used {
 }
 
 /// Says whether the bound holds and it kept off the CPU that it watches.
-fn here(binary: &Path, watched: &str, time: Duration) -> Done<bool> {
+fn here(binary: &Path, watched: &str, time: Duration) -> TaskResult<bool> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let _sleepers = Sleepers::start(LARGE.tasks);
+    let _sleepers = SleepingThreads::start(LARGE.tasks);
     let daemon = start(binary, &format!("--cpus {watched}"), "")?;
     let pid = daemon.child.id();
     // What it does at once after the start is over.
     std::thread::sleep(Duration::from_secs(3));
     let before = used(pid)?;
-    let (began, mut seen, mut allowed) = (Instant::now(), BTreeMap::new(), String::new());
-    while began.elapsed() < time {
+    let (start_time, mut seen, mut allowed) = (Instant::now(), BTreeMap::new(), String::new());
+    while start_time.elapsed() < time {
         for cpu in cpus_of(pid) {
             *seen.entry(cpu).or_insert(0_u64) += 1;
         }
@@ -249,7 +236,7 @@ fn here(binary: &Path, watched: &str, time: Duration) -> Done<bool> {
         std::thread::sleep(Duration::from_millis(100));
     }
     let after = used(pid)?;
-    let took = began.elapsed().as_secs_f64();
+    let took = start_time.elapsed().as_secs_f64();
     let cpu = after.cpu.saturating_sub(before.cpu);
     let share = cpu.as_secs_f64() / took;
     let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
@@ -282,12 +269,12 @@ fn place() -> PathBuf {
 }
 
 /// With these words and this `/etc/quietcore.toml`.
-fn start(binary: &Path, words: &str, configuration: &str) -> Done<Daemon> {
+fn start(binary: &Path, words: &str, configuration: &str) -> TaskResult<BenchDaemon> {
     let dir = place().join(format!("quietcore-bench-daemon-{}", std::process::id()));
     for name in ["etc", "run"] {
         create_dir_all(dir.join(name)).map_err(XtaskError::file(&dir))?;
     }
-    let (said, file) = (dir.join("said"), dir.join("etc/quietcore.toml"));
+    let (log, file) = (dir.join("said"), dir.join("etc/quietcore.toml"));
     std::fs::write(&file, configuration).map_err(XtaskError::file(&file))?;
     let script = format!(
         "mount --bind {0}/run /run && mount --bind {0}/etc /etc && exec {1} watch --daemon {words} --log {0}/log",
@@ -295,21 +282,21 @@ fn start(binary: &Path, words: &str, configuration: &str) -> Done<Daemon> {
         binary.display()
     );
     let mut command = Command::new("unshare");
-    let output = std::fs::File::create(&said).map_err(XtaskError::file(&said))?;
+    let output = std::fs::File::create(&log).map_err(XtaskError::file(&log))?;
     command
         .args(["-m", "sh", "-c", &script])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(output);
     let child = command.spawn().map_err(XtaskError::file(Path::new("unshare")))?;
-    let daemon = Daemon { child, dir };
-    let began = Instant::now();
+    let daemon = BenchDaemon { child, dir };
+    let start_time = Instant::now();
     loop {
-        let text = read_to_string(&said).unwrap_or_default();
+        let text = read_to_string(&log).unwrap_or_default();
         if text.contains("watching;") {
             return Ok(daemon);
         }
-        if began.elapsed() > Duration::from_secs(60) {
+        if start_time.elapsed() > Duration::from_secs(60) {
             return Err(XtaskError::Program {
                 program: "watch --daemon".into(),
                 why: format!("it did not begin: {text}"),
@@ -319,7 +306,7 @@ fn start(binary: &Path, words: &str, configuration: &str) -> Done<Daemon> {
     }
 }
 
-fn used(pid: u32) -> Done<Used> {
+fn used(pid: u32) -> TaskResult<ProcessUsage> {
     let read = |name: &str| {
         let path = PathBuf::from(format!("/proc/{pid}/{name}"));
         read_to_string(&path).map_err(XtaskError::file(&path))
@@ -335,8 +322,8 @@ fn used(pid: u32) -> Done<Used> {
     // Fields 14 and 15 (proc_pid_stat(5)); the first behind the name is 3.
     let ticks = [11, 12].map(|place| number(fields.get(place).copied()));
     let status = format!("/proc/{pid}/status");
-    let first = |name: &str| -> Done<u64> { Ok(number(line_of(&status, name)?.split_whitespace().next())) };
-    Ok(Used {
+    let first = |name: &str| -> TaskResult<u64> { Ok(number(line_of(&status, name)?.split_whitespace().next())) };
+    Ok(ProcessUsage {
         cpu: Duration::from_nanos(number(schedstat.split_whitespace().next())),
         ticks: ticks.iter().sum(),
         wakeups: first("voluntary_ctxt_switches:")?,
@@ -345,7 +332,7 @@ fn used(pid: u32) -> Done<Used> {
 }
 
 /// What stands behind a word at the begin of a line.
-fn line_of(path: &str, word: &str) -> Done<String> {
+fn line_of(path: &str, word: &str) -> TaskResult<String> {
     let text = read_to_string(path).map_err(XtaskError::file(Path::new(path)))?;
     let line = text.lines().find_map(|line| line.strip_prefix(word));
     Ok(line.unwrap_or_default().trim().to_owned())

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use xtask::error::{Done, XtaskError};
+use xtask::error::{TaskResult, XtaskError};
 
 /// How large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Size {
 ///
 /// # Errors
 /// [`XtaskError`] for words that are no numbers, or files that cannot be written.
-pub fn from_words(dir: &str, words: [&str; 3]) -> Done {
+pub fn from_words(dir: &str, words: [&str; 3]) -> TaskResult {
     let number = |word: &str| {
         let why = |error: std::num::ParseIntError| XtaskError::Program {
             program: word.into(),
@@ -45,7 +45,7 @@ pub fn from_words(dir: &str, words: [&str; 3]) -> Done {
 ///
 /// # Errors
 /// [`XtaskError::File`] when a file cannot be written.
-pub fn machine(dir: &Path, size: Size) -> Done {
+pub fn machine(dir: &Path, size: Size) -> TaskResult {
     kernel(dir, size)?;
     for cpu in 0..size.cpus {
         topology(dir, cpu, size)?;
@@ -62,7 +62,7 @@ pub fn machine(dir: &Path, size: Size) -> Done {
 
 const THREADS: u32 = 4;
 
-fn put(dir: &Path, path: &str, text: &str) -> Done {
+fn write_file(dir: &Path, path: &str, text: &str) -> TaskResult {
     let file = dir.join(path);
     if let Some(parent) = file.parent() {
         std::fs::create_dir_all(parent).map_err(XtaskError::file(parent))?;
@@ -70,47 +70,47 @@ fn put(dir: &Path, path: &str, text: &str) -> Done {
     std::fs::write(&file, text).map_err(XtaskError::file(&file))
 }
 
-fn kernel(dir: &Path, size: Size) -> Done {
+fn kernel(dir: &Path, size: Size) -> TaskResult {
     let all = format!("0-{}\n", size.cpus - 1);
     for name in ["online", "present", "possible"] {
-        put(dir, &format!("sys/devices/system/cpu/{name}"), &all)?;
+        write_file(dir, &format!("sys/devices/system/cpu/{name}"), &all)?;
     }
     for name in ["offline", "isolated", "nohz_full"] {
-        put(dir, &format!("sys/devices/system/cpu/{name}"), "\n")?;
+        write_file(dir, &format!("sys/devices/system/cpu/{name}"), "\n")?;
     }
-    put(dir, "proc/sys/kernel/osrelease", "6.12.0-generated\n")?;
-    put(dir, "proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n")?;
-    put(
+    write_file(dir, "proc/sys/kernel/osrelease", "6.12.0-generated\n")?;
+    write_file(dir, "proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n")?;
+    write_file(
         dir,
         "proc/version",
         "Linux version 6.12.0-generated (builder@host) #1 SMP PREEMPT_DYNAMIC\n",
     )?;
-    put(dir, "proc/cmdline", "root=/dev/sda1 ro quiet\n")?;
-    put(dir, "proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")?;
-    put(
+    write_file(dir, "proc/cmdline", "root=/dev/sda1 ro quiet\n")?;
+    write_file(dir, "proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")?;
+    write_file(
         dir,
         "proc/self/mountinfo",
         "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
     )?;
-    put(dir, "sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory\n")?;
-    put(dir, "sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu memory\n")?;
-    put(dir, "sys/fs/cgroup/cpuset.cpus.effective", &all)?;
-    put(dir, "sys/fs/cgroup/cpuset.mems.effective", "0-1\n")?;
+    write_file(dir, "sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory\n")?;
+    write_file(dir, "sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu memory\n")?;
+    write_file(dir, "sys/fs/cgroup/cpuset.cpus.effective", &all)?;
+    write_file(dir, "sys/fs/cgroup/cpuset.mems.effective", "0-1\n")?;
     let half = size.cpus / 2;
-    put(dir, "sys/devices/system/node/online", "0-1\n")?;
-    put(
+    write_file(dir, "sys/devices/system/node/online", "0-1\n")?;
+    write_file(
         dir,
         "sys/devices/system/node/node0/cpulist",
         &format!("0-{}\n", half - 1),
     )?;
-    put(
+    write_file(
         dir,
         "sys/devices/system/node/node1/cpulist",
         &format!("{half}-{}\n", size.cpus - 1),
     )
 }
 
-fn topology(dir: &Path, cpu: u32, size: Size) -> Done {
+fn topology(dir: &Path, cpu: u32, size: Size) -> TaskResult {
     let base = format!("sys/devices/system/cpu/cpu{cpu}");
     let (core, half) = (cpu / 2 * 2, size.cpus / 2);
     let package = cpu / half;
@@ -118,7 +118,7 @@ fn topology(dir: &Path, cpu: u32, size: Size) -> Done {
     let siblings = format!("{core}-{}\n", core + 1);
     let in_package = format!("{}-{}\n", package * half, (package + 1) * half - 1);
     let in_llc = format!("{llc}-{}\n", llc + 15);
-    let put = |name: &str, text: &str| put(dir, &format!("{base}/{name}"), text);
+    let put = |name: &str, text: &str| write_file(dir, &format!("{base}/{name}"), text);
     put("online", "1\n")?;
     put("topology/physical_package_id", &format!("{package}\n"))?;
     put("topology/die_id", "0\n")?;
@@ -142,7 +142,7 @@ fn topology(dir: &Path, cpu: u32, size: Size) -> Done {
     Ok(())
 }
 
-fn interrupts(dir: &Path, size: Size) -> Done {
+fn interrupts(dir: &Path, size: Size) -> TaskResult {
     let mut table = "     ".to_owned();
     for cpu in 0..size.cpus {
         let _ = write!(table, " {:<10}", format!("CPU{cpu}"));
@@ -163,23 +163,19 @@ fn interrupts(dir: &Path, size: Size) -> Done {
             irq % 64
         );
         let base = format!("proc/irq/{irq}");
-        put(
+        write_file(
             dir,
             &format!("{base}/smp_affinity_list"),
             &format!("0-{}\n", size.cpus - 1),
         )?;
-        put(
-            dir,
-            &format!("{base}/effective_affinity_list"),
-            &format!("{home}\n"),
-        )?;
+        write_file(dir, &format!("{base}/effective_affinity_list"), &format!("{home}\n"))?;
     }
-    put(dir, "proc/interrupts", &table)?;
+    write_file(dir, "proc/interrupts", &table)?;
     let mask = vec!["ffffffff"; usize::try_from(size.cpus / 32).unwrap_or(1)].join(",");
-    put(dir, "proc/irq/default_smp_affinity", &format!("{mask}\n"))
+    write_file(dir, "proc/irq/default_smp_affinity", &format!("{mask}\n"))
 }
 
-fn task(dir: &Path, pid: u32, tid: u32, size: Size) -> Done {
+fn task(dir: &Path, pid: u32, tid: u32, size: Size) -> TaskResult {
     let comm = if tid.is_multiple_of(7) {
         format!("a (b) {tid}")
     } else {
@@ -203,15 +199,15 @@ fn task(dir: &Path, pid: u32, tid: u32, size: Size) -> Done {
         mask = vec!["ffffffff"; usize::try_from(size.cpus / 32).unwrap_or(1)].join(","),
         last = size.cpus - 1
     );
-    let mut homes = vec![format!("proc/{pid}/task/{tid}")];
+    let mut task_dirs = vec![format!("proc/{pid}/task/{tid}")];
     if pid == tid {
-        homes.push(format!("proc/{pid}"));
+        task_dirs.push(format!("proc/{pid}"));
     }
-    for home in homes {
-        put(dir, &format!("{home}/stat"), &stat)?;
-        put(dir, &format!("{home}/status"), &status)?;
-        put(dir, &format!("{home}/comm"), &format!("{comm}\n"))?;
-        put(dir, &format!("{home}/cgroup"), "0::/system.slice\n")?;
+    for task_dir in task_dirs {
+        write_file(dir, &format!("{task_dir}/stat"), &stat)?;
+        write_file(dir, &format!("{task_dir}/status"), &status)?;
+        write_file(dir, &format!("{task_dir}/comm"), &format!("{comm}\n"))?;
+        write_file(dir, &format!("{task_dir}/cgroup"), "0::/system.slice\n")?;
     }
     Ok(())
 }
@@ -221,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cpu_interrupt_and_thread_has_its_files() {
+    fn a_generated_machine_has_files_for_every_cpu_irq_and_thread() {
         let dir = std::env::temp_dir().join(format!("quietcore-generate-{}", std::process::id()));
         machine(
             &dir,

@@ -10,10 +10,10 @@ mod schedule;
 mod stop;
 mod switch;
 
-use event::Event;
+use event::InjectedDisturbance;
 pub(crate) use lab::{clock, random};
 use std::fmt::Display;
-use xtask::error::{Done, XtaskError};
+use xtask::error::{TaskResult, XtaskError};
 
 /// The lengths that are injected by default: from what no isolation removes to what everybody sees.
 pub(crate) const PREEMPT_NS: &[u64] = &[
@@ -26,27 +26,17 @@ pub(crate) const PREEMPT_GROUPS: usize = 3;
 
 /// The lengths of one of the [`PREEMPT_GROUPS`].
 pub(crate) fn preempt_group(group: usize) -> Vec<u64> {
-    PREEMPT_NS
-        .iter()
-        .skip(group)
-        .step_by(PREEMPT_GROUPS)
-        .copied()
-        .collect()
+    PREEMPT_NS.iter().skip(group).step_by(PREEMPT_GROUPS).copied().collect()
 }
 
 /// How long a process is stopped, and how many times in one run: long stops fill the run, so there are few.
-pub(crate) const STOP_NS: &[(u64, usize)] = &[
-    (1_000_000, 12),
-    (10_000_000, 6),
-    (100_000_000, 2),
-    (500_000_000, 1),
-];
+pub(crate) const STOP_NS: &[(u64, usize)] = &[(1_000_000, 12), (10_000_000, 6), (100_000_000, 2), (500_000_000, 1)];
 
 /// Runs `inject KIND ...` as the command line says it.
 ///
 /// # Errors
 /// [`XtaskError`] when a word is no number, or the machine does not permit it.
-pub(crate) fn run(words: &[&str]) -> Done {
+pub(crate) fn run(words: &[&str]) -> TaskResult {
     let events = match words {
         ["preempt", cpu, milliseconds, events, seed, lengths] => preempt::run(
             number(cpu)? as usize,
@@ -102,11 +92,11 @@ pub(crate) fn failed(why: impl Display) -> XtaskError {
     }
 }
 
-fn number(word: &str) -> Done<u64> {
+fn number(word: &str) -> TaskResult<u64> {
     word.parse().map_err(|_| failed(format!("{word} is no number")))
 }
 
-fn numbers(words: &str) -> Done<Vec<u64>> {
+fn numbers(words: &str) -> TaskResult<Vec<u64>> {
     words.split(',').map(number).collect()
 }
 
@@ -121,11 +111,11 @@ fn each(lengths: &[u64], times: usize) -> Vec<u64> {
 /// Runs the events in a thread that was placed first, and gives what it did. The thread writes into memory that is
 /// there already; the caller waits without running.
 fn in_a_placed_thread(
-    place: impl FnOnce() -> Done + Send,
-    body: impl FnOnce() -> Vec<Event> + Send,
-) -> Done<Vec<Event>> {
+    place: impl FnOnce() -> TaskResult + Send,
+    body: impl FnOnce() -> Vec<InjectedDisturbance> + Send,
+) -> TaskResult<Vec<InjectedDisturbance>> {
     std::thread::scope(|scope| {
-        let thread = scope.spawn(|| -> Done<Vec<Event>> {
+        let thread = scope.spawn(|| -> TaskResult<Vec<InjectedDisturbance>> {
             place()?;
             Ok(body())
         });
@@ -140,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length_is_in_one_group_far_from_its_neighbours() {
+    fn every_length_is_in_one_group_with_distant_lengths() {
         let mut all: Vec<u64> = (0..PREEMPT_GROUPS).flat_map(preempt_group).collect();
         all.sort_unstable();
         assert_eq!(all, PREEMPT_NS);
@@ -150,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn short_ones_come_more_often() {
+    fn short_disturbances_are_planned_more_often() {
         assert_eq!(
             each(&[50_000, 100_000], 1),
             [50_000, 50_000, 50_000, 50_000, 50_000, 50_000, 100_000]
@@ -159,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_told() {
+    fn wrong_arguments_are_errors() {
         for wrong in [
             &["preempt"] as &[&str],
             &["stop", "x", "1", "1"],

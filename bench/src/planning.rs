@@ -2,12 +2,11 @@
 
 use crate::speed::{measured, ms, with};
 use std::path::Path;
-use xtask::error::Done;
+use xtask::error::TaskResult;
 
 /// As long as boot lines get: the kernel's limit on x86 is 2,048 bytes, and distributions fill a tenth of it.
 fn long_line() -> String {
-    let mut line =
-        "isolcpus=managed_irq,domain,2-63 nohz_full=2-63 rcu_nocbs=2-63 irqaffinity=0-1".to_owned();
+    let mut line = "isolcpus=managed_irq,domain,2-63 nohz_full=2-63 rcu_nocbs=2-63 irqaffinity=0-1".to_owned();
     for number in 0..120 {
         line.push_str(&format!(" module{number}.option=value"));
     }
@@ -15,7 +14,7 @@ fn long_line() -> String {
 }
 
 /// Prints the best of several runs of each.
-pub(crate) fn run(binary: &Path, large: &Path) -> Done {
+pub(crate) fn run(binary: &Path, large: &Path) -> TaskResult {
     let large = large.display().to_string();
     let line = long_line();
     let runs: [(&str, usize, Vec<&str>); 4] = [
@@ -46,11 +45,7 @@ pub(crate) fn run(binary: &Path, large: &Path) -> Done {
             }
         }
         if let Some((wall, peak_kib)) = best {
-            println!(
-                "{name:<46} {:>8.1} ms {:>7.1} MiB",
-                ms(wall),
-                peak_kib as f64 / 1024.0
-            );
+            println!("{name:<46} {:>8.1} ms {:>7.1} MiB", ms(wall), peak_kib as f64 / 1024.0);
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use xtask::error::{Done, XtaskError, product, target_dir};
+use xtask::error::{TaskResult, XtaskError, product, target_dir};
 
 const BLOCKS: usize = 8;
 /// The CPU that is measured; everything else is on CPU 0.
@@ -32,27 +32,27 @@ const EVENTS: &[&str] = &[
 const INTERRUPTS: &[&str] = &["IWI", "RES", "CAL"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Recorder {
-    Nobody,
-    Ours,
+enum RecordingTool {
+    NoRecorder,
+    Quietcore,
     TraceCmd,
     Perf,
 }
 
-const ALL: &[Recorder] = &[
-    Recorder::Nobody,
-    Recorder::Ours,
-    Recorder::TraceCmd,
-    Recorder::Perf,
+const ALL: &[RecordingTool] = &[
+    RecordingTool::NoRecorder,
+    RecordingTool::Quietcore,
+    RecordingTool::TraceCmd,
+    RecordingTool::Perf,
 ];
 
-impl Recorder {
+impl RecordingTool {
     const fn name(self) -> &'static str {
         match self {
-            Recorder::Nobody => "no recorder",
-            Recorder::Ours => "quietcore trace record",
-            Recorder::TraceCmd => "trace-cmd record",
-            Recorder::Perf => "perf record",
+            RecordingTool::NoRecorder => "no recorder",
+            RecordingTool::Quietcore => "quietcore trace record",
+            RecordingTool::TraceCmd => "trace-cmd record",
+            RecordingTool::Perf => "perf record",
         }
     }
 
@@ -61,18 +61,18 @@ impl Recorder {
         let says = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let tracefs = Path::new(lab::tracefs::TRACEFS);
         match self {
-            Recorder::Nobody => true,
-            Recorder::Ours => {
+            RecordingTool::NoRecorder => true,
+            RecordingTool::Quietcore => {
                 let instances = std::fs::read_dir(tracefs.join("instances"));
                 let mut own = instances.into_iter().flatten().flatten();
                 own.any(|one| says(&one.path().join("tracing_on")).trim() == "1")
             }
-            Recorder::TraceCmd => {
+            RecordingTool::TraceCmd => {
                 says(&tracefs.join("set_event")).lines().count() >= EVENTS.len()
                     && says(&tracefs.join("tracing_on")).trim() == "1"
             }
             // It switches its events on before it says anything, within a fraction of AHEAD.
-            Recorder::Perf => true,
+            RecordingTool::Perf => true,
         }
     }
 
@@ -81,18 +81,12 @@ impl Recorder {
         let mut command = Command::new("taskset");
         command.args(["-c", "0"]);
         match self {
-            Recorder::Nobody => return None,
-            Recorder::Ours => {
-                command
-                    .arg(ours)
-                    .args(["trace", "record", "--cpus", &CPU.to_string()]);
-                command.args(
-                    EVENTS
-                        .iter()
-                        .flat_map(|event| ["-e".to_owned(), (*event).to_owned()]),
-                );
+            RecordingTool::NoRecorder => return None,
+            RecordingTool::Quietcore => {
+                command.arg(ours).args(["trace", "record", "--cpus", &CPU.to_string()]);
+                command.args(EVENTS.iter().flat_map(|event| ["-e".to_owned(), (*event).to_owned()]));
             }
-            Recorder::TraceCmd => {
+            RecordingTool::TraceCmd => {
                 command.args(["trace-cmd", "record", "-q", "-M", &format!("{:x}", 1 << CPU)]);
                 command.args(
                     EVENTS
@@ -100,7 +94,7 @@ impl Recorder {
                         .flat_map(|event| ["-e".to_owned(), event.replace('/', ":")]),
                 );
             }
-            Recorder::Perf => {
+            RecordingTool::Perf => {
                 command.args(["perf", "record", "-q", "-C", &CPU.to_string()]);
                 command.args(
                     EVENTS
@@ -116,14 +110,14 @@ impl Recorder {
 
 /// What a run costs the measured CPU, per second.
 #[derive(Clone, Debug, Default)]
-struct Cost {
+struct RecordingCost {
     gaps: f64,
     stolen_us: f64,
     interrupts: f64,
 }
 
 /// Prints the table. A claim is lost when ours costs more than a peer in the same blocks.
-pub(crate) fn run() -> Done {
+pub(crate) fn run() -> TaskResult {
     let ours: PathBuf = product()?;
     lab::tracefs::reach().map_err(failed)?;
     let dir = target_dir().join("bench-recording");
@@ -133,28 +127,27 @@ pub(crate) fn run() -> Done {
         // Each is tried once: some cannot record on some kernels, and say so in their own words.
         match is_there(recorder).then(|| one(recorder, &ours, &dir)) {
             Some(Ok(_)) => present.push(recorder),
-            Some(Err(why)) if recorder != Recorder::Ours => println!("ABSENT: {}: {why}", recorder.name()),
+            Some(Err(why)) if recorder != RecordingTool::Quietcore => {
+                println!("ABSENT: {}: {why}", recorder.name())
+            }
             Some(Err(why)) => return Err(why),
             None => println!("ABSENT: {}: it is not installed", recorder.name()),
         }
     }
     let mut random = Random::new(1);
-    let mut costs: BTreeMap<Recorder, Vec<Cost>> = BTreeMap::new();
+    let mut costs: BTreeMap<RecordingTool, Vec<RecordingCost>> = BTreeMap::new();
     for _ in 0..BLOCKS {
         let mut order = present.clone();
         random.shuffle(&mut order);
         for recorder in order {
-            costs
-                .entry(recorder)
-                .or_default()
-                .push(one(recorder, &ours, &dir)?);
+            costs.entry(recorder).or_default().push(one(recorder, &ours, &dir)?);
         }
     }
     std::fs::remove_dir_all(&dir).map_err(XtaskError::file(&dir))?;
     table(&costs)
 }
 
-fn table(costs: &BTreeMap<Recorder, Vec<Cost>>) -> Done {
+fn table(costs: &BTreeMap<RecordingTool, Vec<RecordingCost>>) -> TaskResult {
     println!(
         "CPU {CPU}, {} events recorded, {BLOCKS} blocks of {SECONDS}; medians per second of the measured CPU",
         EVENTS.len()
@@ -163,35 +156,30 @@ fn table(costs: &BTreeMap<Recorder, Vec<Cost>>) -> Done {
         "  {:<24} {:>10} {:>12} {:>12}  more stolen us than with ours [95 %]",
         "", "gaps", "stolen us", "IWI+RES+CAL"
     );
-    let of = |recorder: Recorder, what: fn(&Cost) -> f64| -> Vec<f64> {
+    let of = |recorder: RecordingTool, what: fn(&RecordingCost) -> f64| -> Vec<f64> {
         costs.get(&recorder).into_iter().flatten().map(what).collect()
     };
-    let own = of(Recorder::Ours, |cost| cost.stolen_us);
+    let own = of(RecordingTool::Quietcore, |cost| cost.stolen_us);
     let mut lost = false;
     for recorder in costs.keys().copied() {
         let middle = |what| median(&of(recorder, what)).unwrap_or(f64::NAN);
         let stolen = of(recorder, |cost| cost.stolen_us);
-        let more: Vec<f64> = stolen
-            .iter()
-            .zip(&own)
-            .map(|(theirs, ours)| theirs - ours)
-            .collect();
+        let more: Vec<f64> = stolen.iter().zip(&own).map(|(theirs, ours)| theirs - ours).collect();
         let interval = interval(&more);
-        let said = match interval {
-            Some(interval) if recorder != Recorder::Ours => format!(
-                "{:+.0} [{:+.0}, {:+.0}]",
-                interval.mean, interval.low, interval.high
-            ),
+        let message = match interval {
+            Some(interval) if recorder != RecordingTool::Quietcore => {
+                format!("{:+.0} [{:+.0}, {:+.0}]", interval.mean, interval.low, interval.high)
+            }
             _ => String::new(),
         };
         println!(
-            "  {:<24} {:>10.1} {:>12.1} {:>12.1}  {said}",
+            "  {:<24} {:>10.1} {:>12.1} {:>12.1}  {message}",
             recorder.name(),
             middle(|cost| cost.gaps),
             middle(|cost| cost.stolen_us),
             middle(|cost| cost.interrupts),
         );
-        let is_peer = !matches!(recorder, Recorder::Nobody | Recorder::Ours);
+        let is_peer = !matches!(recorder, RecordingTool::NoRecorder | RecordingTool::Quietcore);
         lost |= is_peer && interval.is_some_and(|interval| interval.high < 0.0);
     }
     if lost {
@@ -202,21 +190,18 @@ fn table(costs: &BTreeMap<Recorder, Vec<Cost>>) -> Done {
     Ok(())
 }
 
-fn is_there(recorder: Recorder) -> bool {
+fn is_there(recorder: RecordingTool) -> bool {
     let program = match recorder {
-        Recorder::Nobody | Recorder::Ours => return true,
-        Recorder::TraceCmd => "trace-cmd",
-        Recorder::Perf => "perf",
+        RecordingTool::NoRecorder | RecordingTool::Quietcore => return true,
+        RecordingTool::TraceCmd => "trace-cmd",
+        RecordingTool::Perf => "perf",
     };
     let mut command = Command::new(program);
-    command
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok()
 }
 
-fn one(recorder: Recorder, ours: &Path, dir: &Path) -> Done<Cost> {
+fn one(recorder: RecordingTool, ours: &Path, dir: &Path) -> TaskResult<RecordingCost> {
     let file = dir.join("recorded");
     let recording = recorder.command(ours, &file).map(|mut command| {
         let command = command.current_dir(dir).stdin(Stdio::null());
@@ -224,11 +209,11 @@ fn one(recorder: Recorder, ours: &Path, dir: &Path) -> Done<Cost> {
         command.stdout(Stdio::null()).stderr(messages).spawn()
     });
     let mut recording = recording.transpose().map_err(XtaskError::file(&file))?;
-    let begun = Instant::now();
+    let start = Instant::now();
     while !recorder.records() {
         let over = recording.as_mut().and_then(|child| child.try_wait().ok()?);
-        if over.is_some() || begun.elapsed() > PATIENCE {
-            return Err(failed(format!("it does not begin here: {}", said(dir))));
+        if over.is_some() || start.elapsed() > PATIENCE {
+            return Err(failed(format!("it does not begin here: {}", error_text(dir))));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -252,13 +237,13 @@ fn one(recorder: Recorder, ours: &Path, dir: &Path) -> Done<Cost> {
         .map_err(XtaskError::file(ours))?;
     let after = interrupts();
     if let Some(recording) = recording {
-        ended(recording, recorder, &file)?;
+        end_recording(recording, recorder, &file)?;
     }
     let result: Value = serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))?;
     let thread = &result["threads"][0];
     let number = |name: &str| thread[name].as_f64().unwrap_or(f64::NAN);
     let seconds = number("duration_ns") / 1e9;
-    Ok(Cost {
+    Ok(RecordingCost {
         gaps: number("gaps_total") / seconds,
         stolen_us: number("stolen_ns") / 1e3 / seconds,
         interrupts: (after - before) / seconds,
@@ -266,14 +251,14 @@ fn one(recorder: Recorder, ours: &Path, dir: &Path) -> Done<Cost> {
 }
 
 /// What a recorder said.
-fn said(dir: &Path) -> String {
+fn error_text(dir: &Path) -> String {
     let messages = std::fs::read_to_string(dir.join("messages")).unwrap_or_default();
     let words: Vec<&str> = messages.split_whitespace().collect();
     words.join(" ")
 }
 
 /// Ends a recorder as a person does, and makes sure that it recorded something.
-fn ended(mut recording: Child, recorder: Recorder, file: &Path) -> Done {
+fn end_recording(mut recording: Child, recorder: RecordingTool, file: &Path) -> TaskResult {
     let pid = libc::pid_t::try_from(recording.id()).unwrap_or(0);
     // SAFETY: a plain call; the child has not been waited for.
     unsafe { libc::kill(pid, libc::SIGINT) };

@@ -4,7 +4,7 @@ use crate::generate::Size;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use xtask::error::{Done, XtaskError, output, product, target_dir};
+use xtask::error::{TaskResult, XtaskError, output, product, target_dir};
 
 /// The size that the project promises to read in under a second and 200 MB.
 const FULL: Size = Size {
@@ -23,7 +23,7 @@ const QUARTER: Size = Size {
 ///
 /// # Errors
 /// [`XtaskError`] when something cannot be built, written or run.
-pub fn run() -> Done {
+pub fn run() -> TaskResult {
     let binary = product()?;
     size_and_start(&binary)?;
     println!("inspect --root of a generated machine (a directory, in the page cache):");
@@ -31,10 +31,7 @@ pub fn run() -> Done {
         "{:<22} {:>10} {:>10} {:>10} {:>8} {:>9}",
         "", "wall ms", "user ms", "system ms", "MiB", "1/4 -> 1"
     );
-    let dirs = [
-        target_dir().join("bench-quarter"),
-        target_dir().join("bench-full"),
-    ];
+    let dirs = [target_dir().join("bench-quarter"), target_dir().join("bench-full")];
     for (dir, size) in dirs.iter().zip([QUARTER, FULL]) {
         generate(dir, size)?;
     }
@@ -51,10 +48,7 @@ pub fn run() -> Done {
         for (name, cost) in [("256/2.5k/25k", &small), ("1024/10k/100k", &large)] {
             println!(
                 "{:<22} {:>10.1} {:>10.1} {:>10.1} {:>8.1} {:>9}",
-                format!(
-                    "{name} {}",
-                    flags.join(" ").replace("--", "").replace(" json", "")
-                ),
+                format!("{name} {}", flags.join(" ").replace("--", "").replace(" json", "")),
                 ms(cost.wall),
                 ms(cost.user),
                 ms(cost.system),
@@ -81,7 +75,7 @@ pub fn run() -> Done {
 }
 
 /// In a process of its own: the peak memory that the kernel counts for a child includes its parent's before `exec`.
-fn generate(dir: &Path, size: Size) -> Done {
+fn generate(dir: &Path, size: Size) -> TaskResult {
     let own = std::env::current_exe().map_err(XtaskError::file(dir))?;
     let numbers = [size.cpus, size.irqs, size.tasks].map(|number| number.to_string());
     output(Command::new(own).arg("generate").arg(dir).args(numbers)).map(|_| ())
@@ -91,22 +85,22 @@ pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-pub(crate) struct Cost {
+pub(crate) struct CommandCost {
     pub(crate) wall: Duration,
     user: Duration,
     system: Duration,
     pub(crate) peak_kib: i64,
 }
 
-impl Cost {
+impl CommandCost {
     /// In user and kernel mode.
     pub(crate) fn cpu(&self) -> Duration {
         self.user + self.system
     }
 }
 
-pub(crate) fn inspect(binary: &Path, root: &Path, flags: &[&str]) -> Done<Cost> {
-    let mut best: Option<Cost> = None;
+pub(crate) fn inspect(binary: &Path, root: &Path, flags: &[&str]) -> TaskResult<CommandCost> {
+    let mut best: Option<CommandCost> = None;
     for _ in 0..3 {
         let mut command = Command::new(binary);
         command.arg("inspect").arg("--root").arg(root).args(flags);
@@ -118,7 +112,7 @@ pub(crate) fn inspect(binary: &Path, root: &Path, flags: &[&str]) -> Done<Cost> 
     best.ok_or(XtaskError::Failed)
 }
 
-fn size_and_start(binary: &Path) -> Done {
+fn size_and_start(binary: &Path) -> TaskResult {
     let bytes = std::fs::metadata(binary).map_err(XtaskError::file(binary))?.len();
     println!("binary: {:.2} MB (limit 8)", bytes as f64 / 1e6);
     for (name, mut command) in [
@@ -138,7 +132,7 @@ fn size_and_start(binary: &Path) -> Done {
 }
 
 /// What `prove` takes beyond its measuring time. Only as root: otherwise it isolates nothing.
-fn prove_overhead(binary: &Path) -> Done {
+fn prove_overhead(binary: &Path) -> TaskResult {
     // SAFETY: a plain call without arguments.
     if unsafe { libc::geteuid() } != 0 {
         println!("SKIP: prove overhead: needs root");
@@ -149,18 +143,14 @@ fn prove_overhead(binary: &Path) -> Done {
     let mut command = with(binary, &["prove", "--for", "2s", "--json"]);
     let out = std::fs::File::create(dir.join("stdout")).map_err(XtaskError::file(&dir))?;
     let started = Instant::now();
-    let status = command
-        .current_dir(&dir)
-        .stdin(Stdio::null())
-        .stdout(out)
-        .status();
+    let status = command.current_dir(&dir).stdin(Stdio::null()).stdout(out).status();
     let took = started.elapsed();
     match status {
         Ok(status) => {
             let path = dir.join("stdout");
             let text = std::fs::read_to_string(&path).map_err(XtaskError::file(&path))?;
-            let said: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-            let steps = said["steps"].as_array().into_iter().flatten();
+            let document: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+            let steps = document["steps"].as_array().into_iter().flatten();
             let measures = |step: &&serde_json::Value| {
                 step["name"]
                     .as_str()
@@ -192,7 +182,7 @@ pub(crate) fn with(binary: &Path, words: &[&str]) -> Command {
 }
 
 /// Runs a command with its output thrown away and measures it by `wait4`, whose numbers are of this child alone.
-pub(crate) fn measured(command: &mut Command) -> Done<Cost> {
+pub(crate) fn measured(command: &mut Command) -> TaskResult<CommandCost> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |why: String| XtaskError::Program {
         program: name.clone(),
@@ -220,7 +210,7 @@ pub(crate) fn measured(command: &mut Command) -> Done<Cost> {
         let whole = Duration::from_secs(u64::try_from(value.tv_sec).unwrap_or(0));
         whole + Duration::from_micros(u64::try_from(value.tv_usec).unwrap_or(0))
     };
-    Ok(Cost {
+    Ok(CommandCost {
         wall,
         user: time(usage.ru_utime),
         system: time(usage.ru_stime),

@@ -4,10 +4,10 @@
 //! of all of them first (and has it here for nothing).
 //! Time is that of the CPU: others on the machine do not count, and one core is all that each of them uses.
 
-use crate::speed::{Cost, measured};
+use crate::speed::{CommandCost, measured};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use xtask::error::{Done, XtaskError, output, target_dir, top};
+use xtask::error::{TaskResult, XtaskError, output, target_dir, top};
 
 /// Events of the trace that is made.
 const EVENTS: &str = "5000000";
@@ -30,7 +30,7 @@ const BETWEEN: &str =
     END { print most }";
 
 /// Prints the table.
-pub(crate) fn run() -> Done {
+pub(crate) fn run() -> TaskResult {
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args([
         "build",
@@ -52,25 +52,18 @@ pub(crate) fn run() -> Done {
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
     let (trace, text) = (dir.join("trace.dat"), dir.join("trace.txt"));
     let recorded = top().join("fixtures/trace-dat/events.v6.dat");
-    output(
-        Command::new(&program)
-            .arg("make")
-            .args([&recorded, &trace])
-            .arg(EVENTS),
-    )?;
+    output(Command::new(&program).arg("make").args([&recorded, &trace]).arg(EVENTS))?;
     let into = std::fs::File::create(&text).map_err(XtaskError::file(&text))?;
     let mut writing = Command::new(&program);
     let written = writing.arg("text").arg(&trace).stdout(into).status();
     written.map_err(XtaskError::file(&program))?;
-    let said = output(Command::new(&program).arg("decode").arg(&trace))?;
-    let events: f64 = said
+    let decoded = output(Command::new(&program).arg("decode").arg(&trace))?;
+    let events: f64 = decoded
         .split(' ')
         .next()
         .and_then(|count| count.parse().ok())
         .unwrap_or(0.0);
-    println!(
-        "a trace of {events} events (sched, irq, timer, workqueue), the fastest of {RUNS} runs, time of one CPU:"
-    );
+    println!("a trace of {events} events (sched, irq, timer, workqueue), the fastest of {RUNS} runs, time of one CPU:");
     let ours = line("decoded, every field (5 M/s wanted)", events, None, || {
         with(&program, &["decode"], &trace)
     })?;
@@ -84,12 +77,9 @@ pub(crate) fn run() -> Done {
     let longest = line("trace longest-run", events, None, || {
         with(&product, &["--json", "trace", "longest-run"], &trace)
     })?;
-    line(
-        "awk's longest run in the text (50 wanted)",
-        events,
-        longest,
-        || with(Path::new("awk"), &[LONGEST], &text),
-    )?;
+    line("awk's longest run in the text (50 wanted)", events, longest, || {
+        with(Path::new("awk"), &[LONGEST], &text)
+    })?;
     line("awk, time between lines alone", events, longest, || {
         with(Path::new("awk"), &[BETWEEN], &text)
     })?;
@@ -98,7 +88,7 @@ pub(crate) fn run() -> Done {
 }
 
 /// Whether awk and we mean the same run: its text has microseconds only.
-fn agreement(product: &Path, trace: &Path, text: &Path) -> Done<String> {
+fn agreement(product: &Path, trace: &Path, text: &Path) -> TaskResult<String> {
     let ours = output(&mut with(product, &["--json", "trace", "longest-run"], trace))?;
     let ours: serde_json::Value = serde_json::from_str(&ours).unwrap_or_default();
     let cpus = ours["cpus"].as_array().map_or(&[] as &[_], Vec::as_slice);
@@ -109,8 +99,8 @@ fn agreement(product: &Path, trace: &Path, text: &Path) -> Done<String> {
     });
     let awk = output(&mut with(Path::new("awk"), &[LONGEST], text))?;
     let mut words = awk.split_whitespace().map(|word| word.parse::<u64>().ok());
-    let (awk_us, whose) = (words.next().flatten(), words.next().flatten());
-    let same = awk_us.is_some_and(|us| us.abs_diff(ours_us) <= 1) && whose == Some(pid);
+    let (awk_us, program_name) = (words.next().flatten(), words.next().flatten());
+    let same = awk_us.is_some_and(|us| us.abs_diff(ours_us) <= 1) && program_name == Some(pid);
     Ok(format!(
         "the longest run: {ours_us} us of task {pid}; awk's answer is {}",
         if same { "the same" } else { "ANOTHER" }
@@ -124,7 +114,7 @@ fn with(program: &Path, words: &[&str], file: &Path) -> Command {
 }
 
 /// One row; `ours` is the rate that it is compared with. Gives its rate in events a second.
-fn line(name: &str, events: f64, ours: Option<f64>, command: impl Fn() -> Command) -> Done<Option<f64>> {
+fn line(name: &str, events: f64, ours: Option<f64>, command: impl Fn() -> Command) -> TaskResult<Option<f64>> {
     let program = command().get_program().to_owned();
     if Command::new(&program)
         .stdout(Stdio::null())
@@ -135,7 +125,7 @@ fn line(name: &str, events: f64, ours: Option<f64>, command: impl Fn() -> Comman
         println!("  {name:<42} absent: there is no {}", program.display());
         return Ok(None);
     }
-    let mut best: Option<Cost> = None;
+    let mut best: Option<CommandCost> = None;
     for _ in 0..RUNS {
         let cost = measured(&mut command())?;
         if best.as_ref().is_none_or(|best| cost.cpu() < best.cpu()) {

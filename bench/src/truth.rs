@@ -13,25 +13,25 @@ mod system_calls;
 mod tools;
 mod watched;
 
-use crate::inject::event::Event;
+use crate::inject::event::InjectedDisturbance;
 use crate::inject::random::Random;
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, place};
 use report::Results;
-use running::{Disturbance, Place, Ran};
+use running::{RunLocation, ToolDisturbance, ToolResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use tools::{Program, Question, TOOLS, Tool};
-use xtask::error::{Done, XtaskError, product, target_dir};
+use tools::{BenchTool, TOOLS, ToolProgram, ToolQuestion};
+use xtask::error::{TaskResult, XtaskError, product, target_dir};
 
 /// A block whose measured CPU the hypervisor took away for more than this says nothing about tools.
 const MOST_STEAL: f64 = 0.01;
 
 /// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Settings {
+struct BenchSettings {
     blocks: u64,
     seconds: u64,
     seed: u64,
@@ -39,7 +39,7 @@ struct Settings {
     other: usize,
 }
 
-const DEFAULT: Settings = Settings {
+const DEFAULT: BenchSettings = BenchSettings {
     blocks: 5,
     seconds: 2,
     seed: 1,
@@ -51,7 +51,7 @@ const DEFAULT: Settings = Settings {
 ///
 /// # Errors
 /// [`XtaskError::Failed`] when a claim that is a ratio was lost; others when it could not run at all.
-pub(crate) fn run(words: &[&str]) -> Done {
+pub(crate) fn run(words: &[&str]) -> TaskResult {
     let settings = settings(words)?;
     if let Some(reason) = impossible(&settings) {
         println!("SKIP: bench-truth: {reason}");
@@ -59,8 +59,8 @@ pub(crate) fn run(words: &[&str]) -> Done {
     }
     let folder = target_dir().join("bench");
     std::fs::create_dir_all(&folder).map_err(XtaskError::file(&folder))?;
-    let place = Place {
-        ours: product()?,
+    let place = RunLocation {
+        own_binary: product()?,
         folder: folder.join("truth-runs"),
         cpu: settings.cpu,
         other: settings.other,
@@ -86,7 +86,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
     let (blocks, bare, left_out) = all_blocks(&settings, &place, &present);
     let system_calls = present
         .iter()
-        .filter(|tool| tool.question == Question::WakeUps)
+        .filter(|tool| tool.question == ToolQuestion::WakeUps)
         .map(|tool| (tool.name, system_calls::per_wake_up(&place, tool)))
         .collect();
     let results = Results {
@@ -120,14 +120,14 @@ pub(crate) fn run(words: &[&str]) -> Done {
     Ok(())
 }
 
-type Block = BTreeMap<(&'static str, Disturbance), Ran>;
+type RunBlock = BTreeMap<(&'static str, ToolDisturbance), ToolResult>;
 
 /// All blocks that count, the bare loop's gaps in them, and why other blocks do not count.
 fn all_blocks(
-    settings: &Settings,
-    place: &Place,
-    tools: &[&'static Tool],
-) -> (Vec<Block>, Vec<Event>, Vec<String>) {
+    settings: &BenchSettings,
+    place: &RunLocation,
+    tools: &[&'static BenchTool],
+) -> (Vec<RunBlock>, Vec<InjectedDisturbance>, Vec<String>) {
     let mut random = Random::new(settings.seed);
     let (mut blocks, mut bare, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=settings.blocks {
@@ -142,7 +142,7 @@ fn all_blocks(
         // At the shortest length: what two switches take, and nothing of what a long absence does to caches.
         let shortest = score::bare_excess_ns(&bare_loop, PREEMPT_NS.first().copied().unwrap_or(0));
         let switch_ns = statistics::median(&shortest).unwrap_or(0.0).max(0.0) as u64;
-        let mut block = Block::new();
+        let mut block = RunBlock::new();
         for (tool, what, seed) in order {
             match running::run(place, tool, what, switch_ns, seed) {
                 Ok(ran) => {
@@ -172,18 +172,22 @@ fn all_blocks(
 }
 
 /// The runs of one block: tools in random order, and each tool's runs in random order, together in time.
-fn plan(tools: &[&'static Tool], random: &mut Random) -> Vec<(&'static Tool, Disturbance, u64)> {
+fn plan(tools: &[&'static BenchTool], random: &mut Random) -> Vec<(&'static BenchTool, ToolDisturbance, u64)> {
     let mut tools = tools.to_vec();
     random.shuffle(&mut tools);
     let mut order = Vec::new();
     for tool in tools {
-        let mut runs = vec![Disturbance::Nothing, Disturbance::Stop, Disturbance::Preempt(0)];
-        if tool.question == Question::Gaps {
-            runs.extend((1..PREEMPT_GROUPS).map(Disturbance::Preempt));
-            runs.push(Disturbance::Ipi);
+        let mut runs = vec![
+            ToolDisturbance::Nothing,
+            ToolDisturbance::Stop,
+            ToolDisturbance::Preempt(0),
+        ];
+        if tool.question == ToolQuestion::Gaps {
+            runs.extend((1..PREEMPT_GROUPS).map(ToolDisturbance::Preempt));
+            runs.push(ToolDisturbance::Ipi);
             // Only by time stamps.
-            if matches!(tool.program, Program::Ours) {
-                runs.push(Disturbance::PreemptAll);
+            if matches!(tool.program, ToolProgram::Quietcore) {
+                runs.push(ToolDisturbance::PreemptAll);
             }
         }
         random.shuffle(&mut runs);
@@ -192,19 +196,17 @@ fn plan(tools: &[&'static Tool], random: &mut Random) -> Vec<(&'static Tool, Dis
     order
 }
 
-fn most_steal(block: &Block) -> f64 {
-    let controls = block
-        .iter()
-        .filter(|((_, what), _)| *what == Disturbance::Nothing);
+fn most_steal(block: &RunBlock) -> f64 {
+    let controls = block.iter().filter(|((_, what), _)| *what == ToolDisturbance::Nothing);
     controls.filter_map(|(_, ran)| ran.steal).fold(0.0, f64::max)
 }
 
 /// Tools that can run here, and why others cannot.
-fn present_tools() -> (Vec<&'static Tool>, Vec<(&'static str, &'static str)>) {
+fn present_tools() -> (Vec<&'static BenchTool>, Vec<(&'static str, &'static str)>) {
     let (mut present, mut absent) = (Vec::new(), Vec::new());
     for tool in TOOLS {
         match tool.program {
-            Program::Peer(name, what_to_do) if !in_path(name) => absent.push((tool.name, what_to_do)),
+            ToolProgram::Peer(name, what_to_do) if !in_path(name) => absent.push((tool.name, what_to_do)),
             _ => present.push(tool),
         }
     }
@@ -223,7 +225,7 @@ fn awake() -> Option<File> {
     Some(file)
 }
 
-fn impossible(settings: &Settings) -> Option<String> {
+fn impossible(settings: &BenchSettings) -> Option<String> {
     // SAFETY: a plain call without arguments.
     if unsafe { libc::geteuid() } != 0 {
         return Some("needs root for real-time priorities".into());
@@ -236,7 +238,7 @@ fn impossible(settings: &Settings) -> Option<String> {
     None
 }
 
-fn settings(words: &[&str]) -> Done<Settings> {
+fn settings(words: &[&str]) -> TaskResult<BenchSettings> {
     let wrong = |why: String| XtaskError::Program {
         program: "bench-truth".into(),
         why: format!("{why}; it takes --blocks N --seconds S --seed N --cpu N --other N"),
@@ -246,9 +248,7 @@ fn settings(words: &[&str]) -> Done<Settings> {
         let [name, value] = pair else {
             return Err(wrong(format!("{} needs a number", pair.join(" "))));
         };
-        let number: u64 = value
-            .parse()
-            .map_err(|_| wrong(format!("{value} is no number")))?;
+        let number: u64 = value.parse().map_err(|_| wrong(format!("{value} is no number")))?;
         match *name {
             "--blocks" => settings.blocks = number,
             "--seconds" => settings.seconds = number,
@@ -259,20 +259,18 @@ fn settings(words: &[&str]) -> Done<Settings> {
         }
     }
     if settings.cpu == settings.other || settings.seconds == 0 || settings.blocks == 0 {
-        return Err(wrong(
-            "two different CPUs, at least one block and one second".into(),
-        ));
+        return Err(wrong("two different CPUs, at least one block and one second".into()));
     }
     Ok(settings)
 }
 
-fn kind(what: Disturbance) -> &'static str {
+fn kind(what: ToolDisturbance) -> &'static str {
     match what {
-        Disturbance::Nothing => "nothing",
-        Disturbance::Preempt(_) => "preempt",
-        Disturbance::PreemptAll => "preempt_all",
-        Disturbance::Stop => "stop",
-        Disturbance::Ipi => "ipi",
+        ToolDisturbance::Nothing => "nothing",
+        ToolDisturbance::Preempt(_) => "preempt",
+        ToolDisturbance::PreemptAll => "preempt_all",
+        ToolDisturbance::Stop => "stop",
+        ToolDisturbance::Ipi => "ipi",
     }
 }
 
@@ -281,13 +279,13 @@ fn runs(results: &Results) -> Vec<Value> {
     let mut all = Vec::new();
     for (block, runs) in results.blocks.iter().enumerate() {
         for ((tool, what), ran) in runs {
-            let Ran { seen, events, .. } = ran;
+            let ToolResult { seen, events, .. } = ran;
             let bins: Vec<(u64, u64)> = seen.bins.iter().map(|bin| (bin.low_ns, bin.count)).collect();
             let lines: Vec<String> = events.iter().map(ToString::to_string).collect();
             all.push(json!({
                 "block": block, "tool": tool, "disturbed_by": kind(*what),
                 "duration_ns": seen.duration_ns, "expected": seen.expected, "recorded": seen.recorded,
-                "missed": seen.missed, "turns": seen.turns, "turn_min_ns": seen.turn_min_ns,
+                "missed": seen.missed, "turns": seen.iterations, "turn_min_ns": seen.iteration_min_ns,
                 "on_cpu_ns": ran.between.on_cpu_ns, "voluntary_switches": ran.between.voluntary,
                 "page_faults": ran.between.page_faults, "locked_kib": ran.between.locked_kib,
                 "process_ns": ran.process_ns, "switch_ns": ran.switch_ns, "steal": ran.steal, "durations": bins, "injected": lines,
@@ -302,36 +300,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_has_every_run_once_and_its_order_comes_from_the_seed() {
-        let tools: Vec<&'static Tool> = TOOLS.iter().collect();
-        let names = |seed: u64| -> Vec<(&str, Disturbance)> {
+    fn a_plan_has_every_run_once_in_an_order_given_by_the_seed() {
+        let tools: Vec<&'static BenchTool> = TOOLS.iter().collect();
+        let names = |seed: u64| -> Vec<(&str, ToolDisturbance)> {
             let planned = plan(&tools, &mut Random::new(seed));
             planned.iter().map(|(tool, what, _)| (tool.name, *what)).collect()
         };
         assert_eq!(names(1), names(1));
         assert_ne!(names(1), names(2));
         let first = |seed: u64| names(seed).first().map(|(tool, _)| *tool);
-        assert!(
-            (1..20).any(|seed| first(seed) != first(20)),
-            "tools change places too"
-        );
+        assert!((1..20).any(|seed| first(seed) != first(20)), "tools change places too");
         let mut all = names(3);
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), names(3).len());
-        let gaps = TOOLS
-            .iter()
-            .filter(|tool| tool.question == Question::Gaps)
-            .count();
+        let gaps = TOOLS.iter().filter(|tool| tool.question == ToolQuestion::Gaps).count();
         // Ours alone is also judged by its time stamps, with all lengths in one run.
-        assert_eq!(
-            all.len(),
-            gaps * (3 + PREEMPT_GROUPS) + 1 + (TOOLS.len() - gaps) * 3
-        );
+        assert_eq!(all.len(), gaps * (3 + PREEMPT_GROUPS) + 1 + (TOOLS.len() - gaps) * 3);
     }
 
     #[test]
-    fn settings_from_words() {
+    fn settings_are_parsed_from_arguments() {
         assert_eq!(settings(&[]).ok(), Some(DEFAULT));
         let given = settings(&["--blocks", "2", "--seed", "7", "--cpu", "3"]).unwrap();
         assert_eq!((given.blocks, given.seed, given.cpu, given.other), (2, 7, 3, 0));

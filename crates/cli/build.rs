@@ -7,7 +7,7 @@ fn main() {
     const SCRIPT: &str = "no_unwinding.ld";
     println!("cargo::rerun-if-changed={SCRIPT}");
     println!("cargo::rerun-if-changed=build.rs");
-    let is = |name: &str, wanted: &str| var(name).is_ok_and(|value| value == wanted);
+    let is = |name: &str, expected: &str| var(name).is_ok_and(|value| value == expected);
     if is("CARGO_CFG_TARGET_ENV", "musl")
         && is("PROFILE", "release")
         && let Ok(folder) = var("CARGO_MANIFEST_DIR")

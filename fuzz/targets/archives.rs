@@ -1,11 +1,11 @@
 //! Archives as bytes: plain, packed, damaged, hostile. Opening one reads all of it.
 
-use super::Target;
+use super::FuzzTarget;
 use root::Root;
 use root::snapshot::Snapshot;
 use std::io::Write;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "archives",
     seeds: || {
         [".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst"]
@@ -21,7 +21,7 @@ pub const TARGET: Target = Target {
                     seen += 1;
                     let path = format!("{}/{name}", dir.trim_end_matches('/'));
                     let _ = (root.text(&path), root.mode(&path), root.link(&path));
-                    if root.kind(&path).is_ok_and(|kind| kind == Some(root::Kind::Dir)) && path.len() < 400 {
+                    if root.kind(&path).is_ok_and(|kind| kind == Some(root::PathKind::Dir)) && path.len() < 400 {
                         open.push(path);
                     }
                 }

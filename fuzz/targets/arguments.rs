@@ -1,12 +1,12 @@
 //! Arguments of the command line that no library takes apart: `--pin`, `--policy` and `--nice`, the front ends `cset`, `partrt`
 //! and `bitcalc`. The input is one argument for the former, and words between blanks for the latter.
 
-use super::{Target, owned, text};
-use compat::bitcalc::{Format, cpus as bitcalc_cpus, evaluate as bitcalc};
+use super::{FuzzTarget, owned, text};
+use compat::bitcalc::{MaskFormat, cpus as bitcalc_cpus, evaluate as bitcalc};
 use compat::decoders::{cset_cpus, cset_operands, cset_pids, partrt_operands};
 use machine::CpuSet;
 use session::comm_pattern::Pin;
-use session::policy::{Policy, parse as policy, parse_nice as nice};
+use session::policy::{SchedulingPolicy, parse as policy, parse_nice as nice};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
@@ -19,7 +19,7 @@ const NAMES: &[&str] = &["", "io/0", "a-very-long-nam", "[]x-]*?"];
 /// Bits of the widest mask that is printed in every form.
 const PRINTED: usize = 1 << 14;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "arguments",
     seeds: || {
         owned(&[
@@ -39,7 +39,7 @@ pub const TARGET: Target = Target {
     run: |bytes| {
         let text = text(bytes);
         pinned(&text);
-        if let Ok(Policy::Deadline {
+        if let Ok(SchedulingPolicy::Deadline {
             runtime_ns,
             deadline_ns,
             period_ns,
@@ -76,19 +76,19 @@ fn calculated(text: &str) {
     if bits.width() > PRINTED {
         return;
     }
-    for format in [Format::Mask, Format::U32List] {
+    for format in [MaskFormat::Mask, MaskFormat::U32List] {
         let again = bitcalc(&bits.text(format));
         // A mask without bits is no word.
         let again: Vec<usize> = again.iter().flat_map(|bits| bits.set()).collect();
         assert_eq!(again, set);
     }
     assert_eq!(
-        CpuSet::parse_list(&bits.text(Format::List))
+        CpuSet::parse_list(&bits.text(MaskFormat::List))
             .ok()
             .map(|list| list.len()),
         Some(set.len())
     );
-    let words = bits.text(Format::Array);
+    let words = bits.text(MaskFormat::Array);
     assert_eq!(words.split_whitespace().count(), set.len());
 }
 

@@ -1,12 +1,12 @@
 //! Files of boot loaders: whatever is in them, words that were set are on the line once, and clearing gives every byte back.
 
-use super::{Target, owned};
-use boot::{Edited, EveryBoot, LOADERS, Limit, Need, Tree, clear, set};
+use super::{FuzzTarget, owned};
+use boot::{EditedTree, EveryBoot, FallbackRequirement, FileTree, LOADERS, LineLimit, clear, set};
 
 /// A machine with a few files.
-pub(super) struct Memory<'a>(pub(super) &'a [(&'a str, &'a [u8])]);
+pub(super) struct MemoryFiles<'a>(pub(super) &'a [(&'a str, &'a [u8])]);
 
-impl Tree for Memory<'_> {
+impl FileTree for MemoryFiles<'_> {
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         let one = self.0.iter().find(|(name, _)| *name == path);
         one.map(|(_, bytes)| bytes.to_vec())
@@ -17,10 +17,7 @@ impl Tree for Memory<'_> {
             .0
             .iter()
             .filter_map(|(path, _)| path.strip_prefix(dir)?.strip_prefix('/'));
-        below
-            .filter(|name| !name.contains('/'))
-            .map(str::to_owned)
-            .collect()
+        below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
     }
 
     fn link(&self, _path: &str) -> Option<String> {
@@ -29,13 +26,9 @@ impl Tree for Memory<'_> {
 }
 
 /// A file that is given, by the loader that reads it, and the files that it needs beside it.
-type Case = (
-    &'static str,
-    &'static str,
-    &'static [(&'static str, &'static [u8])],
-);
+type BootFileCase = (&'static str, &'static str, &'static [(&'static str, &'static [u8])]);
 
-const CASES: &[Case] = &[
+const CASES: &[BootFileCase] = &[
     (
         "grub-debian",
         "/etc/default/grub",
@@ -85,18 +78,11 @@ const CASES: &[Case] = &[
     ),
     ("uki", "/etc/kernel/cmdline", &[("/efi/EFI/Linux/a.efi", b"")]),
     ("raspberry-pi", "/boot/cmdline.txt", &[("/boot/config.txt", b"")]),
-    (
-        "raspberry-pi",
-        "/boot/config.txt",
-        &[("/boot/cmdline.txt", b"a b\n")],
-    ),
+    ("raspberry-pi", "/boot/config.txt", &[("/boot/cmdline.txt", b"a b\n")]),
     (
         "u-boot-menu",
         "/etc/default/u-boot",
-        &[
-            ("/boot/extlinux/extlinux.conf", b""),
-            ("/usr/sbin/u-boot-update", b""),
-        ],
+        &[("/boot/extlinux/extlinux.conf", b""), ("/usr/sbin/u-boot-update", b"")],
     ),
     (
         "update-extlinux",
@@ -120,7 +106,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "boot_files",
     seeds: || {
         owned(&[
@@ -139,14 +125,14 @@ pub const TARGET: Target = Target {
     },
     run: |bytes| {
         let words = ["isolcpus=2-3".to_owned(), "nohz_full=2-3".to_owned()];
-        let limit = Limit {
+        let limit = LineLimit {
             most: 4095,
-            who: String::new(),
+            source_name: String::new(),
         };
         for (name, path, beside) in CASES {
             let mut files = vec![(*path, bytes)];
             files.extend_from_slice(beside);
-            let tree = Memory(&files);
+            let tree = MemoryFiles(&files);
             let loader = LOADERS
                 .iter()
                 .copied()
@@ -157,15 +143,21 @@ pub const TARGET: Target = Target {
             if loader.refusal(&tree, &words).is_some() {
                 continue;
             }
-            let Ok(work) = set(&tree, loader, None, EveryBoot::new(&words, Need::Nothing), &limit) else {
+            let Ok(work) = set(
+                &tree,
+                loader,
+                None,
+                EveryBoot::new(&words, FallbackRequirement::Nothing),
+                &limit,
+            ) else {
                 continue;
             };
-            let Some(ours) = work.ours else {
+            let Some(ours) = work.own_changes else {
                 assert!(work.edits.is_empty(), "{name}: an edit that is nobody's");
                 continue;
             };
-            let done = Edited::new(&tree, &work.edits);
-            let wanted = EveryBoot::new(&words, Need::Nothing);
+            let done = EditedTree::new(&tree, &work.edits);
+            let wanted = EveryBoot::new(&words, FallbackRequirement::Nothing);
             let again = set(&done, loader, Some(&ours), wanted, &limit).expect("what was set can be set");
             assert!(
                 again.edits.is_empty(),
@@ -173,14 +165,9 @@ pub const TARGET: Target = Target {
                 again.edits
             );
             let back = clear(&done, loader, &ours).expect("what was set can be cleared");
-            let bare = Edited::new(&done, &back.edits);
+            let bare = EditedTree::new(&done, &back.edits);
             for file in &ours.files {
-                assert_eq!(
-                    bare.bytes(&file.path),
-                    tree.bytes(&file.path),
-                    "{name}: {}",
-                    file.path
-                );
+                assert_eq!(bare.bytes(&file.path), tree.bytes(&file.path), "{name}: {}", file.path);
             }
         }
     },

@@ -1,10 +1,10 @@
 //! Boot lines, and what the rules say about them for two kernels and for one that is unknown.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 use machine::parse_cmdline;
-use plan::lint::{Facts, lint};
+use plan::lint::{KernelFacts, lint};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "boot_lines",
     seeds: || {
         owned(&[
@@ -18,18 +18,13 @@ pub const TARGET: Target = Target {
         let line = text(bytes);
         let _ = parse_cmdline(&line);
         let kernels = [
-            Facts::of_release("6.12.9"),
-            Facts::of_release("4.14.0-rt"),
-            Some(Facts::default()),
+            KernelFacts::of_release("6.12.9"),
+            KernelFacts::of_release("4.14.0-rt"),
+            Some(KernelFacts::default()),
         ];
         for facts in kernels.iter().flatten() {
             let verdict = lint(&line, facts);
-            assert!(
-                verdict
-                    .findings
-                    .iter()
-                    .all(|finding| !finding.id.as_str().is_empty())
-            );
+            assert!(verdict.findings.iter().all(|finding| !finding.id.as_str().is_empty()));
             let _ = lint(&verdict.suggested, facts);
         }
     },

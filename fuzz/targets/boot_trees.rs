@@ -1,11 +1,11 @@
 //! All files of all boot loaders at once, one section each: which loader it is, its lines, entries, fallback and trial, and
 //! what a change would write.
 
-use super::boot_files::Memory;
-use super::{Target, owned, sections};
+use super::boot_files::MemoryFiles;
+use super::{FuzzTarget, owned, sections};
 use boot::{
-    EveryBoot, LOADERS, Need, OneBoot, Turn, choose, contradiction, find, limit, other_way, reads, set,
-    trial, tuned,
+    EveryBoot, FallbackRequirement, LOADERS, OneShotEntry, WordChange, choose, contradiction, find, limit, other_way,
+    reads, set, trial, tuned,
 };
 
 /// The file of each section, in their order. A section that is empty is no file.
@@ -51,7 +51,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Files of loaders that are shown and not edited, and of kernelstub.
-const SHOWN: &[&[(&str, &str)]] = &[
+const DISPLAY_ONLY: &[&[(&str, &str)]] = &[
     &[
         ("/proc/cmdline", "root=x quiet\n"),
         (
@@ -97,7 +97,7 @@ fn with_files(files: &[(&str, &str)]) -> Vec<u8> {
     sections.join("\u{1e}").into_bytes()
 }
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "boot_trees",
     seeds: || {
         let mut seeds = owned(&[
@@ -106,42 +106,35 @@ pub const TARGET: Target = Target {
             "\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}title b\nlinux /ostree/v\noptions root=x ostree=/a\n\u{1e}default a\ntimeout 3\n\u{1e}root=ZFS=rpool quiet\n\u{1e}1234-ABCD\n",
             "\u{1e}\u{1e}\u{1e}\u{1e}title a\nlinux /v\noptions root=x\n\u{1e}\u{1e}default a.conf\n\u{1e}\u{1e}\u{1e}DEFAULT l0\nLABEL l0\n LINUX /v\n APPEND root=x\n\u{1e}U_BOOT_PARAMETERS=\"ro\"\n\u{1e}[pi4]\ncmdline=c.txt\ninclude x\n[all]\nos_prefix=a/\n\u{1e}console=tty1 root=x\n\u{1e}extraargs=a\n\u{1e}cmdline=b\n",
         ]);
-        seeds.extend(SHOWN.iter().map(|files| with_files(files)));
+        seeds.extend(DISPLAY_ONLY.iter().map(|files| with_files(files)));
         seeds
     },
     run: |bytes| {
         let sections: Vec<&[u8]> = sections(bytes).collect();
-        let given = PATHS
-            .iter()
-            .zip(&sections)
-            .filter(|(_, content)| !content.is_empty());
+        let given = PATHS.iter().zip(&sections).filter(|(_, content)| !content.is_empty());
         let mut files: Vec<(&str, &[u8])> = given.map(|(path, content)| (*path, *content)).collect();
         files.extend(PROGRAMS.iter().map(|path| (*path, &b""[..])));
-        let tree = Memory(&files);
+        let tree = MemoryFiles(&files);
         let _ = (find(&tree), choose(&tree, None, &[]), other_way(&tree));
         let _ = (tuned(&tree), reads(&tree));
         let words = ["isolcpus=2-3".to_owned(), "nohz_full=2-3".to_owned()];
         let limit = limit(Some("x86_64"));
-        let turn = Turn {
-            gone: vec!["quiet".to_owned()],
+        let turn = WordChange {
+            removed: vec!["quiet".to_owned()],
             new: words.to_vec(),
         };
-        let once = OneBoot {
+        let once = OneShotEntry {
             words: words.to_vec(),
             kernel: Some("6.12.0".to_owned()),
         };
         for loader in LOADERS.iter().copied() {
             let _ = (contradiction(&tree, loader), loader.refusal(&tree, &words));
-            let _ = (
-                (loader.lines)(&tree),
-                (loader.entries)(&tree),
-                (loader.fallback)(&tree),
-            );
+            let _ = ((loader.lines)(&tree), (loader.entries)(&tree), (loader.fallback)(&tree));
             let _ = ((loader.commit)(&tree, &turn), loader.all_remarks(&tree, &[]));
             let _ = trial(&tree, loader, &once, &limit);
-            let wanted = EveryBoot::new(&words, Need::Fallback);
+            let wanted = EveryBoot::new(&words, FallbackRequirement::Fallback);
             if let Ok(work) = set(&tree, loader, None, wanted, &limit) {
-                assert!(work.ours.is_some() || work.edits.is_empty(), "{}", loader.name);
+                assert!(work.own_changes.is_some() || work.edits.is_empty(), "{}", loader.name);
             }
         }
     },

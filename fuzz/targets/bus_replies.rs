@@ -1,6 +1,6 @@
 //! Replies of systemd's own socket, in D-Bus: as a whole, and cut where the first bytes say that the message ends.
 
-use super::Target;
+use super::FuzzTarget;
 use apply::bus_wire::{Reply, START, reply, rest_of};
 
 /// A return of call 1, without a body.
@@ -13,7 +13,7 @@ const REFUSAL: &[u8] = b"l\x03\x01\x01\x09\0\0\0\x07\0\0\0\x2f\0\0\0\x05\x01u\0\
 /// A signal, which answers nothing.
 const SIGNAL: &[u8] = b"l\x04\x01\x01\0\0\0\0\x02\0\0\0\x10\0\0\0\x01\x01o\0\x02\0\0\0/a\0\0\0\0\0\0";
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "bus_replies",
     seeds: || [RETURN, REFUSAL, SIGNAL].map(<[u8]>::to_vec).to_vec(),
     run: |bytes| {

@@ -1,9 +1,9 @@
 //! `/proc/PID/cgroup`, `/proc/self/mountinfo` and `/proc/mounts`.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 use machine::{Version, cgroups, tasks};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "cgroups",
     seeds: || {
         owned(&[

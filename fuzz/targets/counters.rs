@@ -1,8 +1,8 @@
 //! `/proc/stat` and `/proc/schedstat`.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "counters",
     seeds: || {
         owned(&[

@@ -1,9 +1,9 @@
 //! CPU expressions, on a machine that is known and on one of which nothing is.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 use machine::{CpuSet, Topology, evaluate_cpus};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "cpu_expressions",
     seeds: || {
         owned(&[

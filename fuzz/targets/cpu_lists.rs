@@ -1,9 +1,9 @@
 //! The kernel's CPU lists: what is read comes back when it is written.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 use machine::CpuSet;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "cpu_lists",
     seeds: || {
         owned(&[

@@ -1,9 +1,9 @@
 //! `/etc/quietcore.toml`: whatever is in it is read or blamed with its line, and what was read can be written again.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use plan::declared::{add, parse, watching};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "declared",
     seeds: || {
         owned(&[
@@ -33,12 +33,7 @@ pub const TARGET: Target = Target {
             }
             let again = parse(written.as_bytes()).unwrap();
             assert_eq!(again.len(), declared.len());
-            assert!(
-                declared
-                    .iter()
-                    .zip(&again)
-                    .all(|(one, other)| one.wants_the_same(other))
-            );
+            assert!(declared.iter().zip(&again).all(|(one, other)| one.is_equivalent(other)));
         }
     },
 };

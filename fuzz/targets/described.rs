@@ -1,9 +1,9 @@
 //! Files that describe a run of `measure`, in quietcore's own form and in that of systress.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use measure::configuration::parse;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "described",
     seeds: || {
         let mut seeds = owned(&[

@@ -1,11 +1,11 @@
 //! Descriptions of events, and what is printed with them: of a payload that is too short, or of bytes that no kernel wrote.
 
-use super::{Target, text};
-use events::{Endian, Format, KernelNames, Layout, NoNames, Printer};
+use super::{FuzzTarget, text};
+use events::{Endian, EventFormat, KernelNames, NoNames, PageLayout, Printer};
 
 const FILE: &str = include_str!("../../fixtures/traces/6.18-x86_64/formats");
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "event_formats",
     seeds: || {
         let all = FILE.split("system: ").filter_map(|one| one.split_once('\n'));
@@ -17,9 +17,9 @@ pub const TARGET: Target = Target {
     run: |bytes| {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         let (format, payload) = bytes.split_at(end);
-        let _ = Layout::parse(&text(format), Endian::Little);
+        let _ = PageLayout::parse(&text(format), Endian::Little);
         let _ = KernelNames::parse(&text(format), &text(payload));
-        let Ok(format) = Format::parse("any", &text(format)) else {
+        let Ok(format) = EventFormat::parse("any", &text(format)) else {
             return;
         };
         let printer = Printer::of(&format);

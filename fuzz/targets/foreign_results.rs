@@ -1,6 +1,6 @@
 //! What other tools wrote about latencies: every reader of a foreign format, and everything that is made of one.
 
-use super::Target;
+use super::FuzzTarget;
 use formats::statistics::statistics;
 
 /// The files that the tools themselves wrote.
@@ -45,15 +45,12 @@ const FILES: &[&[u8]] = files![
     "systress.txt",
 ];
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "foreign_results",
     seeds: || FILES.iter().map(|file| file.to_vec()).collect(),
     run: |bytes| {
         // Each reader by itself as well: what it does not look like may still be given to it one day.
-        for reader in formats::FORMATS
-            .iter()
-            .filter_map(|format| format.reader.as_ref())
-        {
+        for reader in formats::FORMATS.iter().filter_map(|format| format.reader.as_ref()) {
             let _ = (reader.read)(&mut &bytes[..]);
         }
         let Ok(recording) = formats::read(&mut &bytes[..]) else {
@@ -61,22 +58,12 @@ pub const TARGET: Target = Target {
         };
         for series in &recording.series {
             assert!(
-                series
-                    .buckets
-                    .windows(2)
-                    .all(|pair| pair[0].high_ns() < pair[1].low_ns),
+                series.buckets.windows(2).all(|pair| pair[0].high_ns() < pair[1].low_ns),
                 "buckets overlap"
             );
-            assert!(
-                series.buckets.iter().all(|bucket| bucket.count > 0),
-                "an empty bucket"
-            );
+            assert!(series.buckets.iter().all(|bucket| bucket.count > 0), "an empty bucket");
             let found = statistics(series);
-            let spans: Vec<_> = found
-                .quantiles
-                .iter()
-                .filter_map(|quantile| quantile.value)
-                .collect();
+            let spans: Vec<_> = found.quantiles.iter().filter_map(|quantile| quantile.value).collect();
             assert!(spans.is_sorted_by_key(|span| span.low_ns), "quantiles go down");
         }
         // A histogram with one sample near the end of time would be a table of a million rows.

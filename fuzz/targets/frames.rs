@@ -1,18 +1,13 @@
 //! What a guest or a board sends: the stream of frames however it is cut, the image of its kernel, and what a look at it says.
 
-use super::{Target, text};
+use super::{FuzzTarget, text};
 use guest::frames::{Frames, framed};
-use study::board::{Seen, check_program};
+use study::board::{BoardFacts, check_program};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "frames",
     seeds: || {
-        let whole = [
-            framed("one", b"{}"),
-            framed("result", &[7; 300]),
-            b"\nFRAM".to_vec(),
-        ]
-        .concat();
+        let whole = [framed("one", b"{}"), framed("result", &[7; 300]), b"\nFRAM".to_vec()].concat();
         let false_headers = [b"FRAME x 9 00000000\n".repeat(20), framed("good", b"text")].concat();
         let mut image = vec![0; 0x400];
         image[0x202..0x206].copy_from_slice(b"HdrS");
@@ -25,14 +20,12 @@ pub const TARGET: Target = Target {
     },
     run: |bytes| {
         let _ = guest::image::release(bytes);
-        let _ = Seen::of(&text(bytes));
+        let _ = BoardFacts::of(&text(bytes));
         for processor in ["x86_64", "armv7l", "aarch64", "riscv64"] {
             let _ = check_program(bytes, processor);
         }
         // The first byte says how the stream is cut. However that is, the same frames come out of it.
-        let (length, stream) = bytes
-            .split_first()
-            .map_or((1, bytes), |(first, rest)| (*first, rest));
+        let (length, stream) = bytes.split_first().map_or((1, bytes), |(first, rest)| (*first, rest));
         let whole = all(stream, stream.len().max(1));
         let cut = all(stream, usize::from(length).max(1));
         assert_eq!(whole, cut, "frames depend on how the stream is cut");

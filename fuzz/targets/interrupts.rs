@@ -1,8 +1,8 @@
 //! `/proc/interrupts`, by both of its readers.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "interrupts",
     seeds: || {
         owned(&[

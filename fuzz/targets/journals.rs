@@ -1,20 +1,20 @@
 //! The journal: whatever is in it, reading it gives records or says what is damaged; and what a record with a right
 //! checksum may hold.
 
-use super::{Target, text};
-use apply::{Event, Journal, Storage};
+use super::{FuzzTarget, text};
+use apply::{Journal, JournalEvent, Storage};
 use root::RootError;
 use std::cell::RefCell;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "journals",
     seeds: || {
-        let storage = Memory::default();
+        let storage = MemoryStorage::default();
         let mut journal = Journal::create(&storage);
         for event in [
-            Event::Applied { online: None },
-            Event::Confirmed { layer: None },
-            Event::Applied { online: None },
+            JournalEvent::Applied { online: None },
+            JournalEvent::Confirmed { layer: None },
+            JournalEvent::Applied { online: None },
         ] {
             let _ = journal.append(event);
         }
@@ -36,7 +36,7 @@ pub const TARGET: Target = Target {
 };
 
 fn read(bytes: &[u8]) {
-    let storage = Memory::with(bytes);
+    let storage = MemoryStorage::with(bytes);
     if let Ok(Some(journal)) = Journal::open(&storage) {
         assert!(!journal.records().is_empty());
         let _ = (journal.state(Some("boot")), journal.state(None), journal.layers());
@@ -46,16 +46,16 @@ fn read(bytes: &[u8]) {
 
 /// A file in memory, whatever its name.
 #[derive(Default)]
-pub(super) struct Memory(RefCell<Vec<u8>>);
+pub(super) struct MemoryStorage(RefCell<Vec<u8>>);
 
-impl Memory {
+impl MemoryStorage {
     /// One with this content.
-    pub(super) fn with(bytes: &[u8]) -> Memory {
-        Memory(RefCell::new(bytes.to_vec()))
+    pub(super) fn with(bytes: &[u8]) -> MemoryStorage {
+        MemoryStorage(RefCell::new(bytes.to_vec()))
     }
 }
 
-impl Storage for Memory {
+impl Storage for MemoryStorage {
     fn read(&self, _: &str) -> Result<Option<Vec<u8>>, RootError> {
         Ok(Some(self.0.borrow().clone()))
     }

@@ -1,9 +1,9 @@
 //! The kernel's configuration, its release, and the words of its version.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 use machine::kernel::{parse_config, parse_preemption_words, parse_version};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "kernel_config",
     seeds: || {
         owned(&[

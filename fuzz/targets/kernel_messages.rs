@@ -1,9 +1,9 @@
 //! Messages of the kernel's sockets: the process connector, uevents, links.
 
-use super::Target;
+use super::FuzzTarget;
 use watch::drift::{Notification, link, processes, uevent};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "kernel_messages",
     seeds: || {
         let mut fork = vec![0; 36];

@@ -1,13 +1,13 @@
 //! Files beside the journal: who holds limits of latency, instances of tracing and kprobes, notes of the boot line, of
 //! installed files, of attempts at boot, of a study with restarts, and the history.
 
-use super::journals::Memory;
-use super::{Target, text};
+use super::journals::MemoryStorage;
+use super::{FuzzTarget, text};
 use apply::boot_line::{BootNotes, read_captured};
-use apply::{Captured, Force, boot_attempt, history, installed, kprobes, latency, restarts, tracing};
+use apply::{CapturedStorage, Force, boot_attempt, history, installed, kprobes, latency, restarts, tracing};
 use root::{Live, Root};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "ledgers",
     seeds: || {
         let bodies = [
@@ -52,18 +52,18 @@ thread_local! {
 
 fn read(bytes: &[u8]) {
     NOTHING.with(|(dir, root)| {
-        let system = Captured(root);
+        let system = CapturedStorage(root);
         // What is read may be removed, so each reader has its own.
-        let file = || Memory::with(bytes);
+        let file = || MemoryStorage::with(bytes);
         let _ = latency::sweep(&system, &file());
         let _ = tracing::sweep(&system, &file());
         let _ = kprobes::sweep(&system, &file());
         let _ = latency::free(&system, &file(), &machine::CpuSet::range(0, 3));
         if let Ok(notes) = BootNotes::read(&file()) {
             let _ = (
-                notes.kept(),
+                notes.own_words(),
                 notes.since(Some("a")),
-                notes.noted(),
+                notes.observed_boot(),
                 notes.is_unfinished(),
             );
         }

@@ -3,7 +3,7 @@
 
 use super::archives::with_file;
 use super::packed_files::tar;
-use super::{Target, owned, sections};
+use super::{FuzzTarget, owned, sections};
 use machine::{CpuSet, Machine, devices, temperatures};
 use plan::{Intent, PartitionName, Profile, plan};
 
@@ -46,7 +46,7 @@ const PATHS: &[&str] = &[
     "/proc/config.gz",
 ];
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "machine_files",
     seeds: || {
         owned(&[

@@ -41,7 +41,7 @@ mod watch_state;
 mod webhook_answers;
 
 /// One parser, or several of one kind of file.
-pub struct Target {
+pub struct FuzzTarget {
     /// Its name, also that of its file and of its binary.
     pub name: &'static str,
     /// Inputs that are well formed, or nearly.
@@ -52,7 +52,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     archives::TARGET,
     arguments::TARGET,
     boot_files::TARGET,

@@ -1,9 +1,9 @@
 //! What other owners say of themselves: irqbalance, the kubelet, TuneD, and the names of their cgroups.
 
-use super::{Target, owned, text};
-use machine::{irqbalance, neighbours, tenants};
+use super::{FuzzTarget, owned, text};
+use machine::{cgroup_owners, irqbalance, neighbours};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "neighbours",
     seeds: || {
         owned(&[
@@ -22,7 +22,7 @@ pub const TARGET: Target = Target {
         if let Some(state) = neighbours::parse_cpu_manager_state(&text) {
             assert!(state.exclusive.len() < text.len());
         }
-        if let Some(tenant) = tenants::tenant(&text) {
+        if let Some(tenant) = cgroup_owners::cgroup_owner(&text) {
             assert!(!tenant.name().is_empty() && !tenant.command("0-2").is_empty());
         }
     },

@@ -1,7 +1,7 @@
 //! Packed members that are well formed and unpack to very much: archives of each kind, and the kernel's configuration in one.
 //! The first byte says which, the second how much; the rest is what is packed, over and over.
 
-use super::Target;
+use super::FuzzTarget;
 use super::archives::{packed, with_file};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -12,14 +12,10 @@ const ENDINGS: [&str; 5] = [".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst"
 /// The kernel's configuration, packed.
 const CONFIG: &str = "/proc/config.gz";
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "packed_files",
     // Small ones, because the ordinary tests try hundreds of mutations of them.
-    seeds: || {
-        (0..6)
-            .map(|kind| vec![kind, 12, b'a', b'=', b'y', b'\n'])
-            .collect()
-    },
+    seeds: || (0..6).map(|kind| vec![kind, 12, b'a', b'=', b'y', b'\n']).collect(),
     run: |bytes| {
         let [kind, power, content @ ..] = bytes else {
             return;

@@ -1,12 +1,12 @@
 //! Small texts of the kernel and of the command line: `/proc/cpuinfo`, times of threads, statistics of tracing, temperatures,
 //! owners of files, durations, requirements.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 use formats::requirement::Requirement;
 use machine::topology::parse_cpuinfo;
 use machine::{parse_duration, temperatures};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "proc_texts",
     seeds: || {
         owned(&[

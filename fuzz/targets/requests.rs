@@ -1,9 +1,9 @@
 //! HTTP requests to the daemon's metrics: a prefix of a request that is understood asks for more, or is answered.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use watch::metrics::{MOST_REQUEST, ScrapeRequest, answer, parse_request};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "requests",
     seeds: || {
         owned(&[

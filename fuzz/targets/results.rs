@@ -1,9 +1,9 @@
 //! Result files of `measure`, and everything that is made of one.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use measure::Measurement;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "results",
     seeds: || {
         owned(&[

@@ -1,8 +1,8 @@
 //! Pages of the trace ring buffer as the kernel hands them out while they come: what they say in text, and to `blame`.
 
-use super::Target;
-use blame::{Hwlat, Reader};
-use events::{Endian, Event, Flow, Format, Formats, Layout, Lines, NoNames, Page, Unit};
+use super::FuzzTarget;
+use blame::{Hwlat, RecordDecoder};
+use events::{ClockUnit, Endian, EventFormat, Flow, Formats, LineFormatter, NoNames, Page, PageLayout, StreamItem};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ const PAGES: [&[u8]; 2] = [
 /// The length of a page that is given here: a mutation reaches the end of a short one.
 const PAGE: usize = 512;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "ring_pages",
     seeds: || {
         let pages = PAGES.iter().flat_map(|cpu| cpu.chunks(4096).take(3));
@@ -32,24 +32,24 @@ pub const TARGET: Target = Target {
         seeds
     },
     run: |bytes| {
-        static KERNEL: OnceLock<(Formats, Layout, Reader)> = OnceLock::new();
+        static KERNEL: OnceLock<(Formats, PageLayout, RecordDecoder)> = OnceLock::new();
         let (formats, layout, reader) = KERNEL.get_or_init(kernel);
         let comms = HashMap::new();
-        let mut lines = Lines::new(formats, &NoNames, &comms, Unit::Nanos);
+        let mut lines = LineFormatter::new(formats, &NoNames, &comms, ClockUnit::Nanos);
         let mut hwlat = Hwlat::new(formats, 0..2);
         let mut flow = Flow::of(&[0, 1], *layout, 1);
         for (number, page) in bytes.chunks(PAGE).enumerate() {
             if let Ok(page) = Page::parse(page, layout) {
                 let _ = (page.end(), page.records().count());
             }
-            flow.put(number % 2, page);
+            flow.add_page(number % 2, page);
         }
         let mut line = String::new();
         while !flow.take(None, 64, |event| {
             if let Some(hwlat) = &mut hwlat {
                 hwlat.event(&event);
             }
-            if let Event::Record { cpu, record } = event {
+            if let StreamItem::Record { cpu, record } = event {
                 line.clear();
                 lines.write(&mut line, cpu, &record);
                 let _ = reader.read(&record);
@@ -59,16 +59,16 @@ pub const TARGET: Target = Target {
     },
 };
 
-fn kernel() -> (Formats, Layout, Reader) {
+fn kernel() -> (Formats, PageLayout, RecordDecoder) {
     let mut formats = Formats::new(Endian::native());
     for one in FORMATS.split("system: ") {
         if let Some((system, text)) = one.split_once('\n')
-            && let Ok(format) = Format::parse(system, text)
+            && let Ok(format) = EventFormat::parse(system, text)
         {
             let _ = formats.add(format);
         }
     }
-    let layout = Layout::parse(HEADER, Endian::native()).expect("a layout");
-    let reader = Reader::new(formats.clone());
+    let layout = PageLayout::parse(HEADER, Endian::native()).expect("a layout");
+    let reader = RecordDecoder::new(formats.clone());
     (formats, layout, reader)
 }

@@ -1,13 +1,13 @@
 //! Files that a shell reads for a boot loader (`/etc/default/grub`): evaluated or refused. Sections after the first are files
 //! that the first may read.
 
-use super::{Target, owned, sections, text};
-use boot::{Dialect, FileKind, Outside, ShellFile, ShellValue, evaluate};
+use super::{FuzzTarget, owned, sections, text};
+use boot::{Dialect, ExternalFiles, FileKind, ShellFile, ShellValue, evaluate};
 
 /// The longest value that is computed (`MOST_VALUE` of crates/boot/src/evaluation.rs).
 const LONGEST: usize = 8192;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "shell_files",
     seeds: || {
         owned(&[
@@ -25,12 +25,10 @@ pub const TARGET: Target = Target {
             text: all[0].clone(),
         };
         let number = |path: &str| path.bytes().next_back().map_or(0, |byte| usize::from(byte % 4));
-        let outside = Outside {
+        let outside = ExternalFiles {
             text: &|path| all.get(number(path) + 1).cloned(),
             kind: &|path| match number(path) {
-                0 => Some(FileKind::File {
-                    is_empty: Some(false),
-                }),
+                0 => Some(FileKind::File { is_empty: Some(false) }),
                 1 => Some(FileKind::Dir),
                 2 => Some(FileKind::Missing),
                 _ => None,

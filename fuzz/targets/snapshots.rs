@@ -1,10 +1,10 @@
 //! A captured machine whose files say anything: the whole model is read, and shown.
 
-use super::Target;
+use super::FuzzTarget;
 use super::archives::{packed, with_file};
 use machine::Machine;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "snapshots",
     seeds: || {
         let files = [
@@ -33,35 +33,26 @@ pub const TARGET: Target = Target {
             ("/sys/devices/system/cpu/isolated", "1-3\n"),
             ("/sys/devices/system/cpu/cpu0/topology/core_id", "0\n"),
             ("/sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n"),
-            (
-                "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
-                "0-1\n",
-            ),
+            ("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n"),
             ("/sys/devices/system/cpu/cpu0/cache/index2/level", "2\n"),
-            (
-                "/sys/devices/system/cpu/cpu0/cache/index2/shared_cpu_list",
-                "0-3\n",
-            ),
+            ("/sys/devices/system/cpu/cpu0/cache/index2/shared_cpu_list", "0-3\n"),
             ("/sys/devices/system/cpu/cpu0/cache/index2/size", "32768K\n"),
             ("/sys/devices/system/node/node0/cpulist", "0-3\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n"),
             ("/sys/fs/cgroup/cpuset.cpus.effective", "0-3\n"),
             ("/sys/fs/cgroup/rt/cpuset.cpus", "1-3\n"),
-            (
-                "/sys/fs/cgroup/rt/cpuset.cpus.partition",
-                "isolated invalid (x)\n",
-            ),
+            ("/sys/fs/cgroup/rt/cpuset.cpus.partition", "isolated invalid (x)\n"),
         ];
         vec![packed(".tar", &files)]
     },
     run: |bytes| {
         with_file(bytes, |root| {
             let machine = Machine::read(root).with_tasks(root).with_interrupts(root);
-            for part in [report::Part::Left, report::Part::Shown] {
-                let view = report::View {
+            for part in [report::PartDetail::Left, report::PartDetail::Shortened] {
+                let view = report::InspectView {
                     tasks: part,
                     interrupts: part,
-                    ..report::View::default()
+                    ..report::InspectView::default()
                 };
                 let _ = report::inspect_text(&machine, &view, report::Style::Plain, &mut std::io::sink());
             }

@@ -1,11 +1,11 @@
 //! Files of `study`: the matrix that somebody wrote, and the record that a directory of results keeps of it.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use machine::CpuSet;
 use std::time::Duration;
-use study::{Here, Place, Record, Schedule, next, pairs, parse};
+use study::{CurrentMachine, RunPosition, RunSchedule, StudyRecord, next, pairs, parse};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "studies",
     seeds: || {
         owned(&[
@@ -15,7 +15,7 @@ pub const TARGET: Target = Target {
         ])
     },
     run: |bytes| {
-        if let Ok(record) = serde_json::from_slice::<Record>(bytes) {
+        if let Ok(record) = serde_json::from_slice::<StudyRecord>(bytes) {
             assert_eq!(record.same(&record), Ok(()));
         }
         let Ok(study) = parse(bytes) else {
@@ -25,9 +25,9 @@ pub const TARGET: Target = Target {
         assert!(blocks.iter().all(|block| block.len() == study.cells.len()));
         let pairs = pairs(&study.axes, &study.cells);
         assert!(pairs.iter().all(|pair| pair.first < pair.other));
-        let mut schedule = Schedule::new(&study, Vec::<Place>::new());
-        let _ = (schedule.remaining(), schedule.sittings_left());
-        let here = Here {
+        let mut schedule = RunSchedule::new(&study, Vec::<RunPosition>::new());
+        let _ = (schedule.remaining(), schedule.boot_sessions_left());
+        let here = CurrentMachine {
             boot_id: Some("a"),
             line: "ro isolcpus=2-3",
             release: Some("6.1"),

@@ -1,8 +1,8 @@
 //! `stat` and `status` of tasks, whose names are the task's own choice.
 
-use super::{Target, owned, text};
+use super::{FuzzTarget, owned, text};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "tasks",
     seeds: || {
         owned(&[

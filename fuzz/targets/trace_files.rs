@@ -1,13 +1,13 @@
 //! Files of trace-cmd: whatever is in them, what is read of one can be written, and read again, and is the same.
 
-use super::Target;
-use events::dat::{Buffer, TraceFile, Writing, planned, written};
-use events::{Event, Lines, Unit};
+use super::FuzzTarget;
+use events::dat::{Buffer, DatWriter, TraceFile, planned, written};
+use events::{ClockUnit, LineFormatter, StreamItem};
 
 /// Room for what is packed.
 const ROOM: usize = 1 << 20;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "trace_files",
     seeds: || {
         let files: [&[u8]; 4] = [
@@ -24,10 +24,10 @@ pub const TARGET: Target = Target {
         };
         let (formats, _) = file.description.formats();
         let (names, comms) = (file.description.names(), file.description.comms());
-        let mut lines = Lines::new(&formats, &names, &comms, Unit::Nanos);
+        let mut lines = LineFormatter::new(&formats, &names, &comms, ClockUnit::Nanos);
         let mut line = String::new();
         for of in file.events().take(2_000) {
-            if let Event::Record { cpu, record } = of.event {
+            if let StreamItem::Record { cpu, record } = of.event {
                 line.clear();
                 lines.write(&mut line, cpu, &record);
             }
@@ -44,7 +44,7 @@ pub const TARGET: Target = Target {
 
 fn again(file: &TraceFile) {
     let (buffers, pages) = planned(&file.buffers);
-    let writing = Writing {
+    let writing = DatWriter {
         description: &file.description,
         page_len: 4096,
         long_len: file.long_len,

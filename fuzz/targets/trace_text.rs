@@ -1,9 +1,9 @@
 //! Text of ftrace: every line is an event, something else that is known, or counted as unknown.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use events::text::{TextItem, TextReader};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "trace_text",
     seeds: || {
         let mut seeds = owned(&[

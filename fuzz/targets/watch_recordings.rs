@@ -1,11 +1,14 @@
 //! Recordings of `watch`: what can be read is shown, pane by pane, and goes to the terminal as text only.
 
-use super::Target;
+use super::FuzzTarget;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use watch::{Glyphs, Key, Look, Mode, Now, PANES, Scene, TitleBar, View, draw, line, parse, press};
+use watch::{
+    DisplayData, Glyphs, KeyPress, PANES, ScreenStyle, TitleBar, ViewMode, ViewState, WatchScene, draw, line, parse,
+    press,
+};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "watch_recordings",
     seeds: || {
         let whole = include_bytes!("../../fixtures/watch/partition.jsonl");
@@ -29,30 +32,32 @@ pub const TARGET: Target = Target {
             .collect();
         let again = parse(&again).expect("what was read can be written and read");
         assert_eq!(again.moments, recording.moments);
-        let nothing = Scene::default();
-        let scenes = recording
-            .moments
-            .iter()
-            .rev()
-            .find_map(|moment| moment.scene.as_ref());
-        let now = Now {
+        let nothing = WatchScene::default();
+        let scenes = recording.moments.iter().rev().find_map(|moment| moment.scene.as_ref());
+        let now = DisplayData {
             moments: recording.moments.iter().collect(),
             scene: scenes.unwrap_or(&nothing),
             glyphs: Glyphs::Ascii,
         };
-        let mode = Mode::Playing {
+        let mode = ViewMode::Playing {
             at: 1,
             of: recording.moments.len(),
             speed: 1.0,
         };
-        let mut view = View::default();
+        let mut view = ViewState::default();
         for _ in PANES {
-            for key in [Key::Tab, Key::Down, Key::Char('s'), Key::Char('f'), Key::Escape] {
+            for key in [
+                KeyPress::Tab,
+                KeyPress::Down,
+                KeyPress::Char('s'),
+                KeyPress::Char('f'),
+                KeyPress::Escape,
+            ] {
                 press(&mut view, key, &now);
             }
             let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
             let kernel = &recording.header.kernel;
-            draw(&mut buffer, TitleBar { kernel, mode }, &now, &view, Look::Colour);
+            draw(&mut buffer, TitleBar { kernel, mode }, &now, &view, ScreenStyle::Colour);
             let symbols = || buffer.content.iter().flat_map(|cell| cell.symbol().chars());
             assert!(!symbols().any(char::is_control));
         }

@@ -1,9 +1,9 @@
 //! What a daemon leaves to the next one: its findings, and what becomes of them when the next one finds the same or nothing.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use watch::drift::{Layers, Ledger, of_change, text};
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "watch_state",
     seeds: || {
         owned(&[

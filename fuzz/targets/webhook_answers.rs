@@ -1,9 +1,9 @@
 //! Answers of HTTP servers to alerts: only the first line counts, and what is reported of it is one line of plain text.
 
-use super::{Target, owned};
+use super::{FuzzTarget, owned};
 use daemon::webhook_accepted;
 
-pub const TARGET: Target = Target {
+pub const TARGET: FuzzTarget = FuzzTarget {
     name: "webhook_answers",
     seeds: || {
         owned(&[

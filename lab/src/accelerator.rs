@@ -3,7 +3,7 @@
 //! A device file alone proves little: some hosts accept a virtual machine through `/dev/kvm` but never execute an instruction
 //! of it. So a kernel must print something.
 
-use guest::qemu::{Accelerator, PROGRAM, Sizes, first_word};
+use guest::qemu::{Accelerator, GuestSize, PROGRAM, first_word};
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ pub fn of_host(kernel: &Path) -> Accelerator {
 
 /// Whether a kernel prints anything under KVM. It is killed as soon as it does.
 fn prints(kernel: &Path) -> bool {
-    let sizes = Sizes {
+    let sizes = GuestSize {
         cpus: 2,
         memory_mib: 512,
     };
@@ -42,9 +42,7 @@ fn prints(kernel: &Path) -> bool {
     let (printed, hears) = mpsc::channel();
     let console = child.stdout.take();
     // The thread ends with the pipe, which ends with the child.
-    std::thread::spawn(move || {
-        printed.send(console.is_some_and(|mut console| console.read_exact(&mut [0]).is_ok()))
-    });
+    std::thread::spawn(move || printed.send(console.is_some_and(|mut console| console.read_exact(&mut [0]).is_ok())));
     let prints = hears.recv_timeout(FIRST_WORD).unwrap_or(false);
     let _ = child.kill();
     let _ = child.wait();

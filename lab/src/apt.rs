@@ -128,11 +128,7 @@ impl Apt {
         let ends = [format!("_{}.deb", self.arch), "_all.deb".to_owned()];
         let entries = std::fs::read_dir(debs).map_err(LabError::file(debs))?;
         let fits = |path: &PathBuf| {
-            let file = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             file.starts_with(&start) && ends.iter().any(|end| file.ends_with(end))
         };
         entries
@@ -175,9 +171,7 @@ impl Apt {
         for option in options {
             command.args(["-o", &option]);
         }
-        command
-            .env("LC_ALL", "C")
-            .env("DEBIAN_FRONTEND", "noninteractive");
+        command.env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
         command
     }
 }
@@ -211,11 +205,7 @@ fn sources(mirror: &str, arch: &str) -> String {
     let kernels = ALL.iter().filter(|kernel| kernel.arch == arch);
     let suites: BTreeSet<&str> = kernels.flat_map(|kernel| kernel.suites).copied().collect();
     let line = |suite: &str| {
-        let tree = if suite.ends_with("-security") {
-            "-security"
-        } else {
-            ""
-        };
+        let tree = if suite.ends_with("-security") { "-security" } else { "" };
         format!("deb [signed-by={KEYRING}] {mirror}{tree} {suite} main\n")
     };
     suites.into_iter().map(line).collect()

@@ -1,9 +1,9 @@
 //! Prepares what the runner needs from the host: programs, kernels, emulator.
 
-use crate::initramfs::Programs;
-use crate::kernels::{ALL, Kernel, Ready};
-use crate::runner::Job;
-use crate::scenario::{Cell, Init};
+use crate::initramfs::HostPrograms;
+use crate::kernels::{ALL, BootableKernel, LabKernel};
+use crate::runner::ScenarioJob;
+use crate::scenario::{GuestInit, ScenarioCell};
 use crate::userland::{self, Userland};
 use crate::{accelerator, unpack};
 use guest::qemu::Accelerator;
@@ -14,9 +14,9 @@ use std::process::Command;
 /// What the runner needs from the host.
 pub struct Bench {
     /// The programs for the guests.
-    pub programs: Programs,
+    pub programs: HostPrograms,
     /// The available kernels by their id, or why one is missing.
-    pub kernels: BTreeMap<&'static str, Result<Ready, String>>,
+    pub kernels: BTreeMap<&'static str, Result<BootableKernel, String>>,
     /// The systemd of each kernel that a cell boots with systemd, by the kernel's id.
     pub userlands: BTreeMap<&'static str, Result<Userland, String>>,
     /// What executes the guests' instructions.
@@ -29,22 +29,24 @@ impl Bench {
     /// Prepares what some jobs need: kernels, their systemd, and the accelerator.
     ///
     /// # Errors
-    /// [`Missing`], where no guest can be started at all.
-    pub fn prepare(jobs: &[Job], quietcore: PathBuf, guest: PathBuf, out: PathBuf) -> Result<Bench, Missing> {
+    /// [`MissingProgram`], where no guest can be started at all.
+    pub fn prepare(
+        jobs: &[ScenarioJob],
+        quietcore: PathBuf,
+        guest: PathBuf,
+        out: PathBuf,
+    ) -> Result<Bench, MissingProgram> {
         let busybox = host()?;
         let mut kernels = BTreeMap::new();
         for (kernel, result) in unpack::ready(&kernels_of(jobs)) {
             kernels.insert(kernel.id, result.map_err(|error| error.to_string()));
         }
-        let mut images = kernels
-            .values()
-            .flatten()
-            .filter(|ready| ready.kernel.arch == "amd64");
-        let accelerator = images.next().map_or(Accelerator::Tcg, |ready| {
-            accelerator::of_host(&ready.unpacked.image())
-        });
+        let mut images = kernels.values().flatten().filter(|ready| ready.kernel.arch == "amd64");
+        let accelerator = images
+            .next()
+            .map_or(Accelerator::Tcg, |ready| accelerator::of_host(&ready.unpacked.image()));
         Ok(Bench {
-            programs: Programs {
+            programs: HostPrograms {
                 quietcore,
                 guest,
                 busybox,
@@ -57,8 +59,8 @@ impl Bench {
     }
 
     /// The systemd of a cell that needs it, or why it is missing.
-    pub(crate) fn userland(&self, cell: &Cell) -> Result<Option<&Userland>, &str> {
-        if cell.init == Init::Script {
+    pub(crate) fn userland(&self, cell: &ScenarioCell) -> Result<Option<&Userland>, &str> {
+        if cell.init == GuestInit::Script {
             return Ok(None);
         }
         match self.userlands.get(cell.kernel.id) {
@@ -69,7 +71,7 @@ impl Bench {
     }
 
     /// The second kernel of a cell that needs it, or why it is missing.
-    pub(crate) fn beside(&self, cell: &Cell) -> Result<Option<&Ready>, &str> {
+    pub(crate) fn beside(&self, cell: &ScenarioCell) -> Result<Option<&BootableKernel>, &str> {
         let Some(kernel) = cell.shape.beside else {
             return Ok(None);
         };
@@ -84,44 +86,37 @@ impl Bench {
 /// Why no guest can be started: a program is missing on the host.
 #[derive(Debug, thiserror::Error)]
 #[error("no {0} here; `scripts/setup test` installs it on Debian and Ubuntu")]
-pub struct Missing(&'static str);
+pub struct MissingProgram(&'static str);
 
 /// Checks what every guest needs from the host, and returns the static busybox.
-fn host() -> Result<PathBuf, Missing> {
+fn host() -> Result<PathBuf, MissingProgram> {
     let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    for program in [
-        "qemu-system-x86_64",
-        "dpkg-deb",
-        "modinfo",
-        "apt-get",
-        "xz",
-        "zstd",
-    ] {
+    for program in ["qemu-system-x86_64", "dpkg-deb", "modinfo", "apt-get", "xz", "zstd"] {
         if !is_there(program) {
-            return Err(Missing(program));
+            return Err(MissingProgram(program));
         }
     }
     let places = ["/usr/bin/busybox", "/bin/busybox"].map(PathBuf::from);
     let busybox = places.into_iter().find(|path| path.is_file());
-    busybox.ok_or(Missing("static busybox"))
+    busybox.ok_or(MissingProgram("static busybox"))
 }
 
 /// The kernels that some jobs boot or install.
-fn kernels_of(jobs: &[Job]) -> Vec<Kernel> {
-    let used = |kernel: &&Kernel| {
-        let is_of = |job: &Job| job.cell.kernel == **kernel || job.cell.shape.beside == Some(**kernel);
+fn kernels_of(jobs: &[ScenarioJob]) -> Vec<LabKernel> {
+    let used = |kernel: &&LabKernel| {
+        let is_of = |job: &ScenarioJob| job.cell.kernel == **kernel || job.cell.shape.beside == Some(**kernel);
         jobs.iter().any(is_of)
     };
     ALL.iter().filter(used).copied().collect()
 }
 
 /// The systemd of every kernel that a job boots with one.
-fn userlands(jobs: &[Job]) -> BTreeMap<&'static str, Result<Userland, String>> {
-    let used = |kernel: &&Kernel| {
-        let is_of = |job: &Job| job.cell.kernel == **kernel && job.cell.init == Init::Systemd;
+fn userlands(jobs: &[ScenarioJob]) -> BTreeMap<&'static str, Result<Userland, String>> {
+    let used = |kernel: &&LabKernel| {
+        let is_of = |job: &ScenarioJob| job.cell.kernel == **kernel && job.cell.init == GuestInit::Systemd;
         jobs.iter().any(is_of)
     };
-    let ready = |kernel: &Kernel| userland::ready(*kernel).map_err(|error| error.to_string());
+    let ready = |kernel: &LabKernel| userland::ready(*kernel).map_err(|error| error.to_string());
     let kernels = ALL.iter().filter(used);
     kernels.map(|kernel| (kernel.id, ready(kernel))).collect()
 }

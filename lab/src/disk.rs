@@ -6,8 +6,8 @@
 
 use crate::error::LabError;
 use crate::packages::{self, Packages};
-use crate::records::Records;
-use crate::vm::{End, Machine, Outcome, Start, boot};
+use crate::records::GuestRecords;
+use crate::vm::{VmBoot, VmEnd, VmMachine, VmOutcome, boot};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -57,34 +57,30 @@ pub fn boot_from(
     disk: &Disk,
     image: &Path,
     initramfs: &[u8],
-    machine: &Machine,
+    machine: &VmMachine,
     dir: &Path,
-) -> Result<Outcome, LabError> {
+) -> Result<VmOutcome, LabError> {
     let blank = make(disk, machine.cell.kernel.arch, dir)?;
     let kernel = |line: Option<&str>, dir: &Path| {
-        let start = Start::Kernel {
-            image,
-            initramfs,
-            line,
-        };
+        let start = VmBoot::Kernel { image, initramfs, line };
         boot(&start, &blank.disk, machine, dir)
     };
     let mut outcome = kernel(None, &dir.join("install"))?;
     if outcome.records.get("installed").status == 0 {
-        let installed = outcome.took;
+        let installed = outcome.duration;
         outcome = match disk.firmware {
             Firmware::Bios | Firmware::Uefi => {
                 let devices = [blank.disk.clone(), blank.firmware].concat();
-                boot(&Start::Disk, &devices, machine, dir)?
+                boot(&VmBoot::Disk, &devices, machine, dir)?
             }
             Firmware::Lines { always, once } => {
                 let next = |line: &str, time: u32| kernel(Some(line), &dir.join(format!("boot{time}")));
                 by_lines(&outcome.records, [always, once], &next)?
             }
         };
-        outcome.took += installed;
-    } else if outcome.end != End::Emulator {
-        outcome.end = End::NotInstalled;
+        outcome.duration += installed;
+    } else if outcome.end != VmEnd::Emulator {
+        outcome.end = VmEnd::NotInstalled;
     }
     remove(dir);
     Ok(outcome)
@@ -92,22 +88,22 @@ pub fn boot_from(
 
 /// Runs the starts one after the other, each with the boot line from the records of the previous one.
 fn by_lines(
-    installed: &Records,
+    installed: &GuestRecords,
     [always, once]: [&str; 2],
-    next: &dyn Fn(&str, u32) -> Result<Outcome, LabError>,
-) -> Result<Outcome, LabError> {
+    next: &dyn Fn(&str, u32) -> Result<VmOutcome, LabError>,
+) -> Result<VmOutcome, LabError> {
     let mut line = recorded(installed, always).unwrap_or_default();
     let mut tried = None;
-    let (mut records, mut took) = (Records::default(), Duration::ZERO);
+    let (mut records, mut took) = (GuestRecords::default(), Duration::ZERO);
     let mut time = 1;
     loop {
         let mut outcome = next(&tried.unwrap_or_else(|| line.clone()), time)?;
         line = recorded(&outcome.records, always).unwrap_or(line);
         tried = recorded(&outcome.records, once);
         records.join(outcome.records);
-        took += outcome.took;
-        if outcome.end != End::Stopped || time == MOST_STARTS {
-            (outcome.records, outcome.took) = (records, took);
+        took += outcome.duration;
+        if outcome.end != VmEnd::Stopped || time == MOST_STARTS {
+            (outcome.records, outcome.duration) = (records, took);
             return Ok(outcome);
         }
         time += 1;
@@ -115,26 +111,23 @@ fn by_lines(
 }
 
 /// The first line of a guest's record, whose name may start with the number of the start.
-fn recorded(records: &Records, name: &str) -> Option<String> {
-    let found = records
-        .names()
-        .find(|full| full.rsplit('/').next() == Some(name))?;
+fn recorded(records: &GuestRecords, name: &str) -> Option<String> {
+    let found = records.names().find(|full| full.rsplit('/').next() == Some(name))?;
     records.get(found).stdout.lines().next().map(str::to_owned)
 }
 
 /// QEMU's arguments for a disk.
-struct Blank {
+struct BlankDisk {
     disk: Vec<String>,
     /// A kernel that QEMU loads itself needs none.
     firmware: Vec<String>,
 }
 
 /// Creates the empty disk and the firmware's memory in `dir`.
-fn make(disk: &Disk, arch: &str, dir: &Path) -> Result<Blank, LabError> {
+fn make(disk: &Disk, arch: &str, dir: &Path) -> Result<BlankDisk, LabError> {
     let image = dir.join("disk");
     let file = File::create(&image).map_err(LabError::file(&image))?;
-    file.set_len(disk.size_mib << 20)
-        .map_err(LabError::file(&image))?;
+    file.set_len(disk.size_mib << 20).map_err(LabError::file(&image))?;
     let arguments = vec![
         // The image is deleted after the scenario, so no write must reach the host's disk.
         "-drive".to_owned(),
@@ -161,7 +154,7 @@ fn make(disk: &Disk, arch: &str, dir: &Path) -> Result<Blank, LabError> {
             ));
         }
     }
-    Ok(Blank {
+    Ok(BlankDisk {
         disk: arguments,
         firmware: drives,
     })
@@ -179,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_is_empty_and_of_its_size_and_goes_again() {
+    fn a_disk_image_is_empty_has_its_size_and_is_removed() {
         let dir = std::env::temp_dir().join(format!("lab-disk-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let disk = Disk {

@@ -51,8 +51,8 @@ pub fn run(command: &mut std::process::Command) -> Result<String, LabError> {
     };
     let output = command.output().map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let end: Vec<&str> = said.lines().rev().take(5).collect();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let end: Vec<&str> = errors.lines().rev().take(5).collect();
         let end: Vec<&str> = end.into_iter().rev().collect();
         return Err(failed(format!("{}: {}", output.status, end.join(" | "))));
     }

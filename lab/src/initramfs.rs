@@ -1,16 +1,16 @@
 //! Builds the guest's only file system: busybox, the binary under test, the guest's own program, modules, the scenario.
 
 use crate::error::LabError;
-use crate::kernels::Ready;
+use crate::kernels::BootableKernel;
 use crate::packages;
-use crate::scenario::Cell;
+use crate::scenario::ScenarioCell;
 use crate::userland::Userland;
 use guest::Archive;
 use std::path::{Path, PathBuf};
 
 /// Programs of the host that go into every guest.
 #[derive(Clone, Debug)]
-pub struct Programs {
+pub struct HostPrograms {
     /// The static quietcore.
     pub quietcore: PathBuf,
     /// The static lab-guest.
@@ -29,11 +29,11 @@ const SERVICE: &[u8] = include_bytes!("../guest/service.sh");
 /// # Errors
 /// [`LabError::File`] when a program or module cannot be read.
 pub fn build(
-    programs: &Programs,
-    ready: &Ready,
-    beside: Option<&Ready>,
+    programs: &HostPrograms,
+    ready: &BootableKernel,
+    beside: Option<&BootableKernel>,
     userland: Option<&Userland>,
-    cell: &Cell,
+    cell: &ScenarioCell,
     script: &str,
 ) -> Result<Vec<u8>, LabError> {
     let mut archive = Archive::default();
@@ -45,10 +45,7 @@ pub fn build(
     archive.program("init", INIT);
     archive.program("bin/lab.sh", LIBRARY);
     archive.program("bin/lab", b"#!/bin/sh\n. /bin/lab.sh\n\"$@\"\n");
-    let busybox = ready
-        .unpacked
-        .busybox()
-        .unwrap_or_else(|| programs.busybox.clone());
+    let busybox = ready.unpacked.busybox().unwrap_or_else(|| programs.busybox.clone());
     archive.program("bin/busybox", &read(&busybox)?);
     archive.link("bin/sh", "busybox");
     archive.program("bin/quietcore", &read(&programs.quietcore)?);
@@ -86,18 +83,14 @@ pub fn build(
 /// The modules of a kernel, and the list of their load order.
 fn modules(
     archive: &mut Archive,
-    ready: &Ready,
+    ready: &BootableKernel,
     dir: &str,
     list: &str,
-    wanted: &[&str],
+    module_names: &[&str],
 ) -> Result<(), LabError> {
     let mut names = String::new();
-    for module in ready.unpacked.modules(wanted) {
-        let name = module
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    for module in ready.unpacked.modules(module_names) {
+        let name = module.file_name().unwrap_or_default().to_string_lossy().into_owned();
         archive.program(&format!("{dir}/{name}"), &read(&module)?);
         names.push_str(&format!("/{dir}/{name}\n"));
     }

@@ -2,11 +2,11 @@
 //!
 //! No version is fixed: the lab uses the newest package of each series that the mirror offers today.
 
-use crate::unpack::Unpacked;
+use crate::unpack::UnpackedKernel;
 
 /// A kernel that scenarios may request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kernel {
+pub struct LabKernel {
     /// The lab's name: the series, with `-rt` for the real-time flavour. `7` is the newest of Debian unstable.
     pub id: &'static str,
     /// The prefix of a matching package version.
@@ -20,21 +20,21 @@ pub struct Kernel {
 }
 
 /// 5.10, of Debian 11.
-pub const K5_10: Kernel = x86("5.10", "5.10.", &["bullseye-security"], "amd64");
+pub const K5_10: LabKernel = x86("5.10", "5.10.", &["bullseye-security"], "amd64");
 /// 6.1, of Debian 12.
-pub const K6_1: Kernel = x86("6.1", "6.1.", BOOKWORM, "amd64");
+pub const K6_1: LabKernel = x86("6.1", "6.1.", BOOKWORM, "amd64");
 /// 6.1 with the real-time patches.
-pub const K6_1_RT: Kernel = x86("6.1-rt", "6.1.", BOOKWORM, "rt-amd64");
+pub const K6_1_RT: LabKernel = x86("6.1-rt", "6.1.", BOOKWORM, "rt-amd64");
 /// 6.12, of Debian 13.
-pub const K6_12: Kernel = x86("6.12", "6.12.", TRIXIE, "amd64");
+pub const K6_12: LabKernel = x86("6.12", "6.12.", TRIXIE, "amd64");
 /// 6.12, real-time.
-pub const K6_12_RT: Kernel = x86("6.12-rt", "6.12.", TRIXIE, "rt-amd64");
+pub const K6_12_RT: LabKernel = x86("6.12-rt", "6.12.", TRIXIE, "rt-amd64");
 /// The newest of Debian unstable.
-pub const K7: Kernel = x86("7", "7.", &["sid"], "amd64");
+pub const K7: LabKernel = x86("7", "7.", &["sid"], "amd64");
 /// The newest of Debian unstable, real-time.
-pub const K7_RT: Kernel = x86("7-rt", "7.", &["sid"], "rt-amd64");
+pub const K7_RT: LabKernel = x86("7-rt", "7.", &["sid"], "rt-amd64");
 /// 6.1 for arm64.
-pub const ARM64: Kernel = Kernel {
+pub const ARM64: LabKernel = LabKernel {
     id: "6.1-arm64",
     series: "6.1.",
     suites: BOOKWORM,
@@ -42,7 +42,7 @@ pub const ARM64: Kernel = Kernel {
     arch: "arm64",
 };
 /// 6.1 for armv7.
-pub const ARMHF: Kernel = Kernel {
+pub const ARMHF: LabKernel = LabKernel {
     id: "6.1-armhf",
     series: "6.1.",
     suites: BOOKWORM,
@@ -51,7 +51,7 @@ pub const ARMHF: Kernel = Kernel {
 };
 
 /// Every kernel of the lab.
-pub const ALL: &[Kernel] = &[K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT, ARM64, ARMHF];
+pub const ALL: &[LabKernel] = &[K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT, ARM64, ARMHF];
 
 const BOOKWORM: &[&str] = &["bookworm", "bookworm-security"];
 const TRIXIE: &[&str] = &["trixie", "trixie-security"];
@@ -61,8 +61,8 @@ const fn x86(
     series: &'static str,
     suites: &'static [&'static str],
     flavour: &'static str,
-) -> Kernel {
-    Kernel {
+) -> LabKernel {
+    LabKernel {
         id,
         series,
         suites,
@@ -73,16 +73,16 @@ const fn x86(
 
 /// An unpacked kernel that can be booted.
 #[derive(Clone, Debug)]
-pub struct Ready {
+pub struct BootableKernel {
     /// Which one.
-    pub kernel: Kernel,
+    pub kernel: LabKernel,
     /// Its `uname -r`.
     pub release: String,
     /// Its image and modules.
-    pub unpacked: Unpacked,
+    pub unpacked: UnpackedKernel,
 }
 
-impl Kernel {
+impl LabKernel {
     /// The newest kernel of this series: its release, and the names of the packages to download.
     ///
     /// Since 7.x `linux-image` is an empty package and the content is in `linux-binary` and `linux-modules`.
@@ -95,10 +95,7 @@ impl Kernel {
             releases.max_by_key(|release| version_key(release))
         };
         if let Some(release) = newest_of("linux-binary-") {
-            let names = vec![
-                format!("linux-binary-{release}"),
-                format!("linux-modules-{release}"),
-            ];
+            let names = vec![format!("linux-binary-{release}"), format!("linux-modules-{release}")];
             return Some((release, names));
         }
         let release = newest_of("linux-image-")?;
@@ -146,7 +143,7 @@ mod tests {
             "linux-image-6.12.117+deb12-amd64",
             "linux-image-6.12.96+deb13-amd64",
         ]);
-        let release = |kernel: Kernel| kernel.newest(&available).map(|(release, _)| release);
+        let release = |kernel: LabKernel| kernel.newest(&available).map(|(release, _)| release);
         assert_eq!(release(K6_1).as_deref(), Some("6.1.0-56-amd64"));
         assert_eq!(release(K6_1_RT).as_deref(), Some("6.1.0-57-rt-amd64"));
         assert_eq!(release(K6_12).as_deref(), Some("6.12.117+deb12-amd64"));
@@ -154,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_split_packages_of_7_are_preferred_to_the_empty_image() {
+    fn split_packages_of_kernel_7_are_preferred_to_the_empty_image() {
         let available = names(&[
             "linux-image-7.2.13+deb14-amd64",
             "linux-binary-7.2.13+deb14-amd64",
@@ -164,10 +161,7 @@ mod tests {
         assert_eq!(release, "7.2.13+deb14-amd64");
         assert_eq!(
             packages,
-            [
-                "linux-binary-7.2.13+deb14-amd64",
-                "linux-modules-7.2.13+deb14-amd64"
-            ]
+            ["linux-binary-7.2.13+deb14-amd64", "linux-modules-7.2.13+deb14-amd64"]
         );
     }
 }

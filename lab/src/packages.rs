@@ -159,17 +159,17 @@ pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
     }
     let apt = Apt::prepare(&cache.join("apt-amd64"), "amd64")?;
     apt.refresh(Refresh::WhenOld)?;
-    let wanted: Vec<String> = packages
+    let selected: Vec<String> = packages
         .names
         .iter()
         .map(|name| format!("{name}/{}", packages.suite))
         .collect();
-    let debs = match apt.download(&wanted) {
+    let debs = match apt.download(&selected) {
         Ok(debs) => debs,
         // The lists may be older than the mirror.
         Err(_) => {
             apt.refresh(Refresh::Always)?;
-            apt.download(&wanted)?
+            apt.download(&selected)?
         }
     };
     // Renamed at the end: an interrupted run leaves no incomplete directory.

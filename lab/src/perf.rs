@@ -39,8 +39,7 @@ pub fn counter_on(cpu: u32) -> Result<File, String> {
 /// # Errors
 /// `/proc/interrupts` cannot be read, or has no such row.
 pub fn function_calls(cpu: u32) -> Result<u64, String> {
-    let text =
-        std::fs::read_to_string("/proc/interrupts").map_err(|error| format!("/proc/interrupts: {error}"))?;
+    let text = std::fs::read_to_string("/proc/interrupts").map_err(|error| format!("/proc/interrupts: {error}"))?;
     counted(&text, cpu).ok_or_else(|| "/proc/interrupts has no row of function-call interrupts".to_owned())
 }
 
@@ -67,7 +66,7 @@ TLB:          5          6   TLB shootdowns
 ";
 
     #[test]
-    fn the_row_and_the_column_of_a_cpu() {
+    fn the_count_of_a_cpu_is_found_by_row_and_column() {
         assert_eq!(counted(INTERRUPTS, 0), Some(300));
         assert_eq!(
             counted(INTERRUPTS, 2),

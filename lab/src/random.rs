@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_repeats_itself_and_differs_from_the_next() {
+    fn a_seed_gives_a_repeatable_sequence() {
         // The published first numbers of seed 1234567.
         let mut random = Random::new(1_234_567);
         assert_eq!(random.draw(), 6_457_827_717_110_365_317);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_times_have_mean_one() {
+    fn exponential_waiting_times_have_mean_one() {
         let mut random = Random::new(5);
         let sum: f64 = (0..20_000).map(|_| random.exponential()).sum();
         assert!((sum / 20_000.0 - 1.0).abs() < 0.03, "{sum}");

@@ -5,7 +5,7 @@
 
 pub use guest::frames::framed;
 
-use guest::frames::{First, first};
+use guest::frames::{FrameItem, first};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub const DONE: &str = "LAB-DONE";
 
 /// The result of one command in a guest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Record {
+pub struct CommandRecord {
     /// Exit status; 128 + n for a signal.
     pub status: i32,
     /// Standard output.
@@ -28,7 +28,7 @@ pub struct Record {
     pub peak_kib: u64,
 }
 
-impl Record {
+impl CommandRecord {
     /// The standard output as JSON; `Null` when it is not JSON, so that a look-up inside it fails the assertion.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
@@ -44,36 +44,36 @@ impl Record {
 
 /// All records of one guest, by name. A name that was recorded twice keeps the last record.
 #[derive(Debug, Default)]
-pub struct Records {
-    by_name: BTreeMap<String, Record>,
+pub struct GuestRecords {
+    by_name: BTreeMap<String, CommandRecord>,
     /// Number of frames with a wrong length or checksum.
     pub damaged: usize,
     /// Whether the guest reported its end.
-    pub done: bool,
+    pub has_ended: bool,
 }
 
-impl Records {
+impl GuestRecords {
     /// Reads the output of the serial port so far.
     #[must_use]
-    pub fn parse(bytes: &[u8]) -> Records {
-        let mut records = Records::default();
+    pub fn parse(bytes: &[u8]) -> GuestRecords {
+        let mut records = GuestRecords::default();
         let mut rest = bytes;
         loop {
             let end = match first(rest) {
-                First::Whole { name, body, end } => {
+                FrameItem::Whole { name, body, end } => {
                     records.take(name, body);
                     end
                 }
-                First::Damaged { end } => {
+                FrameItem::Damaged { end } => {
                     records.damaged += 1;
                     end
                 }
                 // No more bytes will arrive, so an incomplete frame stays incomplete.
-                First::Begun { start } => {
+                FrameItem::Incomplete { start } => {
                     records.damaged += 1;
                     start + 1
                 }
-                First::Nothing { .. } => break,
+                FrameItem::Nothing { .. } => break,
             };
             rest = rest.get(end..).unwrap_or_default();
         }
@@ -82,11 +82,11 @@ impl Records {
 
     /// The record of a name; an empty one with status -1 when the guest sent none.
     #[must_use]
-    pub fn get(&self, name: &str) -> Record {
-        let none = || Record {
+    pub fn get(&self, name: &str) -> CommandRecord {
+        let none = || CommandRecord {
             status: -1,
             stderr: format!("no record {name}"),
-            ..Record::default()
+            ..CommandRecord::default()
         };
         self.by_name.get(name).cloned().unwrap_or_else(none)
     }
@@ -97,15 +97,15 @@ impl Records {
     }
 
     /// Adds the records of a later guest.
-    pub fn join(&mut self, later: Records) {
+    pub fn join(&mut self, later: GuestRecords) {
         self.by_name.extend(later.by_name);
         self.damaged += later.damaged;
-        self.done |= later.done;
+        self.has_ended |= later.has_ended;
     }
 
     fn take(&mut self, name: &str, body: &[u8]) {
         if name == DONE {
-            self.done = true;
+            self.has_ended = true;
         } else if let Ok(record) = serde_json::from_slice(body) {
             self.by_name.insert(name.to_owned(), record);
         } else {
@@ -119,9 +119,9 @@ mod tests {
     use super::*;
 
     fn record(text: &str) -> Vec<u8> {
-        serde_json::to_vec(&Record {
+        serde_json::to_vec(&CommandRecord {
             stdout: text.to_owned(),
-            ..Record::default()
+            ..CommandRecord::default()
         })
         .unwrap()
     }
@@ -132,10 +132,10 @@ mod tests {
         port.extend(framed("one", &record("FRAME two 3 00000000\nx")));
         port.extend(b"more noise\n");
         port.extend(framed(DONE, b"{}"));
-        let records = Records::parse(&port);
+        let records = GuestRecords::parse(&port);
         assert_eq!(records.get("one").stdout, "FRAME two 3 00000000\nx");
         assert_eq!(records.get("two").status, -1);
-        assert!(records.done);
+        assert!(records.has_ended);
     }
 
     #[test]
@@ -143,10 +143,10 @@ mod tests {
         let mut port = framed("one", &record("text"));
         let last = port.len() - 4;
         port[last] ^= 1;
-        let records = Records::parse(&port);
+        let records = GuestRecords::parse(&port);
         assert_eq!((records.damaged, records.get("one").status), (1, -1));
         let mut torn = framed("one", &record("text"));
         torn.truncate(torn.len() - 5);
-        assert!(!Records::parse(&torn).done);
+        assert!(!GuestRecords::parse(&torn).has_ended);
     }
 }

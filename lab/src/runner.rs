@@ -3,11 +3,11 @@
 use crate::bench::Bench;
 use crate::disk;
 use crate::initramfs::build;
-use crate::kernels::Ready;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::verdict::Verdict;
-use crate::vm::{End, Machine, Outcome, Start, boot};
+use crate::kernels::BootableKernel;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::verdict::ScenarioVerdict;
+use crate::vm::{VmBoot, VmEnd, VmMachine, VmOutcome, boot};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -31,14 +31,14 @@ const SELDOM: [&str; 6] = [
 
 /// A scenario in one of its cells.
 #[derive(Clone)]
-pub struct Job {
+pub struct ScenarioJob {
     /// The scenario.
     pub scenario: &'static Scenario,
     /// Its cell.
-    pub cell: Cell,
+    pub cell: ScenarioCell,
 }
 
-impl Job {
+impl ScenarioJob {
     /// `SCENARIO KERNEL/LAYOUT`.
     #[must_use]
     pub fn label(&self) -> String {
@@ -48,7 +48,7 @@ impl Job {
 
 /// The totals of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct RunTotals {
     /// Every claim held.
     pub passed: usize,
     /// A claim did not hold, or the guest did not reach its end.
@@ -62,19 +62,19 @@ pub struct Totals {
 }
 
 /// One finished job, for the report line.
-pub struct Finished {
+pub struct JobResult {
     /// The job.
     pub label: String,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ScenarioVerdict,
     /// Wall time, retries included.
-    pub took: Duration,
+    pub duration: Duration,
 }
 
 /// Runs all jobs and calls `say` for each finished one.
-pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Totals {
+pub fn run(bench: &Bench, jobs: &[ScenarioJob], say: &(dyn Fn(&JobResult) + Sync)) -> RunTotals {
     let queue = Mutex::new(jobs.iter());
-    let totals = Mutex::new(Totals::default());
+    let totals = Mutex::new(RunTotals::default());
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..at_once() {
@@ -84,7 +84,7 @@ pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Tot
                     let Some(job) = next else { break };
                     let finished = one(bench, job);
                     let mut totals = locked(&totals);
-                    totals.times.push((finished.label.clone(), finished.took));
+                    totals.times.push((finished.label.clone(), finished.duration));
                     match (&finished.verdict.skipped, finished.verdict.failures.is_empty()) {
                         (Some(_), _) => totals.skipped += 1,
                         (None, true) => totals.passed += 1,
@@ -115,44 +115,39 @@ fn at_once() -> usize {
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<usize> = available.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    kib.map_or(cpus, |kib| cpus.min(kib / 1024 / MIB_PER_GUEST))
-        .max(1)
+    kib.map_or(cpus, |kib| cpus.min(kib / 1024 / MIB_PER_GUEST)).max(1)
 }
 
 /// The failed jobs that are retried.
-fn again<'a>(failed: &[&'a Job]) -> Vec<&'a Job> {
-    let is_tried = |job: &&&Job| !SELDOM.contains(&job.scenario.name);
-    let all: Vec<&Job> = failed.iter().filter(is_tried).copied().collect();
-    if failed.len() > MOST_AGAIN {
-        Vec::new()
-    } else {
-        all
-    }
+fn again<'a>(failed: &[&'a ScenarioJob]) -> Vec<&'a ScenarioJob> {
+    let is_tried = |job: &&&ScenarioJob| !SELDOM.contains(&job.scenario.name);
+    let all: Vec<&ScenarioJob> = failed.iter().filter(is_tried).copied().collect();
+    if failed.len() > MOST_AGAIN { Vec::new() } else { all }
 }
 
 /// Retries a job that failed beside another guest; its earlier records are kept.
-fn alone(bench: &Bench, job: &Job) -> Finished {
+fn alone(bench: &Bench, job: &ScenarioJob) -> JobResult {
     let dir = place(bench, job);
     let first = bench.out.join(format!("{}-first", name(job)));
     std::fs::remove_dir_all(&first).ok();
-    let kept = std::fs::rename(&dir, &first).map_or_else(
+    let moved = std::fs::rename(&dir, &first).map_or_else(
         |error| format!("what it recorded first is lost: {error}"),
         |()| format!("what it recorded first is in {}", first.display()),
     );
     let mut finished = one(bench, job);
     finished.label.push_str(", alone");
     finished.verdict.note(format!(
-        "UNSTABLE where it holds now: it failed beside another guest; {kept}"
+        "UNSTABLE where it holds now: it failed beside another guest; {moved}"
     ));
     finished
 }
 
 /// The directory for a job's console and records.
-fn place(bench: &Bench, job: &Job) -> PathBuf {
+fn place(bench: &Bench, job: &ScenarioJob) -> PathBuf {
     bench.out.join(name(job))
 }
 
-fn name(job: &Job) -> String {
+fn name(job: &ScenarioJob) -> String {
     job.label().replace([' ', '/'], "-")
 }
 
@@ -162,8 +157,8 @@ fn name(job: &Job) -> String {
 /// [`crate::LabError`] when the guest cannot be created.
 pub fn try_script(
     bench: &Bench,
-    ready: &Ready,
-    cell: &Cell,
+    ready: &BootableKernel,
+    cell: &ScenarioCell,
     script: &str,
 ) -> Result<String, crate::LabError> {
     let dir = bench.out.join("try");
@@ -180,41 +175,41 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn one(bench: &Bench, job: &Job) -> Finished {
+fn one(bench: &Bench, job: &ScenarioJob) -> JobResult {
     let label = job.label();
-    let mut verdict = Verdict::default();
+    let mut verdict = ScenarioVerdict::default();
     let ready = match bench.kernels.get(job.cell.kernel.id) {
         Some(Ok(ready)) => ready,
         Some(Err(why)) => {
             verdict.skipped = Some(why.clone());
-            return Finished {
+            return JobResult {
                 label,
                 verdict,
-                took: Duration::ZERO,
+                duration: Duration::ZERO,
             };
         }
         None => {
             verdict.skipped = Some("its kernel was not prepared".to_owned());
-            return Finished {
+            return JobResult {
                 label,
                 verdict,
-                took: Duration::ZERO,
+                duration: Duration::ZERO,
             };
         }
     };
     let rest = bench.userland(&job.cell).and_then(|_| bench.beside(&job.cell));
     if let Err(why) = rest {
         verdict.skipped = Some(why.to_owned());
-        return Finished {
+        return JobResult {
             label,
             verdict,
-            took: Duration::ZERO,
+            duration: Duration::ZERO,
         };
     }
     let dir = place(bench, job);
     let mut took = Duration::ZERO;
     for attempt in 1..=2 {
-        verdict = Verdict::default();
+        verdict = ScenarioVerdict::default();
         let script = (job.scenario.script)(&job.cell);
         let outcome = match guest(bench, ready, &job.cell, &script, &dir) {
             Ok(outcome) => outcome,
@@ -223,9 +218,9 @@ fn one(bench: &Bench, job: &Job) -> Finished {
                 break;
             }
         };
-        took += outcome.took;
-        if outcome.end == End::Emulator && attempt == 1 {
-            keep(&outcome.console, &dir.join("console.emulator-fault"));
+        took += outcome.duration;
+        if outcome.end == VmEnd::Emulator && attempt == 1 {
+            copy(&outcome.console, &dir.join("console.emulator-fault"));
             continue;
         }
         if attempt == 2 {
@@ -235,32 +230,36 @@ fn one(bench: &Bench, job: &Job) -> Finished {
         judge(job, &outcome, &mut verdict);
         break;
     }
-    keep_claims(bench, job, &verdict);
+    save_claims(bench, job, &verdict);
     if verdict.failures.is_empty() {
         std::fs::remove_dir_all(&dir).ok();
     } else {
         std::fs::write(dir.join("failures"), verdict.failures.join("\n")).ok();
     }
-    Finished { label, verdict, took }
+    JobResult {
+        label,
+        verdict,
+        duration: took,
+    }
 }
 
 fn guest(
     bench: &Bench,
-    ready: &Ready,
-    cell: &Cell,
+    ready: &BootableKernel,
+    cell: &ScenarioCell,
     script: &str,
     dir: &Path,
-) -> Result<Outcome, crate::LabError> {
+) -> Result<VmOutcome, crate::LabError> {
     std::fs::create_dir_all(dir).map_err(crate::LabError::file(dir))?;
     let userland = bench.userland(cell).ok().flatten();
     let beside = bench.beside(cell).ok().flatten();
     let initramfs = build(&bench.programs, ready, beside, userland, cell, script)?;
     let image = ready.unpacked.boots();
-    let machine = Machine {
+    let machine = VmMachine {
         cell,
         accelerator: cell.accelerator(bench.accelerator),
     };
-    let start = Start::Kernel {
+    let start = VmBoot::Kernel {
         image: &image,
         initramfs: &initramfs,
         line: None,
@@ -271,15 +270,15 @@ fn guest(
     }
 }
 
-fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
+fn judge(job: &ScenarioJob, outcome: &VmOutcome, verdict: &mut ScenarioVerdict) {
     let ended = match outcome.end {
-        End::Done => None,
-        End::Stopped => Some("the guest stopped before its end".to_owned()),
-        End::TimeOut => Some(format!(
+        VmEnd::Done => None,
+        VmEnd::Stopped => Some("the guest stopped before its end".to_owned()),
+        VmEnd::TimeOut => Some(format!(
             "the guest was killed after {} s",
             job.cell.patience().as_secs()
         )),
-        End::NotInstalled => Some(format!(
+        VmEnd::NotInstalled => Some(format!(
             "the first guest did not bring its disk into being: {}",
             outcome
                 .records
@@ -289,13 +288,13 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
                 .last()
                 .unwrap_or_default()
         )),
-        End::Emulator => Some("the emulator failed twice (Oops: int3)".to_owned()),
+        VmEnd::Emulator => Some("the emulator failed twice (Oops: int3)".to_owned()),
     };
     if let Some(why) = ended {
         let records = outcome.records.names().count();
-        let said = std::fs::read_to_string(outcome.console.with_file_name("qemu")).unwrap_or_default();
-        let said = said.lines().next().unwrap_or("QEMU said nothing");
-        return verdict.that(false, format!("{why}, with {records} records; {said}"));
+        let errors = std::fs::read_to_string(outcome.console.with_file_name("qemu")).unwrap_or_default();
+        let first_line = errors.lines().next().unwrap_or("QEMU said nothing");
+        return verdict.that(false, format!("{why}, with {records} records; {first_line}"));
     }
     verdict.equal("damaged records", outcome.records.damaged, 0);
     let before = verdict.claims.len();
@@ -306,7 +305,7 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
 }
 
 /// Writes the claims of a job, one per line, with `N` for numbers, so that two runs can be compared.
-fn keep_claims(bench: &Bench, job: &Job, verdict: &Verdict) {
+fn save_claims(bench: &Bench, job: &ScenarioJob, verdict: &ScenarioVerdict) {
     let folder = bench.out.join("claims");
     let mut text = String::new();
     for claim in &verdict.claims {
@@ -335,7 +334,7 @@ fn without_numbers(text: &str) -> String {
 }
 
 /// The records as readable text.
-fn readable(records: &Records) -> String {
+fn readable(records: &GuestRecords) -> String {
     let mut text = String::new();
     for name in records.names() {
         let record = records.get(name);
@@ -351,7 +350,7 @@ fn readable(records: &Records) -> String {
     text
 }
 
-fn keep(file: &Path, to: &Path) {
+fn copy(file: &Path, to: &Path) {
     std::fs::rename(file, to).ok();
 }
 
@@ -361,11 +360,11 @@ mod tests {
     use crate::scenarios;
 
     #[test]
-    fn few_failures_are_tried_again_and_never_those_of_what_looks_for_the_seldom() {
+    fn few_failures_are_retried_but_never_searches_for_rare_faults() {
         let all = scenarios::jobs(&[]);
         let job = |name: &str| all.iter().find(|job| job.scenario.name == name).unwrap();
         let names =
-            |failed: &[&Job]| -> Vec<&str> { again(failed).iter().map(|job| job.scenario.name).collect() };
+            |failed: &[&ScenarioJob]| -> Vec<&str> { again(failed).iter().map(|job| job.scenario.name).collect() };
         let (moved, killed) = (job("run_move"), job("sigkill_anywhere"));
         assert_eq!(names(&[]), [""; 0]);
         assert_eq!(names(&[moved, killed]), ["run_move"]);

@@ -1,9 +1,9 @@
 //! Defines a scenario: a guest script, the cells that it runs in, and the assertions on its records.
 
-use crate::kernels::{K6_1, K6_12_RT, K7, Kernel};
-use crate::records::Records;
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::kernels::{K6_1, K6_12_RT, K7, LabKernel};
+use crate::records::GuestRecords;
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 use guest::qemu::Accelerator;
 use std::time::Duration;
 
@@ -14,35 +14,35 @@ pub struct Scenario {
     /// One sentence for `lab list`.
     pub about: &'static str,
     /// The cells.
-    pub cells: fn() -> Vec<Cell>,
+    pub cells: fn() -> Vec<ScenarioCell>,
     /// The guest's script, after `guest/lab.sh`.
-    pub script: fn(&Cell) -> String,
+    pub script: fn(&ScenarioCell) -> String,
     /// The assertions.
-    pub check: fn(&Cell, &Records, &mut Verdict),
+    pub check: fn(&ScenarioCell, &GuestRecords, &mut ScenarioVerdict),
 }
 
 /// One guest: kernel, control groups, machine.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct ScenarioCell {
     /// Which kernel.
-    pub kernel: Kernel,
+    pub kernel: LabKernel,
     /// Which control groups.
-    pub layout: Layout,
+    pub layout: CgroupLayout,
     /// Which machine.
-    pub shape: Shape,
-    /// Seconds that the guest may take on an idle host; see [`Cell::patience`].
+    pub shape: GuestShape,
+    /// Seconds that the guest may take on an idle host; see [`ScenarioCell::patience`].
     pub limit_s: u64,
     /// Distinguishes the guests of a scenario that is split into several.
     pub part: u32,
     /// The first process, which runs the script.
-    pub init: Init,
+    pub init: GuestInit,
     /// Allowed accelerators.
-    pub processor: Processor,
+    pub processor: ProcessorRequirement,
 }
 
 /// What may execute a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Processor {
+pub enum ProcessorRequirement {
     /// The host's processor, where KVM runs a kernel, or QEMU's emulation.
     Any,
     /// Only QEMU's emulation: a claim depends on it.
@@ -51,59 +51,59 @@ pub enum Processor {
 
 /// The first process of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Init {
+pub enum GuestInit {
     /// A shell script, and nothing but the scenario.
     Script,
     /// systemd, with the scenario as a service.
     Systemd,
 }
 
-impl Cell {
+impl ScenarioCell {
     /// The usual machine with a limit of 150 seconds.
     #[must_use]
-    pub fn new(kernel: Kernel, layout: Layout) -> Cell {
-        Cell {
+    pub fn new(kernel: LabKernel, layout: CgroupLayout) -> ScenarioCell {
+        ScenarioCell {
             kernel,
             layout,
             shape: USUAL,
             limit_s: 150,
             part: 0,
-            init: Init::Script,
-            processor: Processor::Any,
+            init: GuestInit::Script,
+            processor: ProcessorRequirement::Any,
         }
     }
 
     /// One cell for each kind of kernel that the project supports: both layouts of the oldest, a real-time one, the newest.
     #[must_use]
-    pub fn of_each_kind() -> [Cell; 4] {
+    pub fn of_each_kind() -> [ScenarioCell; 4] {
         [
-            Cell::new(K6_1, Layout::V1),
-            Cell::new(K6_1, Layout::V2),
-            Cell::new(K6_12_RT, Layout::V2),
-            Cell::new(K7, Layout::V2),
+            ScenarioCell::new(K6_1, CgroupLayout::V1),
+            ScenarioCell::new(K6_1, CgroupLayout::V2),
+            ScenarioCell::new(K6_12_RT, CgroupLayout::V2),
+            ScenarioCell::new(K7, CgroupLayout::V2),
         ]
     }
 
     /// The same with systemd as init, in the version that Debian ships with the kernel.
     #[must_use]
-    pub fn under_systemd(self) -> Cell {
-        Cell {
-            init: Init::Systemd,
+    pub fn under_systemd(self) -> ScenarioCell {
+        ScenarioCell {
+            init: GuestInit::Systemd,
             ..self
         }
     }
 
     /// The same with another time limit.
     #[must_use]
-    pub fn within(self, limit_s: u64) -> Cell {
-        Cell { limit_s, ..self }
+    pub fn within(self, limit_s: u64) -> ScenarioCell {
+        ScenarioCell { limit_s, ..self }
     }
 
     /// The same, always emulated.
     #[must_use]
-    pub fn emulated(self) -> Cell {
-        Cell {
-            processor: Processor::Emulated,
+    pub fn emulated(self) -> ScenarioCell {
+        ScenarioCell {
+            processor: ProcessorRequirement::Emulated,
             ..self
         }
     }
@@ -112,8 +112,8 @@ impl Cell {
     #[must_use]
     pub fn accelerator(&self, of_host: Accelerator) -> Accelerator {
         match self.processor {
-            Processor::Any => of_host,
-            Processor::Emulated => Accelerator::Tcg,
+            ProcessorRequirement::Any => of_host,
+            ProcessorRequirement::Emulated => Accelerator::Tcg,
         }
     }
 
@@ -126,8 +126,8 @@ impl Cell {
 
     /// The same on another machine.
     #[must_use]
-    pub fn on(self, shape: Shape) -> Cell {
-        Cell { shape, ..self }
+    pub fn on(self, shape: GuestShape) -> ScenarioCell {
+        ScenarioCell { shape, ..self }
     }
 
     /// Its name within its scenario, in reports and `make lab FILTER=...`.

@@ -1,12 +1,12 @@
 //! Describes the machine that QEMU emulates.
 
 use crate::disk::Disk;
-use crate::kernels::Kernel;
+use crate::kernels::LabKernel;
 use crate::packages::Packages;
 
 /// How control groups are mounted in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum CgroupLayout {
     /// The v1 cpuset controller at `/sys/fs/cgroup/cpuset`.
     V1,
     /// cgroup v2 at `/sys/fs/cgroup`.
@@ -17,22 +17,22 @@ pub enum Layout {
     None,
 }
 
-impl Layout {
+impl CgroupLayout {
     /// Its name in the guest's kernel argument and in the report.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Layout::V1 => "v1",
-            Layout::V2 => "v2",
-            Layout::Hybrid => "hybrid",
-            Layout::None => "none",
+            CgroupLayout::V1 => "v1",
+            CgroupLayout::V2 => "v2",
+            CgroupLayout::Hybrid => "hybrid",
+            CgroupLayout::None => "none",
         }
     }
 }
 
 /// Sizes and devices of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct GuestShape {
     /// Shown in the report; empty for the usual shape.
     pub name: &'static str,
     /// Packages.
@@ -60,11 +60,11 @@ pub struct Shape {
     /// The disk from which the guest boots, after a first guest has installed itself there. `None`: QEMU loads the kernel.
     pub disk: Option<&'static Disk>,
     /// Another kernel that is installed on that disk.
-    pub beside: Option<Kernel>,
+    pub beside: Option<LabKernel>,
 }
 
 /// 4 CPUs in 2 packages, each with its own last-level cache.
-pub const USUAL: Shape = Shape {
+pub const USUAL: GuestShape = GuestShape {
     name: "",
     sockets: 2,
     dies: 1,
@@ -81,7 +81,7 @@ pub const USUAL: Shape = Shape {
     beside: None,
 };
 
-impl Shape {
+impl GuestShape {
     /// How many CPUs there are.
     #[must_use]
     pub fn cpus(&self) -> u32 {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_shape_becomes_qemu_arguments() {
-        let shape = Shape {
+        let shape = GuestShape {
             dies: 2,
             threads: 2,
             nodes: &["0-7", "8-15"],

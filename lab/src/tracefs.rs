@@ -35,19 +35,19 @@ pub fn reach_debugfs() -> Result<(), String> {
 
 /// Mounts a file system in a private mount namespace of this process.
 fn mount(kind: &CStr, at: &CStr) -> Result<(), String> {
-    let said = |what: &str| format!("{what}: {}", Error::last_os_error());
+    let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
     let none = std::ptr::null();
     // SAFETY: the strings end in NUL and live; a private mount namespace does not affect mounts of other processes.
     unsafe {
         if libc::unshare(libc::CLONE_NEWNS) != 0 {
-            return Err(said("unshare"));
+            return Err(failed("unshare"));
         }
         let private = libc::MS_REC | libc::MS_PRIVATE;
         if libc::mount(none, c"/".as_ptr(), none, private, none.cast()) != 0 {
-            return Err(said("make mounts private"));
+            return Err(failed("make mounts private"));
         }
         if libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, none.cast()) != 0 {
-            return Err(said(&format!("mount {}", kind.to_string_lossy())));
+            return Err(failed(&format!("mount {}", kind.to_string_lossy())));
         }
     }
     Ok(())

@@ -12,24 +12,24 @@ mod table;
 use serde::{Deserialize, Serialize};
 
 pub use control::{Intervals, later, span};
-pub use own::{Own, score_own};
-pub use score::{Counts, Seen, Verdict, judge, score};
-pub use table::{Cell, Kprobe, Row, Table};
+pub use own::{OwnRow, score_own};
+pub use score::{EventScore, ScoreCounts, ScoredGaps, judge, score};
+pub use table::{DisturbanceResult, ReportedKprobe, TruthRow, TruthTable};
 
 /// One disturbance of the measured CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Injected {
+pub struct Injection {
     /// Time before it.
     pub begin_raw_ns: u64,
     /// Time after it.
     pub end_raw_ns: u64,
     /// The thread that caused it.
-    pub culprit: Thread,
+    pub culprit: DisturbingThread,
 }
 
 /// A thread that disturbs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thread {
+pub struct DisturbingThread {
     /// Its thread ID, as in the kernel's events.
     pub pid: i32,
     /// Its name.
@@ -40,35 +40,35 @@ pub struct Thread {
 
 /// What `blame` must report for one kind of disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedBlame {
     /// Accepted classes, by their names in JSON.
     pub classes: &'static [&'static str],
     /// The name must contain one of these words; if empty, every name is right.
     pub name: &'static [&'static str],
     /// The expected culprit.
-    pub culprit: Who,
+    pub culprit: ExpectedCulprit,
     /// The place in the kernel, if reported, must contain one of these words; if empty, every place is right.
     pub callsite: &'static [&'static str],
     /// Events (`ipi/ipi_send_cpu`) without which, and without kprobes for them, the culprit cannot be determined.
-    pub told_by: &'static [&'static str],
+    pub reporting_events: &'static [&'static str],
 }
 
 /// The expected culprit of a disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
-    /// The thread of [`Injected::culprit`] is the culprit: its number and its CPU.
+pub enum ExpectedCulprit {
+    /// The thread of [`Injection::culprit`] is the culprit: its number and its CPU.
     Injector,
-    /// The thread of [`Injected::culprit`] ran there itself: the interruption has its name.
+    /// The thread of [`Injection::culprit`] ran there itself: the interruption has its name.
     Itself,
     /// The kernel itself: an interrupt, a softirq or a kernel thread whose name contains one of these words.
     Via(&'static [&'static str]),
     /// Only the class and the name can be known.
-    Nobody,
+    Unknown,
 }
 
 /// A gap: one line of `blame --gaps`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gap {
+pub struct ReportedGap {
     /// Its CPU.
     pub cpu: u32,
     /// Its start.
@@ -77,12 +77,12 @@ pub struct Gap {
     pub end_ns: u64,
     /// What had the CPU in it, in the order of time.
     #[serde(default)]
-    pub parts: Vec<Part>,
+    pub parts: Vec<ReportedGapPart>,
 }
 
 /// A part of a gap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ReportedGapPart {
     /// Its start.
     pub start_ns: u64,
     /// Its end.
@@ -95,7 +95,7 @@ pub struct Part {
     pub name: Option<String>,
     /// The culprit.
     #[serde(default)]
-    pub culprit: Option<Blamed>,
+    pub culprit: Option<ReportedCulprit>,
     /// How certain that is.
     #[serde(default)]
     pub confidence: Option<String>,
@@ -103,7 +103,7 @@ pub struct Part {
 
 /// The culprit that `blame` reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Blamed {
+pub struct ReportedCulprit {
     /// Thread; 0 for none.
     pub pid: i32,
     /// Its name.

@@ -2,7 +2,7 @@
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
-use crate::kernels::{Kernel, Ready, version_key};
+use crate::kernels::{BootableKernel, LabKernel, version_key};
 use crate::vmlinux;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ const MODULES: &[&str] = &[
 
 /// A kernel's files in the cache.
 #[derive(Clone, Debug)]
-pub struct Unpacked {
+pub struct UnpackedKernel {
     /// Contains `vmlinuz` and `modules/`.
     pub dir: PathBuf,
 }
 
-impl Unpacked {
+impl UnpackedKernel {
     /// The kernel image.
     #[must_use]
     pub fn image(&self) -> PathBuf {
@@ -64,12 +64,12 @@ impl Unpacked {
 
     /// Module files for `insmod`, dependencies first.
     #[must_use]
-    pub fn modules(&self, wanted: &[&str]) -> Vec<PathBuf> {
+    pub fn modules(&self, names: &[&str]) -> Vec<PathBuf> {
         let order = std::fs::read_to_string(self.dir.join("order")).unwrap_or_default();
         let mut files = Vec::new();
         for line in order.lines() {
             let mut words = line.split_whitespace();
-            if words.next().is_some_and(|name| wanted.contains(&name)) {
+            if words.next().is_some_and(|name| names.contains(&name)) {
                 for module in words.map(|module| self.dir.join("modules").join(format!("{module}.ko"))) {
                     if !files.contains(&module) {
                         files.push(module);
@@ -84,11 +84,11 @@ impl Unpacked {
 /// Provides kernels: from the cache where possible, otherwise downloaded. Returns one result for each; a missing kernel does
 /// not affect the others.
 #[must_use]
-pub fn ready(kernels: &[Kernel]) -> Vec<(Kernel, Result<Ready, LabError>)> {
+pub fn ready(kernels: &[LabKernel]) -> Vec<(LabKernel, Result<BootableKernel, LabError>)> {
     let cache = cache_dir();
-    let mut lists: BTreeMap<&str, Result<Lists, String>> = BTreeMap::new();
-    let mut one = |kernel: Kernel| {
-        let opened = || Lists::open(&cache, kernel.arch).map_err(|error| error.to_string());
+    let mut lists: BTreeMap<&str, Result<PackageLists, String>> = BTreeMap::new();
+    let mut one = |kernel: LabKernel| {
+        let opened = || PackageLists::open(&cache, kernel.arch).map_err(|error| error.to_string());
         let fetched = match lists.entry(kernel.arch).or_insert_with(opened) {
             Ok(lists) => fetch(&cache, kernel, lists),
             Err(why) => Err(LabError::NoKernel {
@@ -103,13 +103,13 @@ pub fn ready(kernels: &[Kernel]) -> Vec<(Kernel, Result<Ready, LabError>)> {
 }
 
 /// The packages that the mirror offers for one architecture.
-struct Lists {
+struct PackageLists {
     apt: Apt,
     names: Vec<String>,
 }
 
-impl Lists {
-    fn open(cache: &Path, arch: &'static str) -> Result<Lists, LabError> {
+impl PackageLists {
+    fn open(cache: &Path, arch: &'static str) -> Result<PackageLists, LabError> {
         let apt = Apt::prepare(&cache.join(format!("apt-{arch}")), arch)?;
         // A mirror that is being updated may serve only some suites; those are enough.
         let refreshed = apt.refresh(Refresh::WhenOld);
@@ -117,11 +117,11 @@ impl Lists {
         if names.is_empty() {
             refreshed?;
         }
-        Ok(Lists { apt, names })
+        Ok(PackageLists { apt, names })
     }
 }
 
-fn fetch(cache: &Path, kernel: Kernel, lists: &mut Lists) -> Result<Ready, LabError> {
+fn fetch(cache: &Path, kernel: LabKernel, lists: &mut PackageLists) -> Result<BootableKernel, LabError> {
     newest(cache, kernel, lists).or_else(|_| {
         // The lists may be older than the mirror, which drops a package when its successor arrives.
         lists.apt.refresh(Refresh::Always)?;
@@ -130,7 +130,7 @@ fn fetch(cache: &Path, kernel: Kernel, lists: &mut Lists) -> Result<Ready, LabEr
     })
 }
 
-fn newest(cache: &Path, kernel: Kernel, lists: &Lists) -> Result<Ready, LabError> {
+fn newest(cache: &Path, kernel: LabKernel, lists: &PackageLists) -> Result<BootableKernel, LabError> {
     let (release, packages) = kernel.newest(&lists.names).ok_or_else(|| LabError::NoKernel {
         id: kernel.id.to_owned(),
         why: format!(
@@ -139,40 +139,40 @@ fn newest(cache: &Path, kernel: Kernel, lists: &Lists) -> Result<Ready, LabError
             kernel.suites.join(", ")
         ),
     })?;
-    let unpacked = Unpacked {
+    let unpacked = UnpackedKernel {
         dir: kernel_dir(cache, kernel).join(&release),
     };
     if !unpacked.is_whole() {
-        let mut wanted = packages;
+        let mut package_names = packages;
         if kernel.arch != "amd64" {
-            wanted.push("busybox-static".to_owned());
+            package_names.push("busybox-static".to_owned());
         }
-        let debs = lists.apt.download(&wanted)?;
+        let debs = lists.apt.download(&package_names)?;
         unpack(&debs, &release, &unpacked)?;
     }
     if kernel.arch == "amd64" {
         vmlinux::beside(&unpacked.image())?;
     }
-    Ok(Ready {
+    Ok(BootableKernel {
         kernel,
         release,
         unpacked,
     })
 }
 
-fn kernel_dir(cache: &Path, kernel: Kernel) -> PathBuf {
+fn kernel_dir(cache: &Path, kernel: LabKernel) -> PathBuf {
     cache.join("kernels").join(kernel.id)
 }
 
-fn newest_cached(cache: &Path, kernel: Kernel) -> Option<Ready> {
+fn newest_cached(cache: &Path, kernel: LabKernel) -> Option<BootableKernel> {
     let entries = std::fs::read_dir(kernel_dir(cache, kernel)).ok()?;
     let releases = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let with_image = releases.filter(|name| kernel_dir(cache, kernel).join(name).join("vmlinuz").is_file());
     let release = with_image.max_by_key(|name| version_key(name))?;
-    let unpacked = Unpacked {
+    let unpacked = UnpackedKernel {
         dir: kernel_dir(cache, kernel).join(&release),
     };
-    Some(Ready {
+    Some(BootableKernel {
         kernel,
         release,
         unpacked,
@@ -180,7 +180,7 @@ fn newest_cached(cache: &Path, kernel: Kernel) -> Option<Ready> {
 }
 
 /// Unpacks into a temporary directory and renames it at the end: an interrupted run leaves no incomplete kernel.
-fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError> {
+fn unpack(debs: &[PathBuf], release: &str, to: &UnpackedKernel) -> Result<(), LabError> {
     let whole = to.dir.with_extension("whole");
     let part = to.dir.with_extension("part");
     for dir in [&whole, &part] {
@@ -208,7 +208,7 @@ fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError
             std::fs::copy(&busybox, part.join("busybox")).map_err(LabError::file(&busybox))?;
         }
     }
-    keep_modules(&whole, &part)?;
+    copy_modules(&whole, &part)?;
     std::fs::remove_dir_all(&whole).map_err(LabError::file(&whole))?;
     for deb in debs {
         std::fs::remove_file(deb).map_err(LabError::file(deb))?;
@@ -220,7 +220,7 @@ fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError
 
 /// Copies [`MODULES`] and their dependencies, and writes `order`: a module's name, then the files to load (none when it is
 /// built in).
-fn keep_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
+fn copy_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
     let mut found = BTreeMap::new();
     find_modules(whole, &mut found);
     let mut order = String::new();
@@ -285,10 +285,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_of_an_older_list_of_modules_is_not_whole() {
+    fn a_kernel_unpacked_with_an_older_module_list_is_incomplete() {
         let dir = std::env::temp_dir().join(format!("lab-unpacked-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
-        let kernel = Unpacked { dir: dir.clone() };
+        let kernel = UnpackedKernel { dir: dir.clone() };
         std::fs::write(kernel.image(), "").unwrap();
         let lines: Vec<String> = MODULES.iter().map(|name| format!("{name}\n")).collect();
         let with = |lines: &[String]| std::fs::write(dir.join("order"), lines.concat()).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
-use crate::kernels::{Kernel, version_key};
+use crate::kernels::{LabKernel, version_key};
 use crate::packages::Packages;
 use guest::Archive;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ const PROGRAMS: &[&str] = &[
 /// blocks no system call of a unit.
 const LOADED_LATER: &[&str] = &["libmount.so.1", "libseccomp.so.2"];
 /// Packages, each with all its dependencies. The first only recommends the second.
-const WANTED: &[&str] = &["systemd", "libseccomp2"];
+const PACKAGES: &[&str] = &["systemd", "libseccomp2"];
 /// Units beside targets and slices. Nothing starts them by itself.
 const UNITS: &[&str] = &[
     "systemd-journald.service",
@@ -53,7 +53,7 @@ pub struct Userland {
 ///
 /// # Errors
 /// [`LabError`] when it is neither in the cache nor available for download.
-pub fn ready(kernel: Kernel) -> Result<Userland, LabError> {
+pub fn ready(kernel: LabKernel) -> Result<Userland, LabError> {
     let suite = kernel.suites.first().copied().unwrap_or_default();
     let cache = cache_dir();
     let home = cache.join(FOLDER).join(suite);
@@ -61,7 +61,7 @@ pub fn ready(kernel: Kernel) -> Result<Userland, LabError> {
     fetch(&cache, &home, suite, kernel).or_else(|error| newest_cached(&home).ok_or(error))
 }
 
-fn fetch(cache: &Path, home: &Path, suite: &str, kernel: Kernel) -> Result<Userland, LabError> {
+fn fetch(cache: &Path, home: &Path, suite: &str, kernel: LabKernel) -> Result<Userland, LabError> {
     let apt = Apt::prepare(&cache.join(format!("apt-{}", kernel.arch)), kernel.arch)?;
     // Lists that are missing, or older than the mirror, which drops a package when its successor arrives, are handled below.
     let fresh = apt.refresh(Refresh::WhenOld);
@@ -73,7 +73,7 @@ fn fetch(cache: &Path, home: &Path, suite: &str, kernel: Kernel) -> Result<Userl
 
 /// The version in the package lists.
 fn of_lists(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError> {
-    let packages = apt.with_dependencies(WANTED, suite)?;
+    let packages = apt.with_dependencies(PACKAGES, suite)?;
     let version = packages
         .iter()
         .find_map(|package| package.strip_prefix("systemd="))
@@ -132,16 +132,11 @@ fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
     }
     // Targets and slices only: their services do not exist here, and a guest boots in a second.
     for place in ["usr/lib/systemd/system", "lib/systemd/system"] {
-        for entry in std::fs::read_dir(whole.join(place))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
+        for entry in std::fs::read_dir(whole.join(place)).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file());
-            let is_wanted =
-                name.ends_with(".target") || name.ends_with(".slice") || UNITS.contains(&name.as_str());
-            if is_plain && is_wanted {
+            let is_needed = name.ends_with(".target") || name.ends_with(".slice") || UNITS.contains(&name.as_str());
+            if is_plain && is_needed {
                 copy(&entry.path(), &part.join("units").join(name))?;
             }
         }
@@ -167,11 +162,7 @@ fn libraries(whole: &Path, program: &Path) -> Result<Vec<PathBuf>, LabError> {
         .args(["--library-path", &paths.join(":"), "--list"])
         .arg(program))?;
     let inside = |word: &&str| Path::new(word).starts_with(whole);
-    Ok(listed
-        .split_whitespace()
-        .filter(inside)
-        .map(PathBuf::from)
-        .collect())
+    Ok(listed.split_whitespace().filter(inside).map(PathBuf::from).collect())
 }
 
 const LOADER: &str = "ld-linux-x86-64.so.2";
@@ -206,10 +197,7 @@ impl Userland {
             archive.dir(dir);
         }
         archive.link("usr/local/bin/quietcore", "/bin/quietcore");
-        for (from, to) in [
-            ("lib", "usr/lib/x86_64-linux-gnu"),
-            ("units", "usr/lib/systemd/system"),
-        ] {
+        for (from, to) in [("lib", "usr/lib/x86_64-linux-gnu"), ("units", "usr/lib/systemd/system")] {
             for (name, content) in self.files(from)? {
                 archive.file(&format!("{to}/{name}"), &content);
             }
@@ -226,10 +214,7 @@ impl Userland {
         let content = std::fs::read(&loader).map_err(LabError::file(&loader))?;
         archive.program(&format!("usr/lib/x86_64-linux-gnu/{LOADER}"), &content);
         archive.file("etc/systemd/system/lab.service", SERVICE);
-        archive.file(
-            "etc/systemd/system.conf",
-            b"[Manager]\nDefaultTimeoutStopSec=10\n",
-        );
+        archive.file("etc/systemd/system.conf", b"[Manager]\nDefaultTimeoutStopSec=10\n");
         archive.file("etc/machine-id", b"00000000000000000000000000000001\n");
         archive.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n");
         archive.file("etc/group", b"root:x:0:\n");
@@ -242,10 +227,7 @@ impl Userland {
         match beside {
             Some(_) => {
                 archive.dir("lib/systemd");
-                archive.link(
-                    "lib/systemd/systemd-shutdown",
-                    "/usr/lib/systemd/systemd-shutdown",
-                );
+                archive.link("lib/systemd/systemd-shutdown", "/usr/lib/systemd/systemd-shutdown");
             }
             None => {
                 archive.link("lib", "usr/lib");

@@ -1,11 +1,11 @@
 //! The result of a scenario: every claim that did not hold, a remark for the report line, or why it could not run.
 
-use crate::records::{Record, Records};
+use crate::records::{CommandRecord, GuestRecords};
 use std::fmt::Debug;
 
 /// Collects claims, so that one run shows all failures and not only the first.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct ScenarioVerdict {
     /// Every checked claim, as its text. A scenario without checks fails.
     pub claims: Vec<String>,
     /// Claims that did not hold.
@@ -16,7 +16,7 @@ pub struct Verdict {
     pub skipped: Option<String>,
 }
 
-impl Verdict {
+impl ScenarioVerdict {
     /// Claims that a condition is true.
     pub fn that(&mut self, holds: bool, what: impl Into<String>) {
         let what = what.into();
@@ -27,26 +27,26 @@ impl Verdict {
     }
 
     /// Claims that two things are equal.
-    pub fn equal<T: PartialEq + Debug>(&mut self, what: &str, seen: T, wanted: T) {
-        let holds = seen == wanted;
-        self.that(holds, format!("{what}: {seen:?}, wanted {wanted:?}"));
+    pub fn equal<T: PartialEq + Debug>(&mut self, what: &str, seen: T, expected: T) {
+        let holds = seen == expected;
+        self.that(holds, format!("{what}: {seen:?}, wanted {expected:?}"));
     }
 
     /// Claims that a command was recorded and ended with a status.
-    pub fn status(&mut self, records: &Records, name: &str, wanted: i32) -> Record {
+    pub fn status(&mut self, records: &GuestRecords, name: &str, expected: i32) -> CommandRecord {
         let record = records.get(name);
-        let said = if record.stderr.is_empty() {
+        let output = if record.stderr.is_empty() {
             &record.stdout
         } else {
             &record.stderr
         };
-        let said: String = said.chars().take(600).collect();
+        let shortened: String = output.chars().take(600).collect();
         self.that(
-            record.status == wanted,
+            record.status == expected,
             format!(
-                "{name}: exit status {}, wanted {wanted}: {}",
+                "{name}: exit status {}, wanted {expected}: {}",
                 record.status,
-                said.trim()
+                shortened.trim()
             ),
         );
         record

@@ -1,8 +1,8 @@
 //! Boots one guest and waits for its end: by itself, by its last record, or by the time limit.
 
 use crate::error::LabError;
-use crate::records::Records;
-use crate::scenario::{Cell, Init};
+use crate::records::GuestRecords;
+use crate::scenario::{GuestInit, ScenarioCell};
 use guest::qemu::Accelerator;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How a guest ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum VmEnd {
     /// The scenario reached its end.
     Done,
     /// The guest stopped earlier.
@@ -26,28 +26,28 @@ pub enum End {
 }
 
 /// The results of a guest.
-pub struct Outcome {
+pub struct VmOutcome {
     /// How it ended.
-    pub end: End,
+    pub end: VmEnd,
     /// Its records.
-    pub records: Records,
+    pub records: GuestRecords,
     /// Wall time on the host.
-    pub took: Duration,
+    pub duration: Duration,
     /// The kernel's console.
     pub console: PathBuf,
 }
 
 /// The machine of a guest.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine<'a> {
+pub struct VmMachine<'a> {
     /// Its shape and its kernel.
-    pub cell: &'a Cell,
+    pub cell: &'a ScenarioCell,
     /// What executes its instructions.
     pub accelerator: Accelerator,
 }
 
 /// What the machine boots.
-pub enum Start<'a> {
+pub enum VmBoot<'a> {
     /// A kernel that QEMU itself loads, with an initramfs and the lab's own or another command line. The machine stops where
     /// it would reboot.
     Kernel {
@@ -67,7 +67,7 @@ pub enum Start<'a> {
 ///
 /// # Errors
 /// [`LabError`] when QEMU cannot be started or `dir` cannot be written.
-pub fn boot(start: &Start, devices: &[String], machine: &Machine, dir: &Path) -> Result<Outcome, LabError> {
+pub fn boot(start: &VmBoot, devices: &[String], machine: &VmMachine, dir: &Path) -> Result<VmOutcome, LabError> {
     let cell = machine.cell;
     std::fs::create_dir_all(dir).map_err(LabError::file(dir))?;
     let (console, port, initrd) = (dir.join("console"), dir.join("records"), dir.join("initramfs"));
@@ -76,12 +76,7 @@ pub fn boot(start: &Start, devices: &[String], machine: &Machine, dir: &Path) ->
     }
     let mut command = emulator(machine, &console, &port);
     command.args(devices);
-    if let Start::Kernel {
-        image,
-        initramfs,
-        line,
-    } = start
-    {
+    if let VmBoot::Kernel { image, initramfs, line } = start {
         std::fs::write(&initrd, initramfs).map_err(LabError::file(&initrd))?;
         command.arg("-no-reboot");
         command.arg("-kernel").arg(image).arg("-initrd").arg(&initrd);
@@ -94,17 +89,17 @@ pub fn boot(start: &Start, devices: &[String], machine: &Machine, dir: &Path) ->
     let ended = wait(&mut child, &port, started + cell.patience())?;
     let took = started.elapsed();
     std::fs::remove_file(&initrd).ok();
-    let records = Records::parse(&std::fs::read(&port).map_err(LabError::file(&port))?);
+    let records = GuestRecords::parse(&std::fs::read(&port).map_err(LabError::file(&port))?);
     let text = std::fs::read(&console).map_err(LabError::file(&console))?;
     let end = match ended {
-        _ if records.done => End::Done,
-        _ if emulator_fault(&String::from_utf8_lossy(&text)) => End::Emulator,
+        _ if records.has_ended => VmEnd::Done,
+        _ if emulator_fault(&String::from_utf8_lossy(&text)) => VmEnd::Emulator,
         other => other,
     };
-    Ok(Outcome {
+    Ok(VmOutcome {
         end,
         records,
-        took,
+        duration: took,
         console,
     })
 }
@@ -117,7 +112,7 @@ pub fn emulator_fault(console: &str) -> bool {
 }
 
 /// QEMU with the machine, without anything to boot.
-fn emulator(machine: &Machine, console: &Path, port: &Path) -> Command {
+fn emulator(machine: &VmMachine, console: &Path, port: &Path) -> Command {
     let cell = machine.cell;
     let program = match cell.kernel.arch {
         "arm64" => "qemu-system-aarch64",
@@ -147,7 +142,7 @@ fn emulator(machine: &Machine, console: &Path, port: &Path) -> Command {
 /// The words on the kernel's command line in every guest of a cell. Page-table isolation is off, because it makes every
 /// system call flush the emulator's translations, which takes a third of a guest's time. A cell with its own words tests the
 /// command line, and gets no others.
-fn own_line(cell: &Cell) -> String {
+fn own_line(cell: &ScenarioCell) -> String {
     let console = if cell.kernel.arch == "amd64" {
         "ttyS0"
     } else {
@@ -165,9 +160,9 @@ fn own_line(cell: &Cell) -> String {
     )
 }
 
-fn spawn(mut command: Command, said: &Path) -> Result<Child, LabError> {
-    let file = File::create(said).map_err(LabError::file(said))?;
-    let both = file.try_clone().map_err(LabError::file(said))?;
+fn spawn(mut command: Command, error_file: &Path) -> Result<Child, LabError> {
+    let file = File::create(error_file).map_err(LabError::file(error_file))?;
+    let both = file.try_clone().map_err(LabError::file(error_file))?;
     command.stdin(Stdio::null()).stdout(both).stderr(file);
     // SAFETY: prctl is async-signal-safe, and the closure accesses no memory of ours.
     unsafe {
@@ -184,15 +179,15 @@ fn spawn(mut command: Command, said: &Path) -> Result<Child, LabError> {
 }
 
 /// The words that select init for the guest's first program.
-fn init(cell: &Cell) -> &'static str {
+fn init(cell: &ScenarioCell) -> &'static str {
     match cell.init {
-        Init::Script => "",
-        Init::Systemd => "lab.init=systemd systemd.unit=lab.service systemd.log_target=console",
+        GuestInit::Script => "",
+        GuestInit::Systemd => "lab.init=systemd systemd.unit=lab.service systemd.log_target=console",
     }
 }
 
 /// The device for records: the second serial port on x86, a virtio console elsewhere.
-fn ports(cell: &Cell, port: &Path) -> Vec<String> {
+fn ports(cell: &ScenarioCell, port: &Path) -> Vec<String> {
     let file = port.display();
     let words: &[&str] = if cell.kernel.arch == "amd64" {
         &["-serial", "file:FILE"]
@@ -212,7 +207,7 @@ fn ports(cell: &Cell, port: &Path) -> Vec<String> {
         .collect()
 }
 
-fn wait(child: &mut Child, port: &Path, until: Instant) -> Result<End, LabError> {
+fn wait(child: &mut Child, port: &Path, until: Instant) -> Result<VmEnd, LabError> {
     let failed = |error: std::io::Error| LabError::Program {
         program: "qemu".into(),
         why: error.to_string(),
@@ -220,7 +215,7 @@ fn wait(child: &mut Child, port: &Path, until: Instant) -> Result<End, LabError>
     let mut ready_since: Option<Instant> = None;
     loop {
         if child.try_wait().map_err(failed)?.is_some() {
-            return Ok(End::Stopped);
+            return Ok(VmEnd::Stopped);
         }
         // Some machines cannot power off; their last record is the end.
         if ready_since.is_none() && ends_with_done(port) {
@@ -231,7 +226,7 @@ fn wait(child: &mut Child, port: &Path, until: Instant) -> Result<End, LabError>
         if lingers || late {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
-            return Ok(if lingers { End::Stopped } else { End::TimeOut });
+            return Ok(if lingers { VmEnd::Stopped } else { VmEnd::TimeOut });
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -247,7 +242,7 @@ fn ends_with_done(port: &Path) -> bool {
     let read = file
         .seek(SeekFrom::Start(length.saturating_sub(200)))
         .and_then(|_| file.take(200).read_to_end(&mut end));
-    read.is_ok() && Records::parse(&end).done
+    read.is_ok() && GuestRecords::parse(&end).has_ended
 }
 
 #[cfg(test)]
@@ -255,11 +250,9 @@ mod tests {
     use super::emulator_fault;
 
     #[test]
-    fn only_the_known_fault_is_the_emulators() {
+    fn only_the_known_fault_counts_as_an_emulator_fault() {
         assert!(emulator_fault("[    1.2] Oops: int3: 0000 [#1] PREEMPT SMP"));
         assert!(!emulator_fault("[    1.2] BUG: kernel NULL pointer dereference"));
-        assert!(!emulator_fault(
-            "Kernel panic - not syncing: Attempted to kill init!"
-        ));
+        assert!(!emulator_fault("Kernel panic - not syncing: Attempted to kill init!"));
     }
 }

@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn the_payload_is_found_with_its_size() {
+    fn the_payload_of_an_image_is_found_with_its_size() {
         let whole = image(b"packed", 77);
         let found = payload(&whole).unwrap();
         assert_eq!((found.data, found.unpacked), (&b"packed"[..], 77));
     }
 
     #[test]
-    fn what_is_no_image_has_no_payload() {
+    fn a_file_that_is_no_image_has_no_payload() {
         let whole = image(b"packed", 77);
         assert!(payload(&whole[..whole.len() - 1]).is_none(), "cut off");
         assert!(payload(b"").is_none());

@@ -2,9 +2,9 @@
 //! an emulator.
 
 use crate::dist_armv7;
-use crate::error::{Done, XtaskError, build_static, output, target_dir, top};
+use crate::error::{TaskResult, XtaskError, build_static, output, target_dir, top};
 use crate::lab_run;
-use crate::report::Report;
+use crate::report::TaskReport;
 use lab::scenarios;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,11 +16,11 @@ const LIMIT: u64 = 8_000_000;
 ///
 /// # Errors
 /// [`XtaskError`] when a build fails; [`XtaskError::Failed`] when one is too large or does not start.
-pub fn run() -> Done {
+pub fn run() -> TaskResult {
     let version = env!("CARGO_PKG_VERSION");
     let dist = top().join("dist");
     std::fs::create_dir_all(&dist).map_err(XtaskError::file(&dist))?;
-    let native = || -> Done<(PathBuf, PathBuf)> {
+    let native = || -> TaskResult<(PathBuf, PathBuf)> {
         Ok((
             build_static("quietcore")?.join("quietcore"),
             build_static("lab")?.join("lab-guest"),
@@ -70,7 +70,7 @@ pub fn run() -> Done {
     if fine { Ok(()) } else { Err(XtaskError::Failed) }
 }
 
-fn aarch64() -> Done<(PathBuf, PathBuf)> {
+fn aarch64() -> TaskResult<(PathBuf, PathBuf)> {
     let target = "aarch64-unknown-linux-musl";
     // The linker of the toolchain itself; no C compiler for the architecture is needed.
     output(
@@ -97,7 +97,7 @@ fn aarch64() -> Done<(PathBuf, PathBuf)> {
 }
 
 /// Whether an ELF file has no interpreter (`PT_INTERP`, 3), so that it starts without other files.
-fn is_static(path: &Path) -> Done<bool> {
+fn is_static(path: &Path) -> TaskResult<bool> {
     let bytes = std::fs::read(path).map_err(XtaskError::file(path))?;
     let number = |at: usize, size: usize| -> Option<usize> {
         let field = bytes.get(at..at + size)?;
@@ -118,9 +118,9 @@ fn is_static(path: &Path) -> Done<bool> {
 }
 
 /// Whether the scenarios that match a filter pass with foreign binaries.
-fn smoke(binary: &Path, guest: &Path, filter: &[&str]) -> Done<bool> {
+fn smoke(binary: &Path, guest: &Path, filter: &[&str]) -> TaskResult<bool> {
     let filter: Vec<String> = filter.iter().map(|word| (*word).to_owned()).collect();
     let programs = (binary.to_owned(), guest.to_owned());
-    let totals = lab_run::run_with(programs, &scenarios::jobs(&filter), &mut Report::default());
+    let totals = lab_run::run_with(programs, &scenarios::jobs(&filter), &mut TaskReport::default());
     Ok(totals.failed == 0)
 }

@@ -1,6 +1,6 @@
 //! Builds for armv7: with the toolchain's own musl target where it exists, otherwise with Debian's compiler for armhf.
 
-use crate::error::{Done, output, target_dir, top};
+use crate::error::{TaskResult, output, target_dir, top};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -12,8 +12,8 @@ const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static -C
 /// Builds quietcore and lab-guest.
 ///
 /// # Errors
-/// [`crate::error::XtaskError::Program`] when no compiler is available or the build fails.
-pub fn build() -> Done<(PathBuf, PathBuf)> {
+/// [`crate::error::XtaskError::TestProgram`] when no compiler is available or the build fails.
+pub fn build() -> TaskResult<(PathBuf, PathBuf)> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "-p", "quietcore", "-p", "lab"]);
     cargo.args(["--bin", "quietcore", "--bin", "lab-guest", "--target"]);
@@ -24,8 +24,7 @@ pub fn build() -> Done<(PathBuf, PathBuf)> {
             .env("CARGO_TARGET_ARMV7_UNKNOWN_LINUX_MUSLEABIHF_LINKER", "rust-lld");
         target_dir().join(MUSL)
     } else {
-        let toolchain =
-            PathBuf::from(output(&mut Command::new(top().join("scripts/toolchain-armv7")))?.trim());
+        let toolchain = PathBuf::from(output(&mut Command::new(top().join("scripts/toolchain-armv7")))?.trim());
         cargo
             .arg(GLIBC)
             .env("RUSTC", toolchain.join("rustc"))

@@ -28,7 +28,7 @@ pub enum XtaskError {
 }
 
 /// The result of a task.
-pub type Done<T = ()> = Result<T, XtaskError>;
+pub type TaskResult<T = ()> = Result<T, XtaskError>;
 
 impl XtaskError {
     /// An [`XtaskError::File`] for `map_err`.
@@ -40,7 +40,7 @@ impl XtaskError {
 
 /// The exit status of a task; prints the reason of a failure.
 #[must_use]
-pub fn report(done: Done) -> ExitCode {
+pub fn report(done: TaskResult) -> ExitCode {
     match done {
         Ok(()) => return ExitCode::SUCCESS,
         Err(XtaskError::Failed) => {}
@@ -65,8 +65,8 @@ pub fn target_dir() -> PathBuf {
 /// Runs a program in the root directory and returns its standard output; its standard error is inherited.
 ///
 /// # Errors
-/// [`XtaskError::Program`] when it cannot be started or its status is not 0.
-pub fn output(command: &mut Command) -> Done<String> {
+/// [`XtaskError::TestProgram`] when it cannot be started or its status is not 0.
+pub fn output(command: &mut Command) -> TaskResult<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |why: String| XtaskError::Program {
         program: program.clone(),
@@ -86,8 +86,8 @@ pub fn output(command: &mut Command) -> Done<String> {
 /// Builds the static binaries of a package with the release profile, and returns their directory.
 ///
 /// # Errors
-/// [`XtaskError::Program`] when the build fails.
-pub fn build_static(package: &str) -> Done<PathBuf> {
+/// [`XtaskError::TestProgram`] when the build fails.
+pub fn build_static(package: &str) -> TaskResult<PathBuf> {
     let folder = output(Command::new("scripts/build-static").arg(package))?;
     Ok(top().join(folder.trim()))
 }
@@ -95,20 +95,20 @@ pub fn build_static(package: &str) -> Done<PathBuf> {
 /// The static quietcore: `QUIETCORE_BIN`, or a new build.
 ///
 /// # Errors
-/// [`XtaskError::Program`] when the build fails.
-pub fn product() -> Done<PathBuf> {
+/// [`XtaskError::TestProgram`] when the build fails.
+pub fn product() -> TaskResult<PathBuf> {
     named_or_built("QUIETCORE_BIN", "quietcore", "quietcore")
 }
 
 /// The static program of the lab's guests: `LAB_GUEST_BIN`, or a new build.
 ///
 /// # Errors
-/// [`XtaskError::Program`] when the build fails.
-pub fn lab_guest() -> Done<PathBuf> {
+/// [`XtaskError::TestProgram`] when the build fails.
+pub fn lab_guest() -> TaskResult<PathBuf> {
     named_or_built("LAB_GUEST_BIN", "lab", "lab-guest")
 }
 
-fn named_or_built(variable: &str, package: &str, binary: &str) -> Done<PathBuf> {
+fn named_or_built(variable: &str, package: &str, binary: &str) -> TaskResult<PathBuf> {
     match std::env::var_os(variable) {
         Some(path) => Ok(PathBuf::from(path)),
         None => Ok(build_static(package)?.join(binary)),

@@ -1,7 +1,7 @@
 //! Lists every Rust file for rustfmt. `cargo fmt` follows `mod` lines only, so it misses the modules that a macro declares,
 //! which are all verbs.
 
-use crate::error::{Done, XtaskError, top};
+use crate::error::{TaskResult, XtaskError, top};
 use std::path::{Path, PathBuf};
 
 /// Where the sources are.
@@ -11,7 +11,7 @@ const FOLDERS: [&str; 5] = ["bench", "crates", "fuzz", "lab", "xtask"];
 ///
 /// # Errors
 /// [`XtaskError::File`] when a folder cannot be read.
-pub fn arguments() -> Done<Vec<String>> {
+pub fn arguments() -> TaskResult<Vec<String>> {
     let mut files = Vec::new();
     for folder in FOLDERS {
         gather(&top().join(folder), &mut files)?;
@@ -23,7 +23,7 @@ pub fn arguments() -> Done<Vec<String>> {
         .collect())
 }
 
-fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Done {
+fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> TaskResult {
     for entry in std::fs::read_dir(folder).map_err(XtaskError::file(folder))? {
         let path = entry.map_err(XtaskError::file(folder))?.path();
         if path.is_dir() {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_only_a_macro_names_are_among_them() {
+    fn files_declared_only_by_a_macro_are_formatted_too() {
         let all = arguments().unwrap();
         for file in ["crates/cli/src/verbs/study.rs", "xtask/src/main.rs"] {
             assert!(all.iter().any(|argument| argument.ends_with(file)), "{file}");

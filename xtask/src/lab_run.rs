@@ -1,9 +1,9 @@
 //! Runs the lab from the command line: lists cells, fetches kernels, runs scenarios, tries a script in a guest.
 
-use crate::error::{Done, XtaskError, lab_guest, product, target_dir};
-use crate::report::{Report, Totals};
-use lab::bench::{Bench, Missing};
-use lab::runner::{self, Finished, Job};
+use crate::error::{TaskResult, XtaskError, lab_guest, product, target_dir};
+use crate::report::{CheckTotals, TaskReport};
+use lab::bench::{Bench, MissingProgram};
+use lab::runner::{self, JobResult, ScenarioJob};
 use lab::scenarios;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// [`XtaskError`] when a scenario failed or nothing matches the filter.
-pub fn command(words: &[&str]) -> Done {
+pub fn command(words: &[&str]) -> TaskResult {
     let (verb, script, filter) = match words {
         ["list", filter @ ..] => ("list", "", filter),
         ["fetch", filter @ ..] => ("fetch", "", filter),
@@ -36,7 +36,7 @@ pub fn command(words: &[&str]) -> Done {
         "fetch" => kernels(&bench(&jobs)?.map_err(|why| failed(why.to_string()))?),
         "try" => try_script(script, &jobs),
         _ => {
-            let mut report = Report::default();
+            let mut report = TaskReport::default();
             let result = report.stage("lab", |report| run(&jobs, report));
             report.close(result)
         }
@@ -47,20 +47,20 @@ pub fn command(words: &[&str]) -> Done {
 ///
 /// # Errors
 /// [`XtaskError`] when a program for the guests cannot be built.
-pub fn run(jobs: &[Job], report: &mut Report) -> Done<Totals> {
+pub fn run(jobs: &[ScenarioJob], report: &mut TaskReport) -> TaskResult<CheckTotals> {
     Ok(run_with((product()?, lab_guest()?), jobs, report))
 }
 
 /// As [`run`], with given binaries: quietcore and lab-guest.
-pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &mut Report) -> Totals {
+pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[ScenarioJob], report: &mut TaskReport) -> CheckTotals {
     let bench = match Bench::prepare(jobs, quietcore, guest, target_dir().join("lab")) {
         Ok(bench) => bench,
         // A host without emulator or shell cannot check anything.
         Err(why) => {
             println!("SKIP: lab: {why}");
-            return Totals {
+            return CheckTotals {
                 skipped: jobs.len(),
-                ..Totals::default()
+                ..CheckTotals::default()
             };
         }
     };
@@ -69,15 +69,11 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &m
     println!("guests run by {}", bench.accelerator.word());
     let started = Instant::now();
     let totals = runner::run(&bench, jobs, &print);
-    println!(
-        "{} scenarios in {:.0} s",
-        jobs.len(),
-        started.elapsed().as_secs_f64()
-    );
+    println!("{} scenarios in {:.0} s", jobs.len(), started.elapsed().as_secs_f64());
     for (label, took) in totals.times {
-        report.took(format!("lab {label}"), took);
+        report.add_time(format!("lab {label}"), took);
     }
-    Totals {
+    CheckTotals {
         passed: totals.passed,
         failed: totals.failed,
         skipped: totals.skipped,
@@ -89,22 +85,17 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &m
 ///
 /// # Errors
 /// [`XtaskError`] when a program for the guests cannot be built.
-pub fn fetch(jobs: &[Job]) -> Done {
+pub fn fetch(jobs: &[ScenarioJob]) -> TaskResult {
     bench(jobs).map(drop)
 }
 
 /// Builds the programs of the guests, or uses those that `QUIETCORE_BIN` and `LAB_GUEST_BIN` name.
-fn bench(jobs: &[Job]) -> Done<Result<Bench, Missing>> {
-    Ok(Bench::prepare(
-        jobs,
-        product()?,
-        lab_guest()?,
-        target_dir().join("lab"),
-    ))
+fn bench(jobs: &[ScenarioJob]) -> TaskResult<Result<Bench, MissingProgram>> {
+    Ok(Bench::prepare(jobs, product()?, lab_guest()?, target_dir().join("lab")))
 }
 
 /// Prints the available kernels.
-fn kernels(bench: &Bench) -> Done {
+fn kernels(bench: &Bench) -> TaskResult {
     for (id, kernel) in &bench.kernels {
         match kernel {
             Ok(ready) => println!("kernel {id:<10} {}", ready.release),
@@ -115,7 +106,7 @@ fn kernels(bench: &Bench) -> Done {
     if is_whole { Ok(()) } else { Err(XtaskError::Failed) }
 }
 
-fn try_script(script: &str, jobs: &[Job]) -> Done {
+fn try_script(script: &str, jobs: &[ScenarioJob]) -> TaskResult {
     let text = std::fs::read_to_string(script).map_err(XtaskError::file(script.as_ref()))?;
     let one = jobs.get(..1).unwrap_or_default();
     let bench = bench(one)?.map_err(|why| failed(why.to_string()))?;
@@ -123,8 +114,8 @@ fn try_script(script: &str, jobs: &[Job]) -> Done {
         let kernel = bench.kernels.get(job.cell.kernel.id);
         let ready = kernel.map(|kernel| kernel.as_ref().map_err(|why| failed(why.clone())));
         if let Some(ready) = ready {
-            let said = runner::try_script(&bench, ready?, &job.cell, &text);
-            print!("{}", said.map_err(|error| failed(error.to_string()))?);
+            let outcome = runner::try_script(&bench, ready?, &job.cell, &text);
+            print!("{}", outcome.map_err(|error| failed(error.to_string()))?);
         }
     }
     Ok(())
@@ -137,13 +128,13 @@ fn failed(why: String) -> XtaskError {
     }
 }
 
-fn print(finished: &Finished) {
+fn print(finished: &JobResult) {
     let verdict = &finished.verdict;
     let notes = match verdict.notes.as_slice() {
         [] => String::new(),
         notes => format!("  {}", notes.join("; ")),
     };
-    let seconds = finished.took.as_secs_f64();
+    let seconds = finished.duration.as_secs_f64();
     let label = &finished.label;
     if let Some(why) = &verdict.skipped {
         println!("SKIP: {label}: {why}");

@@ -1,6 +1,6 @@
 //! Runs cargo with its output in a log, prints only the relevant lines, and kills and names a test that hangs.
 
-use crate::error::{Done, XtaskError, target_dir, top};
+use crate::error::{TaskResult, XtaskError, target_dir, top};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Maximum number of relevant lines before the end of a log.
-const MOST_TELLING: usize = 24;
+const MAX_FAILURE_LINES: usize = 24;
 
 /// If a log does not grow for this long, something hangs: cargo reports every crate and every finished test.
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// The result of a cargo run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum CargoOutcome {
     /// Exit status 0.
     Succeeded,
     /// Another exit status.
@@ -28,29 +28,26 @@ pub enum How {
 ///
 /// # Errors
 /// [`XtaskError`] when cargo cannot be started or the log not be written or read.
-pub fn logged(name: &str, arguments: &[&str]) -> Done<(How, String)> {
+pub fn logged(name: &str, arguments: &[&str]) -> TaskResult<(CargoOutcome, String)> {
     let log = log_file(name)?;
     let started = Instant::now();
     let ended = within_silence(Command::new("cargo").args(arguments).current_dir(top()), &log)?;
     let text = String::from_utf8_lossy(&std::fs::read(&log).map_err(XtaskError::file(&log))?).into_owned();
     let (word, how) = match &ended {
-        Ended::With(status) if status.success() => ("ok   ", How::Succeeded),
-        Ended::With(_) => ("FAIL ", How::Failed),
-        Ended::Silent(_) => ("HUNG ", How::Hung),
+        CommandEnd::With(status) if status.success() => ("ok   ", CargoOutcome::Succeeded),
+        CommandEnd::With(_) => ("FAIL ", CargoOutcome::Failed),
+        CommandEnd::Silent(_) => ("HUNG ", CargoOutcome::Hung),
     };
-    println!(
-        "{word} cargo {name:<10} {:>6.1} s",
-        started.elapsed().as_secs_f64()
-    );
-    if how != How::Succeeded {
+    println!("{word} cargo {name:<10} {:>6.1} s", started.elapsed().as_secs_f64());
+    if how != CargoOutcome::Succeeded {
         show_failure(&ended, &text, &log);
     }
     Ok((how, text))
 }
 
 /// Prints the failures in a log, and what hung.
-pub fn show_failure(ended: &Ended, text: &str, log: &Path) {
-    if let Ended::Silent(processes) = ended {
+pub fn show_failure(ended: &CommandEnd, text: &str, log: &Path) {
+    if let CommandEnd::Silent(processes) = ended {
         println!("        ended: no output for {} s", SILENCE.as_secs());
         for test in unfinished(text) {
             println!("        started and not finished: {test}");
@@ -60,7 +57,7 @@ pub fn show_failure(ended: &Ended, text: &str, log: &Path) {
         }
     }
     let lines: Vec<&str> = text.lines().collect();
-    for line in telling(&lines) {
+    for line in failure_lines(&lines) {
         println!("        {line}");
     }
     println!("        the end of {}:", log.display());
@@ -70,7 +67,7 @@ pub fn show_failure(ended: &Ended, text: &str, log: &Path) {
 }
 
 /// The end of a command with a silence limit.
-pub enum Ended {
+pub enum CommandEnd {
     /// It exited by itself.
     With(ExitStatus),
     /// It and its children were killed; one line for each of them, with its state before.
@@ -81,11 +78,11 @@ pub enum Ended {
 ///
 /// # Errors
 /// [`XtaskError`] when it cannot be started or the log cannot be written.
-pub fn within_silence(command: &mut Command, log: &Path) -> Done<Ended> {
+pub fn within_silence(command: &mut Command, log: &Path) -> TaskResult<CommandEnd> {
     within(command, log, SILENCE)
 }
 
-fn within(command: &mut Command, log: &Path, silence: Duration) -> Done<Ended> {
+fn within(command: &mut Command, log: &Path, silence: Duration) -> TaskResult<CommandEnd> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| XtaskError::Program {
         program: program.clone(),
@@ -103,7 +100,7 @@ fn within(command: &mut Command, log: &Path, silence: Duration) -> Done<Ended> {
     let mut grew = Instant::now();
     loop {
         if let Some(status) = child.try_wait().map_err(failed)? {
-            return Ok(Ended::With(status));
+            return Ok(CommandEnd::With(status));
         }
         let now = std::fs::metadata(log).map_err(XtaskError::file(log))?.len();
         if now != length {
@@ -119,7 +116,7 @@ fn within(command: &mut Command, log: &Path, silence: Duration) -> Done<Ended> {
                 // SAFETY: a plain system call. A process that has exited since then cannot be killed.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
-            return Ok(Ended::Silent(states));
+            return Ok(CommandEnd::Silent(states));
         }
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -186,8 +183,8 @@ fn unfinished(text: &str) -> BTreeSet<&str> {
 }
 
 /// The lines that report failures, possibly far above the end: from compilers, linkers and tests.
-fn telling<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let mut telling: Vec<&str> = Vec::new();
+fn failure_lines<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut relevant: Vec<&str> = Vec::new();
     // Tests that pass may panic on purpose, and their output is in the log too.
     let mut passed = false;
     for (place, line) in lines.iter().enumerate() {
@@ -202,15 +199,15 @@ fn telling<'a>(lines: &[&'a str]) -> Vec<&'a str> {
             || line.starts_with("Diff in ")
             || line.ends_with(" ... FAILED")
             || line.contains("No space left on device");
-        if tells && telling.len() < MOST_TELLING {
-            telling.push(line);
-            telling.extend(lines.get(place + 1).filter(|_| panicked));
+        if tells && relevant.len() < MAX_FAILURE_LINES {
+            relevant.push(line);
+            relevant.extend(lines.get(place + 1).filter(|_| panicked));
         }
     }
-    telling
+    relevant
 }
 
-fn log_file(name: &str) -> Done<PathBuf> {
+fn log_file(name: &str) -> TaskResult<PathBuf> {
     let dir = target_dir().join("test-logs");
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
     Ok(dir.join(format!("{name}.log")))
@@ -221,12 +218,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_is_told_wherever_it_stands() {
+    fn failures_are_printed_wherever_they_are_in_the_log() {
         let text = "   Compiling a\nerror: linking with `cc` failed\ntest b ... FAILED\ntest c ... ok\nsuccesses:\n\
                     thread 'c' panicked at c.rs:1:1:\non purpose\nfailures:\nthread 'b' panicked at b.rs:3:5:\nleft is not right\nnote: a backtrace\n";
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
-            telling(&lines),
+            failure_lines(&lines),
             [
                 "error: linking with `cc` failed",
                 "test b ... FAILED",
@@ -237,42 +234,34 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_hangs_is_named_and_one_that_was_only_slow_is_not() {
+    fn a_hanging_test_is_named_and_a_slow_one_is_not() {
         let text = "test a has been running for over 60 seconds\ntest b has been running for over 60 seconds\n\
                     test a ... ok\ntest c ... ok\n";
         assert_eq!(unfinished(text).into_iter().collect::<Vec<_>>(), ["b"]);
     }
 
     #[test]
-    fn what_says_nothing_is_ended_with_its_children_and_what_says_something_may_go_on() {
+    fn a_silent_command_is_killed_with_its_children_and_an_active_one_is_not() {
         let log = log_file("silence").unwrap();
         let mut hangs = Command::new("sh");
         hangs.args(["-c", "echo first; sleep 600 & echo $!; wait"]);
         let ended = within(&mut hangs, &log, Duration::from_millis(400)).unwrap();
-        let Ended::Silent(states) = ended else {
+        let CommandEnd::Silent(states) = ended else {
             panic!("it was not ended")
         };
-        assert!(
-            states.iter().any(|state| state.contains(": sleep 600")),
-            "{states:?}"
-        );
+        assert!(states.iter().any(|state| state.contains(": sleep 600")), "{states:?}");
         let text = std::fs::read_to_string(&log).unwrap();
         let child = text.lines().nth(1).unwrap();
-        let alive = || {
-            std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
-        };
+        let alive = || std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
         let begun = Instant::now();
         while alive() {
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "{child} is still there"
-            );
+            assert!(begun.elapsed() < Duration::from_secs(60), "{child} is still there");
             std::thread::sleep(Duration::from_millis(10));
         }
 
         let mut talks = Command::new("sh");
         talks.args(["-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done; exit 3"]);
         let ended = within(&mut talks, &log, Duration::from_millis(800)).unwrap();
-        assert!(matches!(ended, Ended::With(status) if status.code() == Some(3)));
+        assert!(matches!(ended, CommandEnd::With(status) if status.code() == Some(3)));
     }
 }

@@ -1,8 +1,8 @@
 //! Builds the test programs of the workspace, runs them one after the other, and collects their results and times.
 
-use crate::error::{Done, XtaskError, target_dir};
-use crate::logged::{Ended, How, logged, within_silence};
-use crate::report::{Report, Totals};
+use crate::error::{TaskResult, XtaskError, target_dir};
+use crate::logged::{CargoOutcome, CommandEnd, logged, within_silence};
+use crate::report::{CheckTotals, TaskReport};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,7 +41,7 @@ impl Tests {
 
 /// One test program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct TestProgram {
     /// `PACKAGE` for the unit tests of a library, `PACKAGE/TARGET` for others.
     pub name: String,
     /// The executable.
@@ -54,7 +54,7 @@ pub struct Program {
 ///
 /// # Errors
 /// [`XtaskError::Failed`] when one does not build; the compiler's output was printed.
-pub fn build() -> Done<Vec<Program>> {
+pub fn build() -> TaskResult<Vec<TestProgram>> {
     let arguments = [
         "test",
         "--workspace",
@@ -63,16 +63,16 @@ pub fn build() -> Done<Vec<Program>> {
         "--message-format=json-render-diagnostics",
     ];
     let (how, text) = logged("build", &arguments)?;
-    if how != How::Succeeded {
+    if how != CargoOutcome::Succeeded {
         return Err(XtaskError::Failed);
     }
-    let programs: Vec<Program> = text.lines().filter_map(program).collect();
+    let programs: Vec<TestProgram> = text.lines().filter_map(program).collect();
     println!("      {} test programs", programs.len());
     Ok(programs)
 }
 
 /// The test program of a line of cargo's messages.
-fn program(line: &str) -> Option<Program> {
+fn program(line: &str) -> Option<TestProgram> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
         return None;
@@ -81,7 +81,7 @@ fn program(line: &str) -> Option<Program> {
     let package = folder.file_name()?.to_string_lossy().into_owned();
     let target = message["target"]["name"].as_str()?;
     let is_library = message["target"]["kind"][0] == "lib";
-    Some(Program {
+    Some(TestProgram {
         name: if is_library {
             package
         } else {
@@ -94,8 +94,8 @@ fn program(line: &str) -> Option<Program> {
 
 /// The results of one program's tests.
 #[derive(Default)]
-struct Found {
-    totals: Totals,
+struct TestResults {
+    totals: CheckTotals,
     times: Vec<(String, Duration)>,
     skipped: Vec<String>,
 }
@@ -104,9 +104,14 @@ struct Found {
 ///
 /// # Errors
 /// [`XtaskError`] when a program cannot be started.
-pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &mut Report) -> Done<Totals> {
+pub fn run(
+    programs: &[TestProgram],
+    tests: Tests,
+    product: Option<&Path>,
+    report: &mut TaskReport,
+) -> TaskResult<CheckTotals> {
     let queue = Mutex::new(programs.iter());
-    let found = Mutex::new(Ok(Found::default()));
+    let found = Mutex::new(Ok(TestResults::default()));
     std::thread::scope(|scope| {
         for _ in 0..tests.at_once() {
             scope.spawn(|| {
@@ -129,13 +134,13 @@ pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &
         }
     });
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let Found {
+    let TestResults {
         mut totals,
         times,
         mut skipped,
     } = found?;
     for (name, time) in times {
-        report.took(name, time);
+        report.add_time(name, time);
     }
     skipped.sort_unstable();
     skipped.dedup();
@@ -154,13 +159,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs the tests of one program and prints a line for it.
-fn all_of(program: &Program, tests: Tests, product: Option<&Path>) -> Done<Found> {
+fn all_of(program: &TestProgram, tests: Tests, product: Option<&Path>) -> TaskResult<TestResults> {
     let started = Instant::now();
     let selections = match tests {
         Tests::Pure => vec![["--skip", LIVE].map(str::to_owned)],
         Tests::Live => live_tests(program)?,
     };
-    let mut found = Found::default();
+    let mut found = TestResults::default();
     for selection in selections {
         let (totals, text) = one(program, tests, &selection, product)?;
         found.totals.add(totals);
@@ -169,7 +174,7 @@ fn all_of(program: &Program, tests: Tests, product: Option<&Path>) -> Done<Found
         found.skipped.extend(skips(&text).map(str::to_owned));
     }
     let sums = found.totals;
-    if sums != Totals::default() {
+    if sums != CheckTotals::default() {
         let word = if sums.failed == 0 { "ok   " } else { "FAIL " };
         println!(
             "{word} {:<6} {:<28} {:>6.1} s  {} tests",
@@ -183,16 +188,13 @@ fn all_of(program: &Program, tests: Tests, product: Option<&Path>) -> Done<Found
 }
 
 /// The filter that selects each live test of a program.
-fn live_tests(program: &Program) -> Done<Vec<[String; 2]>> {
+fn live_tests(program: &TestProgram) -> TaskResult<Vec<[String; 2]>> {
     let names = names(program, &[LIVE])?;
-    Ok(names
-        .into_iter()
-        .map(|name| ["--exact".to_owned(), name])
-        .collect())
+    Ok(names.into_iter().map(|name| ["--exact".to_owned(), name]).collect())
 }
 
 /// The names of a program's tests that match a filter.
-fn names(program: &Program, filter: &[&str]) -> Done<Vec<String>> {
+fn names(program: &TestProgram, filter: &[&str]) -> TaskResult<Vec<String>> {
     let output = Command::new(&program.path)
         .args(["--list", "--format=terse"])
         .args(filter)
@@ -206,11 +208,11 @@ fn names(program: &Program, filter: &[&str]) -> Done<Vec<String>> {
 
 /// Runs a selection of a program's tests and prints failures. Returns the results and the output.
 fn one(
-    program: &Program,
+    program: &TestProgram,
     tests: Tests,
     selection: &[String; 2],
     product: Option<&Path>,
-) -> Done<(Totals, String)> {
+) -> TaskResult<(CheckTotals, String)> {
     let name = match (tests, selection) {
         (Tests::Pure, _) => tests.name(),
         (Tests::Live, [_, name]) => name,
@@ -231,7 +233,7 @@ fn one(
     let ended = within_silence(&mut command, &log)?;
     let text = String::from_utf8_lossy(&std::fs::read(&log).map_err(XtaskError::file(&log))?).into_owned();
     let mut found = count(&text);
-    if !matches!(&ended, Ended::With(status) if status.success()) {
+    if !matches!(&ended, CommandEnd::With(status) if status.success()) {
         // A program that died has no result.
         found.failed = found.failed.max(1);
         println!("FAIL  {} {name}", program.name);
@@ -241,8 +243,8 @@ fn one(
 }
 
 /// The sums of the `test result:` lines.
-fn count(text: &str) -> Totals {
-    let mut totals = Totals::default();
+fn count(text: &str) -> CheckTotals {
+    let mut totals = CheckTotals::default();
     for line in text.lines().filter_map(|line| line.strip_prefix("test result: ")) {
         let number = |word: &str| -> usize {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -251,7 +253,7 @@ fn count(text: &str) -> Totals {
                 .and_then(|place| words.get(place.checked_sub(1)?)?.parse().ok())
                 .unwrap_or(0)
         };
-        totals.add(Totals {
+        totals.add(CheckTotals {
             passed: number("passed"),
             failed: number("failed"),
             skipped: number("ignored"),
@@ -262,9 +264,7 @@ fn count(text: &str) -> Totals {
 }
 
 fn skips(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with("SKIP: "))
+    text.lines().map(str::trim).filter(|line| line.starts_with("SKIP: "))
 }
 
 /// The tests with their times: `test NAME ... ok <0.123s>`.
@@ -281,7 +281,7 @@ fn times(text: &str) -> impl Iterator<Item = (&str, Duration)> {
 ///
 /// # Errors
 /// [`XtaskError`] when they do not build or do not start.
-pub fn list() -> Done {
+pub fn list() -> TaskResult {
     for program in build()? {
         for name in names(&program, &[])? {
             println!("{} {name}", program.name);
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_a_test_program_are_summed_and_skips_and_times_found() {
+    fn results_skips_and_times_of_a_test_program_are_collected() {
         let text = "test a ... ok <0.250s>\ntest b ... FAILED <1.5s>\n\
                     test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n\
                     ---- a stdout ----\nSKIP: a: no root\n\
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_cargo_built_as_a_test_is_a_test_program() {
+    fn only_artifacts_built_as_tests_are_test_programs() {
         let line = |kind: &str, test: bool| {
             format!(
                 "{{\"reason\":\"compiler-artifact\",\"manifest_path\":\"/a/crates/root/Cargo.toml\",\"target\":\

@@ -1,6 +1,6 @@
 //! Reports what a command checked and how long it took: stages, the slowest tests and guests, one closing line.
 
-use crate::error::{Done, XtaskError, target_dir};
+use crate::error::{TaskResult, XtaskError, target_dir};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ const SLOWEST: usize = 10;
 
 /// Totals of all checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct CheckTotals {
     /// Checks that passed.
     pub passed: usize,
     /// Checks that failed.
@@ -20,9 +20,9 @@ pub struct Totals {
     pub unstable: usize,
 }
 
-impl Totals {
+impl CheckTotals {
     /// Adds other totals.
-    pub fn add(&mut self, other: Totals) {
+    pub fn add(&mut self, other: CheckTotals) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
@@ -38,19 +38,16 @@ impl Totals {
         )
     }
 
-    /// The totals in the format of [`Totals::parse`].
+    /// The totals in the format of [`CheckTotals::parse`].
     fn record(self) -> String {
-        format!(
-            "{} {} {} {}",
-            self.passed, self.failed, self.skipped, self.unstable
-        )
+        format!("{} {} {} {}", self.passed, self.failed, self.skipped, self.unstable)
     }
 
     /// Parses such a record.
-    fn parse(record: &str) -> Option<Totals> {
+    fn parse(record: &str) -> Option<CheckTotals> {
         let numbers: Result<Vec<usize>, _> = record.split_whitespace().map(str::parse).collect();
         let [passed, failed, skipped, unstable] = numbers.ok()?.try_into().ok()?;
-        Some(Totals {
+        Some(CheckTotals {
             passed,
             failed,
             skipped,
@@ -61,17 +58,17 @@ impl Totals {
 
 /// Collects the results and the times of a command's stages.
 #[derive(Debug)]
-pub struct Report {
-    totals: Totals,
+pub struct TaskReport {
+    totals: CheckTotals,
     stages: Vec<(String, Duration)>,
     times: Vec<(String, Duration)>,
     started: Instant,
 }
 
-impl Default for Report {
-    fn default() -> Report {
-        Report {
-            totals: Totals::default(),
+impl Default for TaskReport {
+    fn default() -> TaskReport {
+        TaskReport {
+            totals: CheckTotals::default(),
             stages: Vec::new(),
             times: Vec::new(),
             started: Instant::now(),
@@ -79,16 +76,14 @@ impl Default for Report {
     }
 }
 
-impl Report {
+impl TaskReport {
     /// A report whose first stage is the earlier work of the Makefile: `QUIETCORE_STARTED` is its start, in seconds since
     /// 1970.
     #[must_use]
-    pub fn since_make() -> Report {
-        let mut report = Report::default();
+    pub fn since_make() -> TaskReport {
+        let mut report = TaskReport::default();
         let started = std::env::var("QUIETCORE_STARTED").ok();
-        let started = started
-            .and_then(|text| text.parse().ok())
-            .map(Duration::from_secs);
+        let started = started.and_then(|text| text.parse().ok()).map(Duration::from_secs);
         let before = started.and_then(|at| SystemTime::now().duration_since(UNIX_EPOCH + at).ok());
         if let Some(before) = before {
             report.started = Instant::now().checked_sub(before).unwrap_or(report.started);
@@ -101,7 +96,7 @@ impl Report {
     ///
     /// # Errors
     /// The errors of the stage.
-    pub fn stage(&mut self, name: &str, run: impl FnOnce(&mut Report) -> Done<Totals>) -> Done {
+    pub fn stage(&mut self, name: &str, run: impl FnOnce(&mut TaskReport) -> TaskResult<CheckTotals>) -> TaskResult {
         let totals = self.timed(name, run)?;
         self.totals.add(totals);
         Ok(())
@@ -111,7 +106,7 @@ impl Report {
     ///
     /// # Errors
     /// The errors of the stage.
-    pub fn timed<T>(&mut self, name: &str, run: impl FnOnce(&mut Report) -> Done<T>) -> Done<T> {
+    pub fn timed<T>(&mut self, name: &str, run: impl FnOnce(&mut TaskReport) -> TaskResult<T>) -> TaskResult<T> {
         let started = Instant::now();
         let result = run(self);
         self.stages.push((name.to_owned(), started.elapsed()));
@@ -119,18 +114,18 @@ impl Report {
     }
 
     /// Adds the time of one test or guest.
-    pub fn took(&mut self, name: String, time: Duration) {
+    pub fn add_time(&mut self, name: String, time: Duration) {
         self.times.push((name, time));
     }
 
-    /// Adds the totals that another command saved with [`Report::keep`].
+    /// Adds the totals that another command saved with [`TaskReport::save`].
     ///
     /// # Errors
     /// [`XtaskError`] when there are none.
-    pub fn add_kept(&mut self) -> Done {
-        let path = kept_file()?;
+    pub fn add_saved(&mut self) -> TaskResult {
+        let path = saved_file()?;
         let text = std::fs::read_to_string(&path).map_err(XtaskError::file(&path))?;
-        let totals = Totals::parse(&text).ok_or_else(|| XtaskError::Program {
+        let totals = CheckTotals::parse(&text).ok_or_else(|| XtaskError::Program {
             program: path.display().to_string(),
             why: "no sums in it; run `make test` first".to_owned(),
         })?;
@@ -142,20 +137,20 @@ impl Report {
     ///
     /// # Errors
     /// [`XtaskError`] when they cannot be removed.
-    pub fn forget_kept() -> Done {
-        let path = kept_file()?;
+    pub fn remove_saved() -> TaskResult {
+        let path = saved_file()?;
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(XtaskError::file(&path)(error)),
             _ => Ok(()),
         }
     }
 
-    /// Saves the totals for [`Report::add_kept`].
+    /// Saves the totals for [`TaskReport::add_saved`].
     ///
     /// # Errors
     /// [`XtaskError`] when the file cannot be written.
-    pub fn keep(&self) -> Done {
-        let path = kept_file()?;
+    pub fn save(&self) -> TaskResult {
+        let path = saved_file()?;
         std::fs::write(&path, self.totals.record()).map_err(XtaskError::file(&path))
     }
 
@@ -163,7 +158,7 @@ impl Report {
     ///
     /// # Errors
     /// [`XtaskError::Failed`] when anything failed, or nothing was checked.
-    pub fn close(mut self, result: Done) -> Done {
+    pub fn close(mut self, result: TaskResult) -> TaskResult {
         if let Err(error) = result {
             println!("FAIL  {error}");
             self.totals.failed += 1;
@@ -196,7 +191,7 @@ impl Report {
 }
 
 /// The file that keeps the totals of `make test` for the rest of `make test-all`.
-fn kept_file() -> Done<PathBuf> {
+fn saved_file() -> TaskResult<PathBuf> {
     let dir = target_dir().join("test-logs");
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
     Ok(dir.join("sums"))
@@ -208,35 +203,35 @@ mod tests {
 
     #[test]
     fn the_closing_line_has_the_usual_form() {
-        let totals = Totals {
+        let totals = CheckTotals {
             passed: 3,
             skipped: 2,
-            ..Totals::default()
+            ..CheckTotals::default()
         };
         assert_eq!(totals.line(), "3 passed, 0 failed, 2 skipped");
     }
 
     #[test]
-    fn kept_sums_are_read_back_and_nothing_else_is() {
-        let totals = Totals {
+    fn only_saved_totals_are_read_back() {
+        let totals = CheckTotals {
             passed: 3,
             failed: 1,
             skipped: 2,
             unstable: 4,
         };
-        assert_eq!(Totals::parse(&totals.record()), Some(totals));
-        assert_eq!(Totals::parse("1 2 3"), None);
-        assert_eq!(Totals::parse(&totals.line()), None);
+        assert_eq!(CheckTotals::parse(&totals.record()), Some(totals));
+        assert_eq!(CheckTotals::parse("1 2 3"), None);
+        assert_eq!(CheckTotals::parse(&totals.line()), None);
     }
 
     #[test]
-    fn what_failed_or_checked_nothing_does_not_close_well() {
+    fn a_failed_or_empty_run_does_not_succeed() {
         let closed = |passed, failed| {
-            let mut report = Report::default();
-            let totals = Totals {
+            let mut report = TaskReport::default();
+            let totals = CheckTotals {
                 passed,
                 failed,
-                ..Totals::default()
+                ..CheckTotals::default()
             };
             let result = report.stage("one", |_| Ok(totals));
             report.close(result).is_ok()
@@ -244,7 +239,7 @@ mod tests {
         assert!(closed(1, 0));
         assert!(!closed(1, 1));
         assert!(!closed(0, 0));
-        let mut broken_off = Report::default();
+        let mut broken_off = TaskReport::default();
         broken_off.totals.passed = 1;
         assert!(broken_off.close(Err(XtaskError::Failed)).is_err());
     }

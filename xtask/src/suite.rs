@@ -1,19 +1,19 @@
 //! Runs `make check`, `make test` and `make test-all`: the stages of each, and one closing line for all of them.
 
-use crate::error::{Done, product};
-use crate::logged::{How, logged};
-use crate::programs::{self, Program, Tests};
-use crate::report::{Report, Totals};
+use crate::error::{TaskResult, product};
+use crate::logged::{CargoOutcome, logged};
+use crate::programs::{self, TestProgram, Tests};
+use crate::report::{CheckTotals, TaskReport};
 use crate::{formatted, lab_run};
-use lab::scenarios::{Part, part};
+use lab::scenarios::{ScenarioPart, part};
 use std::process::Command;
 
 /// Formatting, lints and the tests that need only the project's files.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
-pub fn check() -> Done {
-    let mut report = Report::since_make();
+pub fn check() -> TaskResult {
+    let mut report = TaskReport::since_make();
     let result = pure(&mut report).map(drop);
     report.close(result)
 }
@@ -22,11 +22,11 @@ pub fn check() -> Done {
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
-pub fn test() -> Done {
-    Report::forget_kept()?;
-    let mut report = Report::since_make();
+pub fn test() -> TaskResult {
+    TaskReport::remove_saved()?;
+    let mut report = TaskReport::since_make();
     let result = quick(&mut report);
-    report.keep()?;
+    report.save()?;
     report.close(result)
 }
 
@@ -34,8 +34,8 @@ pub fn test() -> Done {
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
-pub fn test_all() -> Done {
-    let mut report = Report::since_make();
+pub fn test_all() -> TaskResult {
+    let mut report = TaskReport::since_make();
     let result = quick(&mut report).and_then(|()| rest(&mut report));
     report.close(result)
 }
@@ -44,9 +44,9 @@ pub fn test_all() -> Done {
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
-pub fn test_rest() -> Done {
-    let mut report = Report::since_make();
-    report.add_kept()?;
+pub fn test_rest() -> TaskResult {
+    let mut report = TaskReport::since_make();
+    report.add_saved()?;
     let result = rest(&mut report);
     report.close(result)
 }
@@ -55,13 +55,13 @@ pub fn test_rest() -> Done {
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
-pub fn live() -> Done {
-    let mut report = Report::since_make();
+pub fn live() -> TaskResult {
+    let mut report = TaskReport::since_make();
     let result = build(&mut report).and_then(|built| of_this_machine(&built, &mut report));
     report.close(result)
 }
 
-fn pure(report: &mut Report) -> Done<Vec<Program>> {
+fn pure(report: &mut TaskReport) -> TaskResult<Vec<TestProgram>> {
     let fmt = formatted::arguments()?;
     let fmt: Vec<&str> = fmt.iter().map(String::as_str).collect();
     report.stage("formatting", |_| subcommand("fmt", &fmt))?;
@@ -77,54 +77,54 @@ fn pure(report: &mut Report) -> Done<Vec<Program>> {
     ];
     report.stage("lints", |_| subcommand("clippy", &clippy))?;
     let built = build(report)?;
-    report.stage("pure tests", |report| {
-        programs::run(&built, Tests::Pure, None, report)
-    })?;
+    report.stage("pure tests", |report| programs::run(&built, Tests::Pure, None, report))?;
     Ok(built)
 }
 
-fn build(report: &mut Report) -> Done<Vec<Program>> {
+fn build(report: &mut TaskReport) -> TaskResult<Vec<TestProgram>> {
     report.timed("building tests", |_| programs::build())
 }
 
-fn of_this_machine(built: &[Program], report: &mut Report) -> Done {
+fn of_this_machine(built: &[TestProgram], report: &mut TaskReport) -> TaskResult {
     let program = report.timed("building the static program", |_| product())?;
     // Studies in a guest need a kernel from there.
-    report.timed("fetching kernels", |_| lab_run::fetch(&part(Part::Smoke)))?;
+    report.timed("fetching kernels", |_| lab_run::fetch(&part(ScenarioPart::Smoke)))?;
     report.stage("live tests", |report| {
         programs::run(built, Tests::Live, Some(&program), report)
     })
 }
 
-fn quick(report: &mut Report) -> Done {
+fn quick(report: &mut TaskReport) -> TaskResult {
     let built = pure(report)?;
     of_this_machine(&built, report)?;
     report.stage("lab, smoke part", |report| {
-        lab_run::run(&part(Part::Smoke), report)
+        lab_run::run(&part(ScenarioPart::Smoke), report)
     })
 }
 
-fn rest(report: &mut Report) -> Done {
-    report.stage("lab, the rest", |report| lab_run::run(&part(Part::Rest), report))
+fn rest(report: &mut TaskReport) -> TaskResult {
+    report.stage("lab, the rest", |report| {
+        lab_run::run(&part(ScenarioPart::Rest), report)
+    })
 }
 
 /// Runs a cargo subcommand as one check. A subcommand that this toolchain lacks is skipped.
-fn subcommand(name: &str, arguments: &[&str]) -> Done<Totals> {
+fn subcommand(name: &str, arguments: &[&str]) -> TaskResult<CheckTotals> {
     let is_there = Command::new("cargo")
         .args([name, "--version"])
         .output()
         .is_ok_and(|it| it.status.success());
     if !is_there {
         println!("SKIP: {name}: this toolchain has no cargo {name}; rustup component add it");
-        return Ok(Totals {
+        return Ok(CheckTotals {
             skipped: 1,
-            ..Totals::default()
+            ..CheckTotals::default()
         });
     }
     let (how, _) = logged(name, arguments)?;
-    Ok(Totals {
-        passed: usize::from(how == How::Succeeded),
-        failed: usize::from(how != How::Succeeded),
-        ..Totals::default()
+    Ok(CheckTotals {
+        passed: usize::from(how == CargoOutcome::Succeeded),
+        failed: usize::from(how != CargoOutcome::Succeeded),
+        ..CheckTotals::default()
     })
 }

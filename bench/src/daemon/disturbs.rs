@@ -4,7 +4,7 @@
 //! Where a thread ran last ([`super::cpus_of`]) does not show what it causes elsewhere: an interrupt that it sends, work that
 //! it queues, a sleeper that it wakes.
 
-use super::{Daemon, start};
+use super::{BenchDaemon, start};
 use crate::speed::with;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use xtask::error::{Done, XtaskError};
+use xtask::error::{TaskResult, XtaskError};
 
 /// What is written again and again; the partition has a value of its own there.
 const MASK: &str = "/proc/irq/default_smp_affinity";
@@ -26,7 +26,7 @@ const JOURNAL: &str = "/run/quietcore/journal";
 ///
 /// # Errors
 /// The CPU could not be isolated, given back or looked at.
-pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> Done<bool> {
+pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> TaskResult<bool> {
     let skip = |why: &str| {
         println!("SKIP: what watch --daemon does to an isolated CPU: {why}");
         Ok(true)
@@ -38,9 +38,9 @@ pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> Done<boo
         return skip(&why);
     }
     let unisolated = mask()?;
-    done(with(binary, &["apply", "--quiet", "--cpus", watched]))?;
-    let seen = look(binary, watched, time, &unisolated);
-    let undone = done(with(binary, &["undo", "--quiet"]));
+    run(with(binary, &["apply", "--quiet", "--cpus", watched]))?;
+    let seen = observe(binary, watched, time, &unisolated);
+    let undone = run(with(binary, &["undo", "--quiet"]));
     let (blamed, threads) = seen?;
     undone?;
     if let Some(why) = blamed["no_trace"].as_str() {
@@ -70,7 +70,7 @@ pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> Done<boo
 }
 
 /// What `blame` says of the CPU, and the threads of the daemon.
-fn look(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> Done<(Value, BTreeSet<u64>)> {
+fn observe(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> TaskResult<(Value, BTreeSet<u64>)> {
     let port = free_port()?;
     let declared = format!("[watch]\nlisten = \"127.0.0.1:{port}\"\n");
     let daemon = start(binary, &format!("--cpus {watched}"), &declared)?;
@@ -85,9 +85,9 @@ fn look(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> Done<
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| failed("blame", &error.to_string()))?;
-    let began = Instant::now();
-    while began.elapsed() < time {
-        happen(port, unisolated)?;
+    let start_time = Instant::now();
+    while start_time.elapsed() < time {
+        cause_events(port, unisolated)?;
     }
     let output = child
         .wait_with_output()
@@ -96,12 +96,12 @@ fn look(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> Done<
         let why = format!("status {:?}: {error}", output.status.code());
         failed("blame", &why)
     })?;
-    is_told(&daemon)?;
+    check_reported(&daemon)?;
     Ok((blamed, threads_of(daemon.child.id())))
 }
 
 /// A setting is changed and changed back, and a client reads the metrics.
-fn happen(port: u16, unisolated: &str) -> Done {
+fn cause_events(port: u16, unisolated: &str) -> TaskResult {
     let isolated = mask()?;
     let write = |mask: &str| std::fs::write(MASK, mask).map_err(XtaskError::file(Path::new(MASK)));
     write(unisolated)?;
@@ -123,7 +123,7 @@ fn happen(port: u16, unisolated: &str) -> Done {
 }
 
 /// A daemon that noticed nothing disturbs nothing either, and proves nothing.
-fn is_told(daemon: &Daemon) -> Done {
+fn check_reported(daemon: &BenchDaemon) -> TaskResult {
     let log = daemon.dir.join("log");
     let text = read_to_string(&log).map_err(XtaskError::file(&log))?;
     match text.contains(MASK) {
@@ -135,7 +135,7 @@ fn is_told(daemon: &Daemon) -> Done {
     }
 }
 
-fn mask() -> Done<String> {
+fn mask() -> TaskResult<String> {
     let path = Path::new(MASK);
     let text = read_to_string(path).map_err(XtaskError::file(path))?;
     Ok(text.trim().to_owned())
@@ -144,19 +144,17 @@ fn mask() -> Done<String> {
 fn threads_of(pid: u32) -> BTreeSet<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
     let names = tasks.into_iter().flatten().flatten().map(|task| task.file_name());
-    names
-        .filter_map(|name| name.to_string_lossy().parse().ok())
-        .collect()
+    names.filter_map(|name| name.to_string_lossy().parse().ok()).collect()
 }
 
-fn free_port() -> Done<u16> {
+fn free_port() -> TaskResult<u16> {
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
     Ok(address
         .map_err(|error| failed("a port of 127.0.0.1", &error.to_string()))?
         .port())
 }
 
-fn done(mut command: Command) -> Done {
+fn run(mut command: Command) -> TaskResult {
     let output = command
         .stdin(Stdio::null())
         .output()

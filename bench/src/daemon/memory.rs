@@ -4,24 +4,24 @@
 //! What grows with time grows with what happened, not with the clock. So much happens here that minutes hold what an idle
 //! machine has in days; the counts are printed beside the memory.
 
-use super::{Daemon, line_of, start};
+use super::{BenchDaemon, line_of, start};
 use std::fs::read_to_string;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use xtask::error::{Done, XtaskError};
+use xtask::error::{TaskResult, XtaskError};
 
 /// Threads that are born and end in each turn; one of them asks for the watched CPU.
 const THREADS: u64 = 50;
 
 /// From one turn to the next. The daemon asks once for all that came since its last question.
-const TURN: Duration = Duration::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// What is looked at of `/proc/PID/smaps_rollup`, in kB. Anonymous is the heap and stacks, without the program's own file.
 const SIZES: [&str; 3] = ["Rss:", "Pss:", "Anonymous:"];
 
 /// What it holds at one moment.
 #[derive(Clone, Copy, Default)]
-struct Held {
+struct MemoryUse {
     /// As [`SIZES`], in kB.
     kib: [u64; 3],
     files: usize,
@@ -32,7 +32,7 @@ struct Held {
 ///
 /// # Errors
 /// It could not be started or looked at, or has ended meanwhile.
-pub(super) fn held(binary: &Path, time: Duration) -> Done {
+pub(super) fn measure_held(binary: &Path, time: Duration) -> TaskResult {
     // SAFETY: a plain call without arguments.
     let is_root = unsafe { libc::geteuid() } == 0;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -43,36 +43,33 @@ pub(super) fn held(binary: &Path, time: Duration) -> Done {
     let watched = cpus - 1;
     let daemon = start(binary, "", &declared(watched, 0))?;
     std::thread::sleep(Duration::from_secs(3));
-    let first = look(&daemon)?;
-    let (began, mut turns, mut tenth) = (Instant::now(), 0, None);
-    while began.elapsed() < time {
+    let first = read_memory(&daemon)?;
+    let (start_time, mut turns, mut tenth) = (Instant::now(), 0, None);
+    while start_time.elapsed() < time {
         turns += 1;
-        happen(&daemon, watched, turns)?;
-        if tenth.is_none() && began.elapsed() >= time / 10 {
-            tenth = Some((look(&daemon)?, turns));
+        cause_events(&daemon, watched, turns)?;
+        if tenth.is_none() && start_time.elapsed() >= time / 10 {
+            tenth = Some((read_memory(&daemon)?, turns));
         }
-        std::thread::sleep(TURN);
+        std::thread::sleep(INTERVAL);
     }
-    let last = look(&daemon)?;
+    let last = read_memory(&daemon)?;
     let (tenth, turns_then) = tenth.unwrap_or((first, 0));
     let log = daemon.dir.join("log");
     let text = read_to_string(&log).map_err(XtaskError::file(&log))?;
-    let told = |event: &str| text.matches(&format!("\"event\":\"{event}\"")).count();
+    let count_of = |event: &str| text.matches(&format!("\"event\":\"{event}\"")).count();
     println!(
         "watch --daemon for {:.0} s: {} findings appeared, {} went; {turns} times another partition was declared; {} threads",
-        began.elapsed().as_secs_f64(),
-        told("appeared"),
-        told("gone"),
+        start_time.elapsed().as_secs_f64(),
+        count_of("appeared"),
+        count_of("gone"),
         turns * THREADS
     );
     println!(
         "  {:<26} {:>10} {:>10} {:>10} {:>12}",
         "", "start", "a tenth", "end", "end / tenth"
     );
-    for (place, name) in ["RSS, KiB", "PSS, KiB", "heap and stacks, KiB"]
-        .into_iter()
-        .enumerate()
-    {
+    for (place, name) in ["RSS, KiB", "PSS, KiB", "heap and stacks, KiB"].into_iter().enumerate() {
         let kib = [first, tenth, last].map(|held| held.kib.get(place).copied().unwrap_or(0));
         println!(
             "  {name:<26} {:>10} {:>10} {:>10} {:>12.3}",
@@ -87,10 +84,7 @@ pub(super) fn held(binary: &Path, time: Duration) -> Done {
         ("questions asked", [first, tenth, last].map(|held| held.questions)),
         ("turns", [0, turns_then, turns]),
     ] {
-        println!(
-            "  {name:<26} {:>10} {:>10} {:>10}",
-            numbers[0], numbers[1], numbers[2]
-        );
+        println!("  {name:<26} {:>10} {:>10} {:>10}", numbers[0], numbers[1], numbers[2]);
     }
     Ok(())
 }
@@ -102,7 +96,7 @@ fn declared(watched: usize, turn: u64) -> String {
     )
 }
 
-fn happen(daemon: &Daemon, watched: usize, turn: u64) -> Done {
+fn cause_events(daemon: &BenchDaemon, watched: usize, turn: u64) -> TaskResult {
     let file = daemon.dir.join("etc/quietcore.toml");
     let part = daemon.dir.join("etc/next");
     // Renamed, so that no half of it is read.
@@ -115,7 +109,7 @@ fn happen(daemon: &Daemon, watched: usize, turn: u64) -> Done {
                 .spawn(move || {
                     if number == 0 {
                         go_to(watched);
-                        std::thread::sleep(TURN);
+                        std::thread::sleep(INTERVAL);
                     }
                 })
                 .ok()
@@ -136,20 +130,13 @@ fn go_to(cpu: usize) {
         *word = 1 << (cpu % 64);
     }
     // SAFETY: the kernel reads as many bytes as it is told of. Refused, it stays where it is.
-    unsafe {
-        libc::syscall(
-            libc::SYS_sched_setaffinity,
-            0,
-            size_of_val(&words),
-            words.as_ptr(),
-        )
-    };
+    unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&words), words.as_ptr()) };
 }
 
-fn look(daemon: &Daemon) -> Done<Held> {
+fn read_memory(daemon: &BenchDaemon) -> TaskResult<MemoryUse> {
     let pid = daemon.child.id();
     let rollup = format!("/proc/{pid}/smaps_rollup");
-    let mut held = Held::default();
+    let mut held = MemoryUse::default();
     for (size, name) in held.kib.iter_mut().zip(SIZES) {
         let line = line_of(&rollup, name)?;
         *size = line

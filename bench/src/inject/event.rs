@@ -8,7 +8,7 @@ pub(crate) const SPOILED_NS: u64 = 2_000;
 
 /// What disturbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DisturbanceKind {
     /// A thread of higher priority keeps the CPU busy.
     Preempt,
     /// The process gets SIGSTOP, and SIGCONT later.
@@ -19,27 +19,27 @@ pub(crate) enum Kind {
     Switch,
 }
 
-const NAMES: [(Kind, &str); 4] = [
-    (Kind::Preempt, "preempt"),
-    (Kind::Stop, "stop"),
-    (Kind::Ipi, "ipi"),
-    (Kind::Switch, "switch"),
+const NAMES: [(DisturbanceKind, &str); 4] = [
+    (DisturbanceKind::Preempt, "preempt"),
+    (DisturbanceKind::Stop, "stop"),
+    (DisturbanceKind::Ipi, "ipi"),
+    (DisturbanceKind::Switch, "switch"),
 ];
 
 /// One disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct InjectedDisturbance {
     /// What disturbed.
-    pub(crate) kind: Kind,
+    pub(crate) kind: DisturbanceKind,
     /// How long it was to last; 0 where it cannot be chosen (an interrupt).
-    pub(crate) wanted_ns: u64,
+    pub(crate) intended_ns: u64,
     /// First instant that is certainly inside, on `CLOCK_MONOTONIC`. For an interrupt: when the sender asked for it.
     pub(crate) begin_ns: u64,
     /// Last instant inside. For an interrupt: when the sender had its answer.
     pub(crate) end_ns: u64,
 }
 
-impl Event {
+impl InjectedDisturbance {
     /// How long it really was.
     pub(crate) fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.begin_ns)
@@ -48,22 +48,22 @@ impl Event {
     /// Whether the machine's own noise lengthened it: the busy loop ends at its time unless something held it
     /// there. Noise in the middle of a busy time changes neither of its ends and spoils nothing.
     pub(crate) fn spoiled(&self) -> bool {
-        self.kind == Kind::Preempt && self.length_ns() > self.wanted_ns + SPOILED_NS
+        self.kind == DisturbanceKind::Preempt && self.length_ns() > self.intended_ns + SPOILED_NS
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for InjectedDisturbance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = NAMES.iter().find(|(kind, _)| *kind == self.kind);
         let name = name.map_or("", |(_, name)| name);
-        write!(f, "{name} {} {} {}", self.wanted_ns, self.begin_ns, self.end_ns)
+        write!(f, "{name} {} {} {}", self.intended_ns, self.begin_ns, self.end_ns)
     }
 }
 
-impl FromStr for Event {
+impl FromStr for InjectedDisturbance {
     type Err = String;
 
-    fn from_str(line: &str) -> Result<Event, String> {
+    fn from_str(line: &str) -> Result<InjectedDisturbance, String> {
         let wrong = || format!("not a line of the injector: {line}");
         let words: Vec<&str> = line.split_whitespace().collect();
         let [name, numbers @ ..] = words.as_slice() else {
@@ -72,9 +72,9 @@ impl FromStr for Event {
         let kind = NAMES.iter().find(|(_, known)| known == name).ok_or_else(wrong)?.0;
         let numbers: Result<Vec<u64>, _> = numbers.iter().map(|word| word.parse()).collect();
         match numbers.map_err(|_| wrong())?.as_slice() {
-            &[wanted_ns, begin_ns, end_ns] if begin_ns <= end_ns => Ok(Event {
+            &[intended_ns, begin_ns, end_ns] if begin_ns <= end_ns => Ok(InjectedDisturbance {
                 kind,
-                wanted_ns,
+                intended_ns,
                 begin_ns,
                 end_ns,
             }),
@@ -88,10 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written() {
-        let event = Event {
-            kind: Kind::Preempt,
-            wanted_ns: 5_000,
+    fn an_event_line_is_read_back_as_written() {
+        let event = InjectedDisturbance {
+            kind: DisturbanceKind::Preempt,
+            intended_ns: 5_000,
             begin_ns: 100,
             end_ns: 5_150,
         };
@@ -105,20 +105,23 @@ mod tests {
             "stop 1 3 2",
             "ipi 0 1 2 3",
         ] {
-            assert!(wrong.parse::<Event>().is_err(), "{wrong}");
+            assert!(wrong.parse::<InjectedDisturbance>().is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn spoiled_is_what_ended_late() {
-        let event = |kind, length: u64| Event {
+    fn an_event_that_ended_late_is_spoiled() {
+        let event = |kind, length: u64| InjectedDisturbance {
             kind,
-            wanted_ns: 5_000,
+            intended_ns: 5_000,
             begin_ns: 1_000,
             end_ns: 1_000 + length,
         };
-        assert!(!event(Kind::Preempt, 7_000).spoiled());
-        assert!(event(Kind::Preempt, 7_001).spoiled());
-        assert!(!event(Kind::Stop, 9_000).spoiled(), "a stop is as long as it was");
+        assert!(!event(DisturbanceKind::Preempt, 7_000).spoiled());
+        assert!(event(DisturbanceKind::Preempt, 7_001).spoiled());
+        assert!(
+            !event(DisturbanceKind::Stop, 9_000).spoiled(),
+            "a stop is as long as it was"
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! Interrupts another CPU: reading a perf event that counts there makes the kernel call a function on that CPU.
 
 use super::clock::{now_ns, sleep_until};
-use super::event::{Event, Kind};
-use super::schedule::Planned;
+use super::event::{DisturbanceKind, InjectedDisturbance};
+use super::schedule::PlannedDisturbance;
 use super::{failed, in_a_placed_thread, place};
 use lab::perf::{counter_on, function_calls};
 use std::io::Read;
-use xtask::error::Done;
+use xtask::error::TaskResult;
 
 /// As for stopping: in time on the housekeeping CPU.
 const PRIORITY: i32 = 50;
@@ -16,7 +16,7 @@ const PRIORITY: i32 = 50;
 ///
 /// # Errors
 /// When there are no perf events here, or they interrupt no CPU.
-pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
+pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     let number = u32::try_from(cpu).map_err(failed)?;
     let mut counter = counter_on(number).map_err(failed)?;
     place::lock_memory()?;
@@ -33,9 +33,9 @@ pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
                 if counter.read_exact(&mut value).is_err() {
                     break;
                 }
-                events.push(Event {
-                    kind: Kind::Ipi,
-                    wanted_ns: 0,
+                events.push(InjectedDisturbance {
+                    kind: DisturbanceKind::Ipi,
+                    intended_ns: 0,
                     begin_ns,
                     end_ns: now_ns(),
                 });

@@ -2,13 +2,13 @@
 
 use super::failed;
 use std::io::Error;
-use xtask::error::Done;
+use xtask::error::TaskResult;
 
 /// Lets the calling thread (and what it starts) run on these CPUs only.
 ///
 /// # Errors
 /// When the kernel refuses, for example because a CPU is not online.
-pub(crate) fn pin(cpus: &[usize]) -> Done {
+pub(crate) fn pin(cpus: &[usize]) -> TaskResult {
     // SAFETY: the set is plain data of the size that is passed; numbers beyond it are refused before.
     let refused = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -27,7 +27,7 @@ pub(crate) fn pin(cpus: &[usize]) -> Done {
 ///
 /// # Errors
 /// When the kernel refuses: not root, or no real-time time in this cgroup.
-pub(crate) fn fifo(priority: i32) -> Done {
+pub(crate) fn fifo(priority: i32) -> TaskResult {
     // SAFETY: the parameter is plain data; zero is the calling thread.
     let refused = unsafe {
         let mut parameter: libc::sched_param = std::mem::zeroed();
@@ -41,13 +41,13 @@ pub(crate) fn fifo(priority: i32) -> Done {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(crate) fn lock_memory() -> Done {
+pub(crate) fn lock_memory() -> TaskResult {
     // SAFETY: a plain call.
     let refused = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } != 0;
     answer(refused, "cannot lock memory (run it as root)")
 }
 
-fn answer(refused: bool, what: &str) -> Done {
+fn answer(refused: bool, what: &str) -> TaskResult {
     if refused {
         return Err(failed(format!("{what}: {}", Error::last_os_error())));
     }

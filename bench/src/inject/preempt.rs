@@ -1,10 +1,10 @@
 //! Takes the CPU away: a thread of a higher priority than every sampler, busy for a known time.
 
 use super::clock::{now_ns, sleep_until};
-use super::event::{Event, Kind};
-use super::schedule::Planned;
+use super::event::{DisturbanceKind, InjectedDisturbance};
+use super::schedule::PlannedDisturbance;
 use super::{in_a_placed_thread, place};
-use xtask::error::Done;
+use xtask::error::TaskResult;
 
 /// Above the samplers' 80, below the kernel's own 99.
 const PRIORITY: i32 = 95;
@@ -15,7 +15,7 @@ const AHEAD_NS: u64 = 10_000_000;
 ///
 /// # Errors
 /// When the machine does not permit the place or the priority.
-pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
+pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     place::lock_memory()?;
     let mut events = Vec::with_capacity(schedule.len());
     in_a_placed_thread(
@@ -32,9 +32,9 @@ pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
                 while end_ns < begin_ns + planned.length_ns {
                     end_ns = now_ns();
                 }
-                events.push(Event {
-                    kind: Kind::Preempt,
-                    wanted_ns: planned.length_ns,
+                events.push(InjectedDisturbance {
+                    kind: DisturbanceKind::Preempt,
+                    intended_ns: planned.length_ns,
                     begin_ns,
                     end_ns,
                 });
@@ -50,23 +50,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn busy_times_are_as_long_as_planned_and_in_order() {
+    fn busy_times_have_the_planned_length_and_order() {
         // SAFETY: a plain call without arguments.
         if unsafe { libc::geteuid() } != 0 {
-            println!("SKIP: busy_times_are_as_long_as_planned_and_in_order: needs root for a FIFO priority");
+            println!("SKIP: busy_times_have_the_planned_length_and_order: needs root for a FIFO priority");
             return;
         }
         let schedule = schedule::of(&[20_000, 20_000, 1_000_000, 3_000_000], 60, 1).unwrap();
         let events = match run(0, &schedule) {
             Ok(events) => events,
             Err(why) => {
-                println!("SKIP: busy_times_are_as_long_as_planned_and_in_order: {why}");
+                println!("SKIP: busy_times_have_the_planned_length_and_order: {why}");
                 return;
             }
         };
         assert_eq!(events.len(), 4);
         for (event, planned) in events.iter().zip(&schedule) {
-            assert_eq!(event.wanted_ns, planned.length_ns);
+            assert_eq!(event.intended_ns, planned.length_ns);
             assert!(event.length_ns() >= planned.length_ns, "{event}");
         }
         assert!(events.windows(2).all(|two| two[0].end_ns < two[1].begin_ns));

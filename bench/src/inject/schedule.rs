@@ -2,14 +2,14 @@
 
 use super::failed;
 use super::random::Random;
-use xtask::error::Done;
+use xtask::error::TaskResult;
 
 /// The CPU belongs to the sampler for at least this long between two disturbances, so that they stay two.
 const APART_NS: u64 = 200_000;
 
 /// One planned disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedDisturbance {
     /// Since the beginning of the schedule.
     pub(crate) at_ns: u64,
     /// How long it lasts.
@@ -20,7 +20,7 @@ pub(crate) struct Planned {
 ///
 /// # Errors
 /// When they do not fit.
-pub(crate) fn of(lengths_ns: &[u64], milliseconds: u64, seed: u64) -> Done<Vec<Planned>> {
+pub(crate) fn of(lengths_ns: &[u64], milliseconds: u64, seed: u64) -> TaskResult<Vec<PlannedDisturbance>> {
     let mut random = Random::new(seed);
     let mut lengths = lengths_ns.to_vec();
     random.shuffle(&mut lengths);
@@ -39,7 +39,7 @@ pub(crate) fn of(lengths_ns: &[u64], milliseconds: u64, seed: u64) -> Done<Vec<P
     let mut at_ns = 0;
     let planned = lengths.iter().zip(&distances).map(|(&length_ns, distance)| {
         at_ns += APART_NS + (distance * scale) as u64;
-        let planned = Planned { at_ns, length_ns };
+        let planned = PlannedDisturbance { at_ns, length_ns };
         at_ns += length_ns;
         planned
     });
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disturbances_stay_apart_and_within_the_time() {
+    fn disturbances_keep_a_distance_and_fit_the_time() {
         let lengths: Vec<u64> = (0..100).map(|n| 5_000 * (n % 7 + 1)).collect();
         let planned = of(&lengths, 100, 9).unwrap();
         assert_eq!(planned.len(), 100);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_the_time_that_it_needs() {
+    fn a_schedule_that_does_not_fit_is_refused_with_the_needed_time() {
         let said = of(&[5_000_000; 10], 50, 1).unwrap_err().to_string();
         assert!(said.contains("need 53 ms"), "{said}");
     }

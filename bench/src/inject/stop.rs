@@ -1,11 +1,11 @@
 //! Stops whole processes: SIGSTOP, and SIGCONT a known time later. Needs nothing of the kernel, so every tool takes it.
 
 use super::clock::{now_ns, sleep_until};
-use super::event::{Event, Kind};
-use super::schedule::Planned;
+use super::event::{DisturbanceKind, InjectedDisturbance};
+use super::schedule::PlannedDisturbance;
 use super::{failed, in_a_placed_thread, place};
 use std::io::Error;
-use xtask::error::Done;
+use xtask::error::TaskResult;
 
 /// In time on a busy housekeeping CPU, and below every sampler.
 const PRIORITY: i32 = 50;
@@ -14,7 +14,7 @@ const PRIORITY: i32 = 50;
 ///
 /// # Errors
 /// When there is no such process, or it is not ours to stop.
-pub(crate) fn run(pids: &[u64], schedule: &[Planned]) -> Done<Vec<Event>> {
+pub(crate) fn run(pids: &[u64], schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     let mut family = Vec::new();
     for &pid in pids {
         let pid = libc::pid_t::try_from(pid).map_err(|_| failed(format!("{pid} is no process")))?;
@@ -41,9 +41,9 @@ pub(crate) fn run(pids: &[u64], schedule: &[Planned]) -> Done<Vec<Event>> {
                 if stopped.and(continued).is_err() {
                     break;
                 }
-                events.push(Event {
-                    kind: Kind::Stop,
-                    wanted_ns: planned.length_ns,
+                events.push(InjectedDisturbance {
+                    kind: DisturbanceKind::Stop,
+                    intended_ns: planned.length_ns,
                     begin_ns,
                     end_ns,
                 });
@@ -54,14 +54,14 @@ pub(crate) fn run(pids: &[u64], schedule: &[Planned]) -> Done<Vec<Event>> {
 }
 
 /// Signals all of them, and says the first failure.
-fn signal_all(family: &[libc::pid_t], number: i32) -> Done {
+fn signal_all(family: &[libc::pid_t], number: i32) -> TaskResult {
     family
         .iter()
         .map(|&pid| signal(pid, number))
-        .fold(Ok(()), Done::and)
+        .fold(Ok(()), TaskResult::and)
 }
 
-fn signal(pid: libc::pid_t, signal: i32) -> Done {
+fn signal(pid: libc::pid_t, signal: i32) -> TaskResult {
     // SAFETY: a plain call.
     if unsafe { libc::kill(pid, signal) } != 0 {
         return Err(failed(format!("process {pid}: {}", Error::last_os_error())));
@@ -76,10 +76,10 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_stopped_process_runs_no_further_and_runs_again_afterwards() {
+    fn a_stopped_process_pauses_and_continues() {
         // SAFETY: a plain call without arguments.
         if unsafe { libc::geteuid() } != 0 {
-            println!("SKIP: a_stopped_process_runs_no_further_and_runs_again_afterwards: needs root");
+            println!("SKIP: a_stopped_process_pauses_and_continues: needs root");
             return;
         }
         let mut child = Command::new("sleep").arg("0.2").spawn().unwrap();
@@ -100,7 +100,7 @@ mod tests {
             Ok(events) => events,
             Err(why) => {
                 child.wait().unwrap();
-                println!("SKIP: a_stopped_process_runs_no_further_and_runs_again_afterwards: {why}");
+                println!("SKIP: a_stopped_process_pauses_and_continues: {why}");
                 return;
             }
         };
@@ -109,11 +109,6 @@ mod tests {
         assert!(child.wait().unwrap().success(), "continued, so it could end");
         assert!(watching.join().unwrap(), "and it was stopped meanwhile");
         assert!(run(&[u64::from(u32::MAX)], &schedule).is_err());
-        assert!(
-            run(&[1], &schedule)
-                .unwrap_err()
-                .to_string()
-                .contains("never stopped")
-        );
+        assert!(run(&[1], &schedule).unwrap_err().to_string().contains("never stopped"));
     }
 }

@@ -4,11 +4,11 @@
 //! bare loop of the injector's own, so that no tool decides how tools are judged.
 
 use super::clock::now_ns;
-use super::event::{Event, Kind};
-use super::schedule::Planned;
+use super::event::{DisturbanceKind, InjectedDisturbance};
+use super::schedule::PlannedDisturbance;
 use super::{failed, place, preempt};
 use std::sync::atomic::{AtomicBool, Ordering};
-use xtask::error::Done;
+use xtask::error::TaskResult;
 
 /// Where samplers run.
 const PRIORITY: i32 = 80;
@@ -22,11 +22,11 @@ const ROOM: usize = 100_000;
 ///
 /// # Errors
 /// As for preemptions.
-pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
+pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     place::lock_memory()?;
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let looping = scope.spawn(|| -> Done<Vec<(u64, u64)>> {
+        let looping = scope.spawn(|| -> TaskResult<Vec<(u64, u64)>> {
             let mut gaps = Vec::with_capacity(ROOM);
             place::pin(&[cpu])?;
             place::fifo(PRIORITY)?;
@@ -42,21 +42,19 @@ pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
         });
         let preempted = preempt::run(cpu, schedule);
         over.store(true, Ordering::Relaxed);
-        let gaps = looping
-            .join()
-            .unwrap_or_else(|_| Err(failed("the loop ended early")))?;
+        let gaps = looping.join().unwrap_or_else(|_| Err(failed("the loop ended early")))?;
         Ok(covering(&gaps, &preempted?))
     })
 }
 
-fn covering(gaps: &[(u64, u64)], preempted: &[Event]) -> Vec<Event> {
-    let around = |event: &Event| {
+fn covering(gaps: &[(u64, u64)], preempted: &[InjectedDisturbance]) -> Vec<InjectedDisturbance> {
+    let around = |event: &InjectedDisturbance| {
         let gap = gaps
             .iter()
             .find(|gap| gap.0 <= event.begin_ns && gap.1 >= event.end_ns)?;
-        Some(Event {
-            kind: Kind::Switch,
-            wanted_ns: event.length_ns(),
+        Some(InjectedDisturbance {
+            kind: DisturbanceKind::Switch,
+            intended_ns: event.length_ns(),
             begin_ns: gap.0,
             end_ns: gap.1,
         })
@@ -69,18 +67,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gap_around_a_preemption() {
-        let event = |begin_ns, end_ns| Event {
-            kind: Kind::Preempt,
-            wanted_ns: 5_000,
+    fn the_gap_that_covers_a_preemption_is_found() {
+        let event = |begin_ns, end_ns| InjectedDisturbance {
+            kind: DisturbanceKind::Preempt,
+            intended_ns: 5_000,
             begin_ns,
             end_ns,
         };
-        let found = covering(
-            &[(10, 20), (98, 5_203)],
-            &[event(100, 5_200), event(9_000, 14_000)],
-        );
+        let found = covering(&[(10, 20), (98, 5_203)], &[event(100, 5_200), event(9_000, 14_000)]);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].wanted_ns, found[0].length_ns()), (5_100, 5_105));
+        assert_eq!((found[0].intended_ns, found[0].length_ns()), (5_100, 5_105));
     }
 }

@@ -18,19 +18,19 @@ const EVENTS: &[&str] = &[
 const BUFFER_KIB: u32 = 16_384;
 
 /// A trace that runs.
-pub(crate) struct Trace {
+pub(crate) struct KernelTrace {
     instance: PathBuf,
 }
 
-impl Trace {
+impl KernelTrace {
     /// Begins to trace one CPU, on `CLOCK_MONOTONIC`.
     ///
     /// # Errors
     /// In words.
-    pub(crate) fn begin(cpu: usize) -> Result<Trace, String> {
+    pub(crate) fn start(cpu: usize) -> Result<KernelTrace, String> {
         let instance = Path::new(TRACEFS).join(format!("instances/bench-truth-{}", std::process::id()));
         fs::create_dir(&instance).map_err(|error| format!("{}: {error}", instance.display()))?;
-        let trace = Trace { instance };
+        let trace = KernelTrace { instance };
         trace.set("trace_clock", "mono")?;
         trace.set("buffer_size_kb", &BUFFER_KIB.to_string())?;
         trace.set("tracing_cpumask", &mask(cpu))?;
@@ -66,16 +66,13 @@ impl Trace {
                 .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
         };
         if count("overrun:") != Some(0_u64) {
-            return Err(format!(
-                "the kernel's trace lost events: {}",
-                stats.replace('\n', ", ")
-            ));
+            return Err(format!("the kernel's trace lost events: {}", stats.replace('\n', ", ")));
         }
         Ok(stamps(&read("trace")?))
     }
 }
 
-impl Drop for Trace {
+impl Drop for KernelTrace {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.instance);
     }
@@ -106,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_are_read_from_lines_and_from_nothing_else() {
+    fn time_stamps_are_read_from_event_lines_only() {
         let text = "# tracer: nop\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n \
                     a ] b-13   [001] d..2.  1454.875183: sched_switch: prev_comm=a ==> next_comm=b\n          \
                     <idle>-0     [001] d.h..    12.000007: local_timer_entry: vector=236\nCPU:1 [LOST 7 EVENTS]\n";
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_words_of_eight_digits() {
+    fn cpu_masks_are_printed_in_words_of_eight_digits() {
         assert_eq!(mask(1), "2");
         assert_eq!(mask(32), "1,00000000");
         assert_eq!(mask(65), "2,00000000,00000000");

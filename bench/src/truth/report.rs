@@ -5,48 +5,41 @@ mod cost;
 mod duration;
 mod recall;
 
-use super::running::{Disturbance, Ran};
-use super::statistics::Interval;
-use super::tools::{Question, TOOLS, Tool};
-use crate::inject::event::Event;
+use super::running::{ToolDisturbance, ToolResult};
+use super::statistics::ConfidenceInterval;
+use super::tools::{BenchTool, TOOLS, ToolQuestion};
+use crate::inject::event::InjectedDisturbance;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// All runs that count.
 pub(crate) struct Results {
     /// Tools that could run here.
-    pub(crate) tools: Vec<&'static Tool>,
+    pub(crate) tools: Vec<&'static BenchTool>,
     /// Kept blocks: every run by the tool's name and what was done to it.
-    pub(crate) blocks: Vec<BTreeMap<(&'static str, Disturbance), Ran>>,
+    pub(crate) blocks: Vec<BTreeMap<(&'static str, ToolDisturbance), ToolResult>>,
     /// Preemptions of a bare loop, in all kept blocks.
-    pub(crate) bare: Vec<Event>,
+    pub(crate) bare: Vec<InjectedDisturbance>,
     /// System calls per wake-up, or why not.
     pub(crate) system_calls: Vec<(&'static str, Result<f64, String>)>,
 }
 
 impl Results {
     /// Tools with this question, ours first.
-    fn asking(&self, question: Question) -> impl Iterator<Item = &'static Tool> {
-        self.tools
-            .iter()
-            .copied()
-            .filter(move |tool| tool.question == question)
+    fn tools_for(&self, question: ToolQuestion) -> impl Iterator<Item = &'static BenchTool> {
+        self.tools.iter().copied().filter(move |tool| tool.question == question)
     }
 
     /// One value per block; `None` where the tool has no such run or the value is unknown.
     fn per_block<T>(
         &self,
         tool: &str,
-        what: Disturbance,
-        value: impl Fn(&Ran, &Ran) -> Option<T>,
+        what: ToolDisturbance,
+        value: impl Fn(&ToolResult, &ToolResult) -> Option<T>,
     ) -> Vec<Option<T>> {
-        let one = |block: &BTreeMap<(&'static str, Disturbance), Ran>| {
-            let of = |what| {
-                block
-                    .iter()
-                    .find(|((name, kind), _)| *name == tool && *kind == what)
-            };
-            value(of(what)?.1, of(Disturbance::Nothing)?.1)
+        let one = |block: &BTreeMap<(&'static str, ToolDisturbance), ToolResult>| {
+            let of = |what| block.iter().find(|((name, kind), _)| *name == tool && *kind == what);
+            value(of(what)?.1, of(ToolDisturbance::Nothing)?.1)
         };
         self.blocks.iter().map(one).collect()
     }
@@ -61,8 +54,8 @@ pub(crate) struct Section {
 
 /// Whether something that we say of our tool held in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Held,
+pub(crate) enum BenchVerdict {
+    Holds,
     Lost,
     /// Not asserted (an absolute time), or nothing to compare with.
     Open,
@@ -70,20 +63,20 @@ pub(crate) enum Verdict {
 
 /// Something that we say of our tool, with its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
-    pub(crate) says: String,
-    pub(crate) verdict: Verdict,
+pub(crate) struct BenchClaim {
+    pub(crate) text: String,
+    pub(crate) verdict: BenchVerdict,
 }
 
 /// Everything that is printed and written.
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     pub(crate) sections: Vec<Section>,
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) claims: Vec<BenchClaim>,
 }
 
 /// Scores all results.
-pub(crate) fn of(results: &Results) -> Report {
-    let mut report = Report {
+pub(crate) fn of(results: &Results) -> BenchReport {
+    let mut report = BenchReport {
         sections: Vec::new(),
         claims: Vec::new(),
     };
@@ -93,7 +86,7 @@ pub(crate) fn of(results: &Results) -> Report {
         recall::stops,
         recall::interrupts,
         accounting::wake_ups,
-        cost::turns,
+        cost::iterations,
         cost::wake_ups,
     ] {
         let (section, claims) = part(results);
@@ -103,7 +96,7 @@ pub(crate) fn of(results: &Results) -> Report {
     report
 }
 
-impl Report {
+impl BenchReport {
     /// Prints all sections and all claims.
     pub(crate) fn print(&self) {
         for section in &self.sections {
@@ -132,13 +125,13 @@ impl Report {
         println!();
         for claim in &self.claims {
             let word = word(claim.verdict);
-            println!("{word:<5} {}", claim.says);
+            println!("{word:<5} {}", claim.text);
         }
     }
 
     /// Whether any claim was lost.
     pub(crate) fn lost(&self) -> bool {
-        self.claims.iter().any(|claim| claim.verdict == Verdict::Lost)
+        self.claims.iter().any(|claim| claim.verdict == BenchVerdict::Lost)
     }
 
     /// The same for programs.
@@ -151,22 +144,22 @@ impl Report {
         let claims: Vec<Value> = self
             .claims
             .iter()
-            .map(|claim| json!({"says": claim.says, "verdict": word(claim.verdict)}))
+            .map(|claim| json!({"says": claim.text, "verdict": word(claim.verdict)}))
             .collect();
         json!({"sections": sections, "claims": claims})
     }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn word(verdict: BenchVerdict) -> &'static str {
     match verdict {
-        Verdict::Held => "held",
-        Verdict::Lost => "LOST",
-        Verdict::Open => "open",
+        BenchVerdict::Holds => "held",
+        BenchVerdict::Lost => "LOST",
+        BenchVerdict::Open => "open",
     }
 }
 
 /// Our tool for a question.
-fn ours(question: Question) -> &'static str {
+fn own_tool(question: ToolQuestion) -> &'static str {
     TOOLS
         .iter()
         .find(|tool| tool.question == question)
@@ -182,7 +175,7 @@ fn paired(ours: &[Option<f64>], theirs: &[Option<f64>]) -> Vec<f64> {
 }
 
 /// An interval as a cell.
-fn interval_cell(interval: Option<Interval>, scale: f64) -> String {
+fn interval_cell(interval: Option<ConfidenceInterval>, scale: f64) -> String {
     interval.map_or_else(
         || "-".to_owned(),
         |one| {

@@ -1,16 +1,16 @@
 //! Made-up results through the whole report.
 
 use super::*;
-use crate::inject::event::{Event, Kind};
+use crate::inject::event::{DisturbanceKind, InjectedDisturbance};
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, preempt_group};
-use crate::truth::seen::{Bin, Seen, bins_of_width};
-use crate::truth::watched::Between;
+use crate::truth::seen::{DurationBin, ToolReading, bins_of_width};
+use crate::truth::watched::UsageDelta;
 
-fn ran(seen: Seen, events: Vec<Event>) -> Ran {
-    Ran {
+fn run_of(seen: ToolReading, events: Vec<InjectedDisturbance>) -> ToolResult {
+    ToolResult {
         seen,
         events,
-        between: Between {
+        between: UsageDelta {
             window_s: 1.0,
             on_cpu_ns: 2_000_000,
             voluntary: 1_000,
@@ -27,7 +27,7 @@ fn ran(seen: Seen, events: Vec<Event>) -> Ran {
 /// All groups in one run.
 const ALL: usize = PREEMPT_GROUPS;
 
-fn truth(group: usize) -> Vec<Event> {
+fn truth(group: usize) -> Vec<InjectedDisturbance> {
     let lengths = match group {
         ALL => PREEMPT_NS.to_vec(),
         group => preempt_group(group),
@@ -38,9 +38,9 @@ fn truth(group: usize) -> Vec<Event> {
         .flat_map(|(place, &wanted_ns)| (0..6).map(move |time| (place * 6 + time, wanted_ns)))
         .map(|(place, wanted_ns)| {
             let begin_ns = 10_000_000 * (place as u64 + 1);
-            Event {
-                kind: Kind::Preempt,
-                wanted_ns,
+            InjectedDisturbance {
+                kind: DisturbanceKind::Preempt,
+                intended_ns: wanted_ns,
                 begin_ns,
                 end_ns: begin_ns + wanted_ns,
             }
@@ -49,54 +49,54 @@ fn truth(group: usize) -> Vec<Event> {
 }
 
 /// Sees every disturbance as 3 us longer.
-fn perfect(group: usize) -> Seen {
+fn perfect(group: usize) -> ToolReading {
     let gaps: Vec<(u64, u64)> = truth(group)
         .iter()
         .map(|one| (one.begin_ns, one.end_ns + 3_000))
         .collect();
-    let exact = |(begin, end): &(u64, u64)| Bin {
+    let exact = |(begin, end): &(u64, u64)| DurationBin {
         low_ns: end - begin,
         high_ns: Some(end - begin + 1),
         count: 1,
     };
-    Seen {
+    ToolReading {
         bins: gaps.iter().map(exact).collect(),
         gaps: Some(gaps),
         duration_ns: 1_000_000,
         expected: Some(10),
         recorded: 10,
         missed: Some(0),
-        turns: Some(100_000),
-        ..Seen::default()
+        iterations: Some(100_000),
+        ..ToolReading::default()
     }
 }
 
 /// What oslat would say of the same, without what is shorter than that.
-fn like_oslat(group: usize, from_ns: u64) -> Seen {
+fn like_oslat(group: usize, from_ns: u64) -> ToolReading {
     let lengths = preempt_group(group).into_iter().filter(|&ns| ns >= from_ns);
     let counts = lengths.map(|ns| ((ns + 3_000).min(1_024_000), 6));
-    Seen {
+    ToolReading {
         bins: bins_of_width(counts, 1_000, Some(1_024_000)),
         duration_ns: 1_000_000,
-        turns: Some(50_000),
-        ..Seen::default()
+        iterations: Some(50_000),
+        ..ToolReading::default()
     }
 }
 
-fn results(ours: impl Fn(usize) -> Seen, peer: impl Fn(usize) -> Seen) -> Results {
+fn results(ours: impl Fn(usize) -> ToolReading, peer: impl Fn(usize) -> ToolReading) -> Results {
     let mut block = BTreeMap::new();
-    let tools: [(&str, &dyn Fn(usize) -> Seen); 2] = [("ours noise", &ours), ("oslat", &peer)];
+    let tools: [(&str, &dyn Fn(usize) -> ToolReading); 2] = [("ours noise", &ours), ("oslat", &peer)];
     for (name, seen) in tools {
-        let undisturbed = Seen {
+        let undisturbed = ToolReading {
             bins: Vec::new(),
             gaps: None,
             ..seen(0)
         };
-        block.insert((name, Disturbance::Nothing), ran(undisturbed, Vec::new()));
+        block.insert((name, ToolDisturbance::Nothing), run_of(undisturbed, Vec::new()));
         for group in 0..PREEMPT_GROUPS {
             block.insert(
-                (name, Disturbance::Preempt(group)),
-                ran(seen(group), truth(group)),
+                (name, ToolDisturbance::Preempt(group)),
+                run_of(seen(group), truth(group)),
             );
         }
         // The kernel's first and last event are half a microsecond inside of what a perfect sampler sees.
@@ -104,11 +104,11 @@ fn results(ours: impl Fn(usize) -> Seen, peer: impl Fn(usize) -> Seen) -> Result
             .iter()
             .flat_map(|one| [one.begin_ns + 500, one.end_ns + 2_500])
             .collect();
-        let all = Ran {
+        let all = ToolResult {
             kernel: Some(ends),
-            ..ran(seen(ALL), truth(ALL))
+            ..run_of(seen(ALL), truth(ALL))
         };
-        block.insert((name, Disturbance::PreemptAll), all);
+        block.insert((name, ToolDisturbance::PreemptAll), all);
     }
     Results {
         tools: TOOLS
@@ -121,41 +121,38 @@ fn results(ours: impl Fn(usize) -> Seen, peer: impl Fn(usize) -> Seen) -> Result
     }
 }
 
-fn all(group: usize) -> Seen {
+fn all(group: usize) -> ToolReading {
     like_oslat(group, 0)
 }
 
-fn verdict(report: &Report, beginning: &str) -> Verdict {
-    let claim = report
-        .claims
-        .iter()
-        .find(|claim| claim.says.starts_with(beginning));
+fn verdict(report: &BenchReport, beginning: &str) -> BenchVerdict {
+    let claim = report.claims.iter().find(|claim| claim.text.starts_with(beginning));
     claim.unwrap_or_else(|| panic!("no claim {beginning}")).verdict
 }
 
 #[test]
-fn a_perfect_sampler_holds_all_its_claims() {
+fn a_perfect_sampler_meets_all_claims() {
     let report = of(&results(perfect, all));
-    assert_eq!(verdict(&report, "recall of preemptions"), Verdict::Held);
-    assert_eq!(verdict(&report, "expected = recorded"), Verdict::Held);
-    assert_eq!(verdict(&report, "a turn of the loop"), Verdict::Held);
+    assert_eq!(verdict(&report, "recall of preemptions"), BenchVerdict::Holds);
+    assert_eq!(verdict(&report, "expected = recorded"), BenchVerdict::Holds);
+    assert_eq!(verdict(&report, "a turn of the loop"), BenchVerdict::Holds);
     assert_eq!(
         verdict(&report, "no page fault in the sampler of ours noise"),
-        Verdict::Held
+        BenchVerdict::Holds
     );
     assert_eq!(
         verdict(&report, "recall of stops"),
-        Verdict::Open,
+        BenchVerdict::Open,
         "there were none"
     );
     assert!(!report.lost());
     let bias = report
         .claims
         .iter()
-        .find(|claim| claim.says.starts_with("duration bias"))
+        .find(|claim| claim.text.starts_with("duration bias"))
         .unwrap();
     assert!(
-        bias.says.contains("at most +0.00 us (+-0.00)") && bias.says.contains(": reached"),
+        bias.text.contains("at most +0.00 us (+-0.00)") && bias.text.contains(": reached"),
         "{bias:?}"
     );
     // Every length has its row, and oslat cannot tell the two longest apart but saw both.
@@ -166,7 +163,7 @@ fn a_perfect_sampler_holds_all_its_claims() {
 }
 
 #[test]
-fn a_sampler_that_sees_less_than_its_peer_loses_and_the_length_is_named() {
+fn lower_recall_than_the_best_peer_is_reported_with_the_length() {
     let blind = |group| {
         let mut seen = perfect(group);
         seen.bins.retain(|bin| bin.low_ns > 8_000);
@@ -174,20 +171,17 @@ fn a_sampler_that_sees_less_than_its_peer_loses_and_the_length_is_named() {
     };
     let report = of(&results(blind, all));
     assert_eq!(
-        verdict(
-            &report,
-            "recall of preemptions worse than the best peer's at 5 us"
-        ),
-        Verdict::Lost
+        verdict(&report, "recall of preemptions worse than the best peer's at 5 us"),
+        BenchVerdict::Lost
     );
     assert!(report.lost());
     assert_eq!(report.json()["claims"][0]["verdict"], "LOST");
     let better = of(&results(perfect, |group| like_oslat(group, 50_000)));
-    assert_eq!(verdict(&better, "recall of preemptions"), Verdict::Held);
+    assert_eq!(verdict(&better, "recall of preemptions"), BenchVerdict::Holds);
 }
 
 #[test]
-fn lost_wake_ups_a_slower_loop_and_faults_lose() {
+fn lost_wake_ups_a_slower_loop_and_page_faults_fail_the_claims() {
     let silent = |group| {
         let mut seen = perfect(group);
         seen.recorded = 9;
@@ -195,16 +189,16 @@ fn lost_wake_ups_a_slower_loop_and_faults_lose() {
     };
     assert_eq!(
         verdict(&of(&results(silent, all)), "expected = recorded"),
-        Verdict::Lost
+        BenchVerdict::Lost
     );
     let slow = |group| {
         let mut seen = perfect(group);
-        seen.turns = Some(49_999);
+        seen.iterations = Some(49_999);
         seen
     };
     assert_eq!(
         verdict(&of(&results(slow, all)), "a turn of the loop"),
-        Verdict::Lost
+        BenchVerdict::Lost
     );
     let faulting = |group| {
         let mut seen = perfect(group);
@@ -212,11 +206,11 @@ fn lost_wake_ups_a_slower_loop_and_faults_lose() {
         seen
     };
     let report = of(&results(faulting, all));
-    assert_eq!(verdict(&report, "no page fault"), Verdict::Lost);
+    assert_eq!(verdict(&report, "no page fault"), BenchVerdict::Lost);
 }
 
 #[test]
-fn a_sampler_that_grows_with_the_length_is_named() {
+fn an_error_that_grows_with_the_length_is_reported() {
     let growing = |group| {
         let mut seen = perfect(group);
         for gap in seen.gaps.iter_mut().flatten().filter(|_| group == ALL) {
@@ -228,15 +222,11 @@ fn a_sampler_that_grows_with_the_length_is_named() {
     let bias = report
         .claims
         .iter()
-        .find(|claim| claim.says.starts_with("duration bias"))
+        .find(|claim| claim.text.starts_with("duration bias"))
         .unwrap();
     assert!(
-        bias.says.contains("+0.70 us (+-0.00), at 5 ms") && bias.says.contains("NOT reached"),
+        bias.text.contains("+0.70 us (+-0.00), at 5 ms") && bias.text.contains("NOT reached"),
         "{bias:?}"
     );
-    assert_eq!(
-        bias.verdict,
-        Verdict::Open,
-        "a time is printed and never asserted"
-    );
+    assert_eq!(bias.verdict, BenchVerdict::Open, "a time is printed and never asserted");
 }

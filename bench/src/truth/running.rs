@@ -1,10 +1,10 @@
 //! One run of one tool: started, watched, disturbed or left alone, waited for, read.
 
 use super::kernel;
-use super::seen::Seen;
-use super::tools::{Program, Run, Tool};
-use super::watched::{self, Between};
-use crate::inject::event::Event;
+use super::seen::ToolReading;
+use super::tools::{BenchRun, BenchTool, ToolProgram};
+use super::watched::{self, UsageDelta};
+use crate::inject::event::InjectedDisturbance;
 use crate::inject::{PREEMPT_NS, place, preempt_group};
 use std::fs::File;
 use std::io::Error;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is done to a tool while it measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Disturbance {
+pub(crate) enum ToolDisturbance {
     /// The control run.
     Nothing,
     /// Its CPU is taken away, for lengths of that group.
@@ -39,13 +39,13 @@ pub(crate) enum Disturbance {
 
 /// One run of one tool.
 #[derive(Clone, Debug)]
-pub(crate) struct Ran {
+pub(crate) struct ToolResult {
     /// What it says.
-    pub(crate) seen: Seen,
+    pub(crate) seen: ToolReading,
     /// What was done to it.
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<InjectedDisturbance>,
     /// What the kernel counted while it was disturbed (or left alone).
-    pub(crate) between: Between,
+    pub(crate) between: UsageDelta,
     /// User and system time of the whole process, with its start and its end, by `wait4`.
     pub(crate) process_ns: u64,
     /// What two switches took in this block, by a bare loop.
@@ -58,9 +58,9 @@ pub(crate) struct Ran {
 
 /// Where all runs of a benchmark take place.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RunLocation {
     /// Our binary.
-    pub(crate) ours: PathBuf,
+    pub(crate) own_binary: PathBuf,
     /// A folder for what tools write.
     pub(crate) folder: PathBuf,
     /// The measured CPU.
@@ -76,30 +76,30 @@ pub(crate) struct Place {
 /// # Errors
 /// In words: what could not be started, did not end, or was not readable.
 pub(crate) fn run(
-    place: &Place,
-    tool: &Tool,
-    what: Disturbance,
+    place: &RunLocation,
+    tool: &BenchTool,
+    what: ToolDisturbance,
     switch_ns: u64,
     seed: u64,
-) -> Result<Ran, String> {
+) -> Result<ToolResult, String> {
     let (run, mut started) = start(place, tool, place.seconds + LONGER_SECONDS)?;
-    let begun = Instant::now();
-    std::thread::sleep(tool.begins_after);
+    let start_time = Instant::now();
+    std::thread::sleep(tool.start_delay);
     let stat = || std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let family = watched::family(started.id());
     let (stat_before, before) = (stat(), watched::instant(&family, place.cpu));
     let trace = match what {
-        Disturbance::PreemptAll => Some(kernel::Trace::begin(place.cpu)?),
+        ToolDisturbance::PreemptAll => Some(kernel::KernelTrace::start(place.cpu)?),
         _ => None,
     };
     let events = disturb(place, &family, what, seed)?;
     let kernel = trace.map(|trace| trace.end(place.cpu)).transpose()?;
     let (stat_after, after) = (stat(), watched::instant(&family, place.cpu));
-    let limit = begun + tool.begins_after + Duration::from_secs(run.seconds) + PATIENCE;
+    let limit = start_time + tool.start_delay + Duration::from_secs(run.seconds) + PATIENCE;
     let process_ns = started.wait(limit).map_err(|why| with_messages(&run, &why))?;
     let printed = std::fs::read_to_string(run.folder.join("printed")).unwrap_or_default();
     let seen = (tool.read)(&run, &printed).map_err(|why| with_messages(&run, &why))?;
-    Ok(Ran {
+    Ok(ToolResult {
         seen,
         events,
         between: watched::between(&before, &after),
@@ -114,7 +114,7 @@ pub(crate) fn run(
 ///
 /// # Errors
 /// In words.
-pub(crate) fn bare_loop(place: &Place, seed: u64) -> Result<Vec<Event>, String> {
+pub(crate) fn bare_loop(place: &RunLocation, seed: u64) -> Result<Vec<InjectedDisturbance>, String> {
     let milliseconds = place.seconds * 1_000;
     let events = PREEMPTS_PER_SECOND * place.seconds;
     let words = format!(
@@ -134,8 +134,8 @@ fn listed(numbers: &[impl ToString]) -> String {
 ///
 /// # Errors
 /// In words.
-pub(crate) fn start(place: &Place, tool: &Tool, seconds: u64) -> Result<(Run, Started), String> {
-    let run = Run {
+pub(crate) fn start(place: &RunLocation, tool: &BenchTool, seconds: u64) -> Result<(BenchRun, ChildGuard), String> {
+    let run = BenchRun {
         cpu: place.cpu,
         other: place.other,
         seconds,
@@ -147,8 +147,8 @@ pub(crate) fn start(place: &Place, tool: &Tool, seconds: u64) -> Result<(Run, St
     }
     std::fs::create_dir_all(&run.folder).map_err(|error| error.to_string())?;
     let program: &Path = match tool.program {
-        Program::Ours => &place.ours,
-        Program::Peer(name, _) => Path::new(name),
+        ToolProgram::Quietcore => &place.own_binary,
+        ToolProgram::Peer(name, _) => Path::new(name),
     };
     let mut command = Command::new(program);
     command
@@ -160,16 +160,22 @@ pub(crate) fn start(place: &Place, tool: &Tool, seconds: u64) -> Result<(Run, St
     let child = tied(&mut command, vec![place.cpu, place.other])
         .spawn()
         .map_err(|error| format!("{}: {error}", program.display()))?;
-    Ok((run, Started { child, ended: false }))
+    Ok((
+        run,
+        ChildGuard {
+            child,
+            has_ended: false,
+        },
+    ))
 }
 
 /// A child that is not left behind, stopped or spinning.
-pub(crate) struct Started {
+pub(crate) struct ChildGuard {
     child: Child,
-    ended: bool,
+    has_ended: bool,
 }
 
-impl Started {
+impl ChildGuard {
     /// Its process number.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
@@ -183,17 +189,13 @@ impl Started {
             // SAFETY: both are plain data that the call fills; no other code waits for this child.
             let (waited, usage) = unsafe {
                 let mut usage: libc::rusage = std::mem::zeroed();
-                (
-                    libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage),
-                    usage,
-                )
+                (libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage), usage)
             };
             if waited == pid {
-                self.ended = true;
+                self.has_ended = true;
                 // Our own says 1 for a finding; whether there is a result is seen when it is read.
                 let ended = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= 1;
-                let time =
-                    |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+                let time = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
                 return if ended {
                     Ok(time(usage.ru_utime) + time(usage.ru_stime))
                 } else {
@@ -211,10 +213,10 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         // Once it was waited for, its number may be another process's.
-        if !self.ended {
+        if !self.has_ended {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -222,27 +224,29 @@ impl Drop for Started {
 }
 
 /// Runs the injector, or lets the same time pass.
-fn disturb(place: &Place, family: &[u32], what: Disturbance, seed: u64) -> Result<Vec<Event>, String> {
+fn disturb(
+    place: &RunLocation,
+    family: &[u32],
+    what: ToolDisturbance,
+    seed: u64,
+) -> Result<Vec<InjectedDisturbance>, String> {
     let milliseconds = place.seconds * 1_000;
     let (cpu, seconds) = (place.cpu, place.seconds);
     let preempt = |lengths_ns: &[u64]| {
         let events = PREEMPTS_PER_SECOND * seconds;
-        format!(
-            "preempt {cpu} {milliseconds} {events} {seed} {}",
-            listed(lengths_ns)
-        )
+        format!("preempt {cpu} {milliseconds} {events} {seed} {}", listed(lengths_ns))
     };
     let words = match what {
-        Disturbance::Nothing => {
+        ToolDisturbance::Nothing => {
             std::thread::sleep(Duration::from_millis(milliseconds));
             return Ok(Vec::new());
         }
-        Disturbance::Preempt(group) => preempt(&preempt_group(group)),
-        Disturbance::PreemptAll => preempt(PREEMPT_NS),
-        Disturbance::Stop => {
+        ToolDisturbance::Preempt(group) => preempt(&preempt_group(group)),
+        ToolDisturbance::PreemptAll => preempt(PREEMPT_NS),
+        ToolDisturbance::Stop => {
             format!("stop {} {milliseconds} {seed}", listed(family))
         }
-        Disturbance::Ipi => format!("ipi {cpu} {milliseconds} {} {seed}", IPIS_PER_SECOND * seconds),
+        ToolDisturbance::Ipi => format!("ipi {cpu} {milliseconds} {} {seed}", IPIS_PER_SECOND * seconds),
     };
     inject(place, &words)
 }
@@ -251,7 +255,7 @@ fn disturb(place: &Place, family: &[u32], what: Disturbance, seed: u64) -> Resul
 ///
 /// # Errors
 /// In words.
-pub(crate) fn inject(place: &Place, words: &str) -> Result<Vec<Event>, String> {
+pub(crate) fn inject(place: &RunLocation, words: &str) -> Result<Vec<InjectedDisturbance>, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);
     command.arg("inject").args(words.split(' ')).stdin(Stdio::null());
@@ -279,7 +283,7 @@ fn tied(command: &mut Command, cpus: Vec<usize>) -> &mut Command {
     }
 }
 
-fn with_messages(run: &Run, why: &str) -> String {
+fn with_messages(run: &BenchRun, why: &str) -> String {
     let messages = std::fs::read_to_string(run.folder.join("messages")).unwrap_or_default();
     match messages.lines().find(|line| !line.trim().is_empty()) {
         Some(line) => format!("{why}; it says: {line}"),

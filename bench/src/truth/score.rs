@@ -1,7 +1,7 @@
 //! What a tool saw against what was injected. Pure: numbers in, numbers out.
 
-use super::seen::{Bin, Seen};
-use crate::inject::event::{Event, SPOILED_NS};
+use super::seen::{DurationBin, ToolReading};
+use crate::inject::event::{InjectedDisturbance, SPOILED_NS};
 
 /// A gap may be this much shorter than it is as a rule.
 const SHORTER_NS: u64 = 10_000;
@@ -37,7 +37,7 @@ const IPI_AROUND_NS: u64 = 20_000;
 
 /// Durations that count as seeing one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct DurationWindow {
     /// The injected length.
     pub(crate) length_ns: u64,
     /// What its gap has more as a rule.
@@ -50,7 +50,7 @@ pub(crate) struct Window {
 
 /// The window of one of the lengths, around the length and what the machine needs for switching to and fro. It ends
 /// half way to its neighbours'. Lengths above what the tool tells apart share one window.
-pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], excess: Excess, ceiling_ns: Option<u64>) -> Window {
+pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], excess: Excess, ceiling_ns: Option<u64>) -> DurationWindow {
     let shorter = lengths_ns.iter().filter(|&&other| other < length_ns).max();
     let longer = lengths_ns.iter().filter(|&&other| other > length_ns).min();
     let below = shorter
@@ -62,13 +62,13 @@ pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], excess: Excess, ceiling
     let low_ns = (length_ns + excess.usual_ns).saturating_sub(below);
     let high_ns = length_ns + excess.usual_ns + above;
     match ceiling_ns {
-        Some(ceiling_ns) if high_ns > ceiling_ns => Window {
+        Some(ceiling_ns) if high_ns > ceiling_ns => DurationWindow {
             length_ns,
             usual_ns: excess.usual_ns,
             low_ns: ceiling_ns,
             high_ns: u64::MAX,
         },
-        _ => Window {
+        _ => DurationWindow {
             length_ns,
             usual_ns: excess.usual_ns,
             low_ns,
@@ -79,9 +79,14 @@ pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], excess: Excess, ceiling
 
 /// Share of the injected disturbances of a window that the tool counted beyond what it counted without any;
 /// `None` when none was injected.
-pub(crate) fn recall(disturbed: &Seen, control: &Seen, events: &[Event], window: Window) -> Option<f64> {
+pub(crate) fn recall(
+    disturbed: &ToolReading,
+    control: &ToolReading,
+    events: &[InjectedDisturbance],
+    window: DurationWindow,
+) -> Option<f64> {
     let is_inside =
-        |event: &&Event| (window.low_ns..window.high_ns).contains(&(event.length_ns() + window.usual_ns));
+        |event: &&InjectedDisturbance| (window.low_ns..window.high_ns).contains(&(event.length_ns() + window.usual_ns));
     let injected = events.iter().filter(is_inside).count();
     let counted = disturbed.within(window.low_ns, window.high_ns) as f64;
     let anyway = control.within(window.low_ns, window.high_ns) as f64 * of_equal_length(disturbed, control);
@@ -90,18 +95,18 @@ pub(crate) fn recall(disturbed: &Seen, control: &Seen, events: &[Event], window:
 
 /// Differences between what was measured and what was injected, with weights, from the counts of a window. What the
 /// control run counted has negative weight. `None` for lengths that the tool cannot tell apart.
-pub(crate) fn differences(disturbed: &Seen, control: &Seen, window: Window) -> Option<Vec<(f64, f64)>> {
-    if disturbed
-        .ceiling_ns()
-        .is_some_and(|ceiling| window.high_ns > ceiling)
-    {
+pub(crate) fn differences(
+    disturbed: &ToolReading,
+    control: &ToolReading,
+    window: DurationWindow,
+) -> Option<Vec<(f64, f64)>> {
+    if disturbed.ceiling_ns().is_some_and(|ceiling| window.high_ns > ceiling) {
         return None;
     }
-    let inside = |bin: &&Bin| (window.low_ns..window.high_ns).contains(&bin.low_ns);
-    let spread = |seen: &Seen, scale: f64| -> Vec<(f64, f64)> {
+    let inside = |bin: &&DurationBin| (window.low_ns..window.high_ns).contains(&bin.low_ns);
+    let spread = |seen: &ToolReading, scale: f64| -> Vec<(f64, f64)> {
         let bins = seen.bins.iter().filter(inside);
-        bins.flat_map(|bin| across(bin, window.length_ns, scale))
-            .collect()
+        bins.flat_map(|bin| across(bin, window.length_ns, scale)).collect()
     };
     let mut all = spread(disturbed, 1.0);
     all.extend(spread(control, -of_equal_length(disturbed, control)));
@@ -109,7 +114,7 @@ pub(crate) fn differences(disturbed: &Seen, control: &Seen, window: Window) -> O
 }
 
 /// A bin's durations are anywhere inside it: ten equal parts of it are fine enough for a bin of 1 us.
-fn across(bin: &Bin, length_ns: u64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
+fn across(bin: &DurationBin, length_ns: u64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
     let width = bin.high_ns.map_or(1, |high| high - bin.low_ns) as f64;
     let parts = if width > 10.0 { 10 } else { 1 };
     let (low, weight) = (bin.low_ns as f64 - length_ns as f64, bin.count as f64 * scale);
@@ -132,11 +137,11 @@ pub(crate) struct Overlap {
 }
 
 /// Overlap of gaps (in order of time) with the unspoiled disturbances of one length.
-pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[Event], length_ns: u64) -> Overlap {
+pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[InjectedDisturbance], length_ns: u64) -> Overlap {
     let mut result = Overlap::default();
     for event in events
         .iter()
-        .filter(|event| event.wanted_ns == length_ns && !event.spoiled())
+        .filter(|event| event.intended_ns == length_ns && !event.spoiled())
     {
         result.injected += 1;
         let first = gaps.partition_point(|gap| gap.1 <= event.begin_ns);
@@ -150,9 +155,7 @@ pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[Event], length_ns: u64) -> 
             });
         if let Some(gap) = covering {
             result.found += 1;
-            result
-                .excess_ns
-                .push((gap.1 - gap.0) as f64 - event.length_ns() as f64);
+            result.excess_ns.push((gap.1 - gap.0) as f64 - event.length_ns() as f64);
         }
     }
     result
@@ -163,13 +166,13 @@ pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[Event], length_ns: u64) -> 
 pub(crate) fn beyond_the_kernel(
     gaps: &[(u64, u64)],
     kernel: &[u64],
-    events: &[Event],
+    events: &[InjectedDisturbance],
     length_ns: u64,
 ) -> Vec<f64> {
     let of_length = events
         .iter()
-        .filter(|event| event.wanted_ns == length_ns && !event.spoiled());
-    let beyond = |event: &Event| {
+        .filter(|event| event.intended_ns == length_ns && !event.spoiled());
+    let beyond = |event: &InjectedDisturbance| {
         let at = gaps.partition_point(|gap| gap.1 <= event.begin_ns);
         let gap = gaps
             .get(at)
@@ -184,28 +187,27 @@ pub(crate) fn beyond_the_kernel(
 }
 
 /// What a bare loop's gaps have more than preemptions of that length, in nanoseconds.
-pub(crate) fn bare_excess_ns(bare: &[Event], length_ns: u64) -> Vec<f64> {
+pub(crate) fn bare_excess_ns(bare: &[InjectedDisturbance], length_ns: u64) -> Vec<f64> {
     let of_length = bare
         .iter()
-        .filter(|event| (length_ns..=length_ns + SPOILED_NS).contains(&event.wanted_ns));
+        .filter(|event| (length_ns..=length_ns + SPOILED_NS).contains(&event.intended_ns));
     of_length
-        .map(|event| event.length_ns() as f64 - event.wanted_ns as f64)
+        .map(|event| event.length_ns() as f64 - event.intended_ns as f64)
         .collect()
 }
 
 /// Interrupts that some gap meets, of all; by time stamps.
-pub(crate) fn met(gaps: &[(u64, u64)], events: &[Event]) -> usize {
-    let meets = |event: &&Event| {
+pub(crate) fn count_detected(gaps: &[(u64, u64)], events: &[InjectedDisturbance]) -> usize {
+    let meets = |event: &&InjectedDisturbance| {
         let first = gaps.partition_point(|gap| gap.1 <= event.begin_ns);
-        gaps.get(first)
-            .is_some_and(|gap| gap.0 < event.end_ns + IPI_AROUND_NS)
+        gaps.get(first).is_some_and(|gap| gap.0 < event.end_ns + IPI_AROUND_NS)
     };
     events.iter().filter(meets).count()
 }
 
 /// Wake-ups that the disturbances must have made at least [`LATE_NS`] late: due times fall into a busy time by its
 /// length, whatever their phase.
-pub(crate) fn late_due(events: &[Event], interval_ns: u64) -> f64 {
+pub(crate) fn late_expected(events: &[InjectedDisturbance], interval_ns: u64) -> f64 {
     let late_ns: u64 = events
         .iter()
         .map(|event| event.length_ns().saturating_sub(LATE_NS))
@@ -214,18 +216,18 @@ pub(crate) fn late_due(events: &[Event], interval_ns: u64) -> f64 {
 }
 
 /// Late wake-ups that the tool tells of, recorded late or counted as missed, beyond those of the control run.
-pub(crate) fn late_told(disturbed: &Seen, control: &Seen) -> f64 {
-    let told = |seen: &Seen| (seen.within(LATE_NS, u64::MAX) + seen.missed.unwrap_or(0)) as f64;
-    told(disturbed) - told(control) * of_equal_length(disturbed, control)
+pub(crate) fn late_reported(disturbed: &ToolReading, control: &ToolReading) -> f64 {
+    let reported = |seen: &ToolReading| (seen.within(LATE_NS, u64::MAX) + seen.missed.unwrap_or(0)) as f64;
+    reported(disturbed) - reported(control) * of_equal_length(disturbed, control)
 }
 
 /// What was due and is neither recorded nor said to be missed; negative when more was told than was due.
-pub(crate) fn untold(seen: &Seen) -> Option<i64> {
-    let told = seen.recorded + seen.missed.unwrap_or(0);
-    Some(seen.expected? as i64 - told as i64)
+pub(crate) fn unreported(seen: &ToolReading) -> Option<i64> {
+    let reported = seen.recorded + seen.missed.unwrap_or(0);
+    Some(seen.expected? as i64 - reported as i64)
 }
 
-fn of_equal_length(disturbed: &Seen, control: &Seen) -> f64 {
+fn of_equal_length(disturbed: &ToolReading, control: &ToolReading) -> f64 {
     disturbed.duration_ns as f64 / (control.duration_ns as f64).max(1.0)
 }
 

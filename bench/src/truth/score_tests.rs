@@ -1,25 +1,25 @@
 //! Made-up truth against made-up results.
 
 use super::*;
-use crate::inject::event::Kind;
+use crate::inject::event::DisturbanceKind;
 use crate::truth::seen::bins_of_width;
 
 const LENGTHS: &[u64] = &[5_000, 10_000, 20_000, 1_000_000, 2_000_000, 5_000_000];
 
-fn event(wanted_ns: u64, begin_ns: u64, length_ns: u64) -> Event {
-    Event {
-        kind: Kind::Preempt,
-        wanted_ns,
+fn event(wanted_ns: u64, begin_ns: u64, length_ns: u64) -> InjectedDisturbance {
+    InjectedDisturbance {
+        kind: DisturbanceKind::Preempt,
+        intended_ns: wanted_ns,
         begin_ns,
         end_ns: begin_ns + length_ns,
     }
 }
 
-fn seen(counts: &[(u64, u64)]) -> Seen {
-    Seen {
+fn seen(counts: &[(u64, u64)]) -> ToolReading {
+    ToolReading {
         bins: bins_of_width(counts.iter().copied(), 1_000, Some(1_024_000)),
         duration_ns: 1_000,
-        ..Seen::default()
+        ..ToolReading::default()
     }
 }
 
@@ -29,7 +29,7 @@ fn bounds(length_ns: u64, ceiling: Option<u64>) -> (u64, u64) {
 }
 
 #[test]
-fn windows_do_not_meet_and_are_shared_above_the_ceiling() {
+fn windows_do_not_overlap_and_are_shared_above_the_ceiling() {
     assert_eq!(bounds(5_000, None), (2_000, 9_500));
     assert_eq!(bounds(10_000, None), (9_500, 17_000));
     assert_eq!(bounds(20_000, None), (17_000, 42_000));
@@ -41,7 +41,7 @@ fn windows_do_not_meet_and_are_shared_above_the_ceiling() {
 }
 
 #[test]
-fn recall_takes_away_what_the_control_saw() {
+fn recall_subtracts_the_control_run() {
     let events = [
         event(5_000, 0, 5_010),
         event(5_000, 100_000, 5_010),
@@ -55,7 +55,7 @@ fn recall_takes_away_what_the_control_saw() {
     assert_eq!(recall_of(&[(7_000, 1)]), Some(0.0), "never below nothing");
     assert_eq!(recall_of(&[(6_000, 50)]), Some(1.0), "never above everything");
     assert_eq!(recall(&seen(&[]), &control, &[], of_five), None);
-    let twice_as_long = Seen {
+    let twice_as_long = ToolReading {
         duration_ns: 2_000,
         ..control.clone()
     };
@@ -66,11 +66,8 @@ fn recall_takes_away_what_the_control_saw() {
 }
 
 #[test]
-fn the_truth_of_a_shared_window_is_all_that_is_in_it() {
-    let events = [
-        event(2_000_000, 0, 2_000_100),
-        event(5_000_000, 9_000_000, 5_000_100),
-    ];
+fn the_truth_of_a_shared_window_is_every_event_in_it() {
+    let events = [event(2_000_000, 0, 2_000_100), event(5_000_000, 9_000_000, 5_000_100)];
     let shared = window(5_000_000, LENGTHS, of_preemptions(2_000), Some(1_024_000));
     let half = seen(&[(1_024_000, 1)]);
     assert_eq!(recall(&half, &seen(&[]), &events, shared), Some(0.5));
@@ -82,7 +79,7 @@ fn the_truth_of_a_shared_window_is_all_that_is_in_it() {
 }
 
 #[test]
-fn differences_are_spread_over_wide_bins_and_the_control_weighs_against() {
+fn differences_are_spread_over_bins_and_the_control_is_subtracted() {
     let ten = window(10_000, LENGTHS, of_preemptions(2_000), None);
     let all = differences(&seen(&[(12_000, 10), (30_000, 9)]), &seen(&[(12_000, 5)]), ten).unwrap();
     let weight: f64 = all.iter().map(|(_, weight)| weight).sum();
@@ -94,7 +91,7 @@ fn differences_are_spread_over_wide_bins_and_the_control_weighs_against() {
         "{low} {high}"
     );
     let mut exact = seen(&[]);
-    exact.bins = vec![Bin {
+    exact.bins = vec![DurationBin {
         low_ns: 12_345,
         high_ns: Some(12_346),
         count: 1,
@@ -103,7 +100,7 @@ fn differences_are_spread_over_wide_bins_and_the_control_weighs_against() {
 }
 
 #[test]
-fn a_gap_must_cover_the_disturbance_and_spoiled_ones_do_not_count() {
+fn a_gap_must_cover_the_disturbance_and_spoiled_events_do_not_count() {
     let events = [
         event(10_000, 100_000, 10_000),
         event(10_000, 200_000, 10_000),
@@ -126,65 +123,65 @@ fn a_gap_must_cover_the_disturbance_and_spoiled_ones_do_not_count() {
 }
 
 #[test]
-fn a_short_gap_just_before_does_not_hide_the_one_that_covers() {
+fn a_short_gap_before_does_not_hide_the_covering_gap() {
     let gaps = [(99_000, 100_100), (100_200, 111_000)];
     assert_eq!(overlap(&gaps, &[event(10_000, 100_000, 10_000)], 10_000).found, 1);
 }
 
 #[test]
-fn an_interrupt_is_met_by_a_gap_around_it() {
-    let ipi = |begin_ns| Event {
-        kind: Kind::Ipi,
-        wanted_ns: 0,
+fn an_interrupt_is_detected_by_an_overlapping_gap() {
+    let ipi = |begin_ns| InjectedDisturbance {
+        kind: DisturbanceKind::Ipi,
+        intended_ns: 0,
         begin_ns,
         end_ns: begin_ns + 2_000,
     };
     let gaps = [(10_500, 11_500), (80_000, 81_000)];
     assert_eq!(
-        met(&gaps, &[ipi(10_000), ipi(40_000), ipi(79_000), ipi(90_000)]),
+        count_detected(&gaps, &[ipi(10_000), ipi(40_000), ipi(79_000), ipi(90_000)]),
         2
     );
 }
 
 #[test]
-fn late_wake_ups_are_told_as_late_or_as_missed() {
+fn late_wake_ups_are_reported_as_late_or_missed() {
     // 4.8 ms and 0.8 ms beyond the limit: 5.6 due times of one millisecond.
     let events = [
         event(5_000_000, 0, 5_000_000),
         event(1_000_000, 9_000_000, 1_000_000),
         event(5_000, 1, 5_000),
     ];
-    assert!((late_due(&events, 1_000_000) - 5.6).abs() < 1e-9);
+    assert!((late_expected(&events, 1_000_000) - 5.6).abs() < 1e-9);
     let silent = seen(&[(199_000, 7), (900_000, 1), (1_024_000, 1)]);
     let control = seen(&[(300_000, 1)]);
-    assert_eq!(late_told(&silent, &control), 1.0);
-    let honest = Seen {
+    assert_eq!(late_reported(&silent, &control), 1.0);
+    let honest = ToolReading {
         missed: Some(4),
         ..silent
     };
-    assert_eq!(late_told(&honest, &control), 5.0);
+    assert_eq!(late_reported(&honest, &control), 5.0);
 }
 
 #[test]
-fn untold_is_what_was_due_and_nobody_mentions() {
-    let mut run = Seen {
+fn unreported_wake_ups_are_expected_minus_recorded_and_missed() {
+    let mut run = ToolReading {
         expected: Some(4_000),
         recorded: 3_464,
-        ..Seen::default()
+        ..ToolReading::default()
     };
-    assert_eq!(untold(&run), Some(536));
+    assert_eq!(unreported(&run), Some(536));
     run.missed = Some(536);
-    assert_eq!(untold(&run), Some(0));
+    assert_eq!(unreported(&run), Some(0));
     run.recorded += 1;
-    assert_eq!(untold(&run), Some(-1));
+    assert_eq!(unreported(&run), Some(-1));
     run.expected = None;
-    assert_eq!(untold(&run), None);
+    assert_eq!(unreported(&run), None);
 }
 
 #[test]
-fn a_bare_loop_says_what_switching_takes() {
-    let bare = |wanted_ns, length_ns| Event {
-        kind: Kind::Switch,
+fn the_switching_cost_is_measured_with_a_bare_loop() {
+    let bare = |wanted_ns, length_ns| InjectedDisturbance {
+        kind: DisturbanceKind::Switch,
         ..event(wanted_ns, 0, length_ns)
     };
     let all = [

@@ -3,43 +3,42 @@
 /// 97.5 % quantiles of Student's distribution for 1, 2, 3, ... degrees of freedom (any table of it); beyond, the
 /// normal distribution's 1.96 is nearer than the data deserve.
 const STUDENT: &[f64] = &[
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
 /// The same of 99.75 %: ten intervals of this width all hold together in 95 % of cases.
 const STUDENT_OF_TEN: &[f64] = &[
-    127.321, 14.089, 7.453, 5.598, 4.773, 4.317, 4.029, 3.833, 3.690, 3.581, 3.497, 3.428, 3.372, 3.326,
-    3.286, 3.252, 3.222, 3.197, 3.174, 3.153, 3.135, 3.119, 3.104, 3.091, 3.078, 3.067, 3.057, 3.047, 3.038,
-    3.030,
+    127.321, 14.089, 7.453, 5.598, 4.773, 4.317, 4.029, 3.833, 3.690, 3.581, 3.497, 3.428, 3.372, 3.326, 3.286, 3.252,
+    3.222, 3.197, 3.174, 3.153, 3.135, 3.119, 3.104, 3.091, 3.078, 3.067, 3.057, 3.047, 3.038, 3.030,
 ];
 
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Interval {
+pub(crate) struct ConfidenceInterval {
     pub(crate) mean: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
 /// The mean of paired differences, one per block; `None` below two of them, which have no interval.
-pub(crate) fn interval(differences: &[f64]) -> Option<Interval> {
+pub(crate) fn interval(differences: &[f64]) -> Option<ConfidenceInterval> {
     with_quantiles(differences, STUDENT, 1.96)
 }
 
 /// The same for one of ten that are judged together: of ten single ones, one is off by chance in four benchmarks of ten.
-pub(crate) fn interval_of_ten(differences: &[f64]) -> Option<Interval> {
+pub(crate) fn interval_of_ten(differences: &[f64]) -> Option<ConfidenceInterval> {
     with_quantiles(differences, STUDENT_OF_TEN, 2.807)
 }
 
-fn with_quantiles(differences: &[f64], quantiles: &[f64], beyond: f64) -> Option<Interval> {
+fn with_quantiles(differences: &[f64], quantiles: &[f64], beyond: f64) -> Option<ConfidenceInterval> {
     let count = differences.len();
     let mean = mean(differences)?;
     let freedom = count.checked_sub(1).filter(|&freedom| freedom > 0)?;
     let squares: f64 = differences.iter().map(|one| (one - mean).powi(2)).sum();
     let error = (squares / freedom as f64 / count as f64).sqrt();
     let half = quantiles.get(freedom - 1).unwrap_or(&beyond) * error;
-    Some(Interval {
+    Some(ConfidenceInterval {
         mean,
         low: mean - half,
         high: mean + half,
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_of_known_numbers() {
+    fn the_confidence_interval_of_known_numbers_is_correct() {
         // 1, 2, 3, 4: mean 2.5, standard error 0.6455, 3.182 of them to each side.
         let known = interval(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert_eq!(known.mean, 2.5);
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_is_known_as_well_as_its_neighbours_in_order() {
+    fn the_uncertainty_of_a_median_comes_from_order_statistics() {
         let values: Vec<f64> = (0..100).map(f64::from).collect();
         // Ranks 50 - 9.8 and 50 + 9.8.
         assert_eq!(median_within(&values), Some((49.0, 9.5)));
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_with_weights_and_what_the_control_saw() {
+    fn weighted_quantiles_subtract_the_control_run() {
         assert_eq!(median(&[5.0, 1.0, 3.0]), Some(3.0));
         assert_eq!(median(&[]), None);
         let seen = [(1.0, 10.0), (2.0, 30.0), (9.0, 60.0)];

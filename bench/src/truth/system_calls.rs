@@ -1,8 +1,8 @@
 //! System calls per wake-up, counted by strace for one second of a run. Its own stops make every time worthless, so
 //! this run is none of the others.
 
-use super::running::{Place, start};
-use super::tools::Tool;
+use super::running::{RunLocation, start};
+use super::tools::BenchTool;
 use super::watched;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use std::time::Duration;
 const SLEEP: &str = "clock_nanosleep";
 
 /// All calls of all threads for each sleep. The error says why there is no figure.
-pub(crate) fn per_wake_up(place: &Place, tool: &Tool) -> Result<f64, String> {
+pub(crate) fn per_wake_up(place: &RunLocation, tool: &BenchTool) -> Result<f64, String> {
     let (run, started) = start(place, tool, 3)?;
-    std::thread::sleep(tool.begins_after);
+    std::thread::sleep(tool.start_delay);
     let counts = run.folder.join("calls");
     let mut strace = Command::new("strace")
         .args(["-c", "-f", "-o"])
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_total_over_the_sleeps() {
+    fn system_calls_are_divided_by_the_number_of_sleeps() {
         let table = "% time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
  99.00    0.010000          10      1000           clock_nanosleep

@@ -4,7 +4,7 @@ mod quietcore;
 mod rt_tests;
 mod sysjitter;
 
-use super::seen::Seen;
+use super::seen::ToolReading;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) const INTERVAL_NS: u64 = 1_000_000;
 
 /// What a tool asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
+pub(crate) enum ToolQuestion {
     /// How long is a thread stopped that never sleeps?
     Gaps,
     /// How late does a thread wake up?
@@ -24,16 +24,16 @@ pub(crate) enum Question {
 
 /// Where a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Program {
+pub(crate) enum ToolProgram {
     /// This project.
-    Ours,
+    Quietcore,
     /// In PATH, with what to do when it is not there.
     Peer(&'static str, &'static str),
 }
 
 /// One run of a tool.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub(crate) struct BenchRun {
     /// The measured CPU.
     pub(crate) cpu: usize,
     /// The CPU of everything else.
@@ -45,19 +45,19 @@ pub(crate) struct Run {
 }
 
 /// One tool.
-pub(crate) struct Tool {
+pub(crate) struct BenchTool {
     /// As the table says it.
     pub(crate) name: &'static str,
     /// What it asks.
-    pub(crate) question: Question,
+    pub(crate) question: ToolQuestion,
     /// What is started.
-    pub(crate) program: Program,
+    pub(crate) program: ToolProgram,
     /// With these words.
-    pub(crate) words: fn(&Run) -> Vec<String>,
+    pub(crate) words: fn(&BenchRun) -> Vec<String>,
     /// How its result is read, from its folder and what it printed.
-    pub(crate) read: fn(&Run, printed: &str) -> Result<Seen, String>,
+    pub(crate) read: fn(&BenchRun, printed: &str) -> Result<ToolReading, String>,
     /// From its start until it certainly measures.
-    pub(crate) begins_after: Duration,
+    pub(crate) start_delay: Duration,
     /// How it cannot be treated as the others are; empty when it can.
     pub(crate) differs: &'static str,
 }
@@ -66,12 +66,12 @@ const RT_TESTS: &str = "install Debian's package rt-tests: apt-get install rt-te
 
 /// All of them. Ours come first for each question.
 #[rustfmt::skip]
-pub(crate) const TOOLS: &[Tool] = &[
-    Tool { name: "ours noise", question: Question::Gaps, program: Program::Ours, words: quietcore::noise_words, read: quietcore::read_noise, begins_after: Duration::from_millis(600), differs: "" },
-    Tool { name: "oslat", question: Question::Gaps, program: Program::Peer("oslat", RT_TESTS), words: rt_tests::oslat_words, read: rt_tests::read_oslat, begins_after: Duration::from_millis(1_700), differs: "bins of 1 us up to 1,024 us, one bin above; no time stamps" },
-    Tool { name: "sysjitter", question: Question::Gaps, program: Program::Peer("sysjitter", "not packaged; build it from github.com/Xilinx-CNS/cns-sysjitter and put it in PATH"), words: sysjitter::sysjitter_words, read: sysjitter::read_sysjitter, begins_after: Duration::from_millis(1_700), differs: "no real-time priority (it hangs under one), memory not locked; its time stamps have no known zero" },
-    Tool { name: "ours latency", question: Question::WakeUps, program: Program::Ours, words: quietcore::latency_words, read: quietcore::read_latency, begins_after: Duration::from_millis(600), differs: "" },
-    Tool { name: "cyclictest", question: Question::WakeUps, program: Program::Peer("cyclictest", RT_TESTS), words: rt_tests::cyclictest_words, read: rt_tests::read_cyclictest, begins_after: Duration::from_millis(600), differs: "bins of 1 us" },
+pub(crate) const TOOLS: &[BenchTool] = &[
+    BenchTool { name: "ours noise", question: ToolQuestion::Gaps, program: ToolProgram::Quietcore, words: quietcore::noise_words, read: quietcore::read_noise, start_delay: Duration::from_millis(600), differs: "" },
+    BenchTool { name: "oslat", question: ToolQuestion::Gaps, program: ToolProgram::Peer("oslat", RT_TESTS), words: rt_tests::oslat_words, read: rt_tests::read_oslat, start_delay: Duration::from_millis(1_700), differs: "bins of 1 us up to 1,024 us, one bin above; no time stamps" },
+    BenchTool { name: "sysjitter", question: ToolQuestion::Gaps, program: ToolProgram::Peer("sysjitter", "not packaged; build it from github.com/Xilinx-CNS/cns-sysjitter and put it in PATH"), words: sysjitter::sysjitter_words, read: sysjitter::read_sysjitter, start_delay: Duration::from_millis(1_700), differs: "no real-time priority (it hangs under one), memory not locked; its time stamps have no known zero" },
+    BenchTool { name: "ours latency", question: ToolQuestion::WakeUps, program: ToolProgram::Quietcore, words: quietcore::latency_words, read: quietcore::read_latency, start_delay: Duration::from_millis(600), differs: "" },
+    BenchTool { name: "cyclictest", question: ToolQuestion::WakeUps, program: ToolProgram::Peer("cyclictest", RT_TESTS), words: rt_tests::cyclictest_words, read: rt_tests::read_cyclictest, start_delay: Duration::from_millis(600), differs: "bins of 1 us" },
 ];
 
 /// The words of a command line.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// One of a tool's threads at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Thread {
+struct ToolThread {
     /// Whether it may run on the measured CPU only.
     samples: bool,
     /// Time on a CPU, user and system, as the scheduler counts it.
@@ -19,8 +19,8 @@ struct Thread {
 
 /// All threads of a tool at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Instant {
-    threads: BTreeMap<String, Thread>,
+pub(crate) struct UsageSnapshot {
+    threads: BTreeMap<String, ToolThread>,
     /// When, on `CLOCK_MONOTONIC`.
     at_ns: u64,
     /// The sampler's memory that cannot be paged out.
@@ -29,7 +29,7 @@ pub(crate) struct Instant {
 
 /// What happened between two instants.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Between {
+pub(crate) struct UsageDelta {
     /// How long it was, in seconds.
     pub(crate) window_s: f64,
     /// Time on a CPU of all threads.
@@ -58,10 +58,10 @@ pub(crate) fn family(pid: u32) -> Vec<u32> {
 }
 
 /// Reads all threads of these processes. What ended meanwhile is left out.
-pub(crate) fn instant(family: &[u32], measured_cpu: usize) -> Instant {
-    let mut instant = Instant {
+pub(crate) fn instant(family: &[u32], measured_cpu: usize) -> UsageSnapshot {
+    let mut instant = UsageSnapshot {
         at_ns: now_ns(),
-        ..Instant::default()
+        ..UsageSnapshot::default()
     };
     for task in family.iter().flat_map(|&pid| tasks(pid)) {
         let read = |name: &str| std::fs::read_to_string(task.join(name)).ok();
@@ -87,11 +87,11 @@ fn tasks(pid: u32) -> Vec<PathBuf> {
 }
 
 /// What a tool did between two instants; threads that were not there at both are left out.
-pub(crate) fn between(before: &Instant, after: &Instant) -> Between {
-    let mut sum = Between {
+pub(crate) fn between(before: &UsageSnapshot, after: &UsageSnapshot) -> UsageDelta {
+    let mut sum = UsageDelta {
         window_s: after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9,
         locked_kib: after.locked_kib,
-        ..Between::default()
+        ..UsageDelta::default()
     };
     for (name, then) in &before.threads {
         let Some(now) = after.threads.get(name) else {
@@ -131,11 +131,11 @@ pub(crate) fn steal_share(before: &str, after: &str, cpu: usize) -> Option<f64> 
     (all > 0).then(|| steal as f64 / all as f64)
 }
 
-fn thread(status: &str, schedstat: &str, stat: &str, measured_cpu: usize) -> Option<Thread> {
+fn thread(status: &str, schedstat: &str, stat: &str, measured_cpu: usize) -> Option<ToolThread> {
     // The name in parentheses may hold anything, spaces too; minflt is the 10th field of all, majflt the 12th.
     let behind_name: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let fault = |index: usize| behind_name.get(index).and_then(|word| word.parse::<u64>().ok());
-    Some(Thread {
+    Some(ToolThread {
         samples: field(status, "Cpus_allowed_list:")? == measured_cpu.to_string(),
         on_cpu_ns: schedstat.split_whitespace().next()?.parse().ok()?,
         voluntary: field(status, "voluntary_ctxt_switches:")?.parse().ok()?,
@@ -153,12 +153,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_as_the_kernel_writes_it() {
-        let status =
-            "Name:\tx\nCpus_allowed_list:\t1\nvoluntary_ctxt_switches:\t30\nnonvoluntary_ctxt_switches:\t4\n";
+    fn a_thread_is_parsed_from_kernel_files() {
+        let status = "Name:\tx\nCpus_allowed_list:\t1\nvoluntary_ctxt_switches:\t30\nnonvoluntary_ctxt_switches:\t4\n";
         let stat = "77 (a ) b) S 1 2 3 0 -1 4194560 120 7 3 0 11 12 0 0 20 0 1 0 99";
         let read = thread(status, "123456 7 8\n", stat, 1).unwrap();
-        let expected = Thread {
+        let expected = ToolThread {
             samples: true,
             on_cpu_ns: 123_456,
             voluntary: 30,
@@ -170,25 +169,25 @@ mod tests {
     }
 
     #[test]
-    fn only_sampling_threads_sleep_and_fault_but_all_take_time() {
+    fn sleeps_and_faults_count_for_sampling_threads_and_time_for_all() {
         let at = |on_cpu_ns, voluntary, page_faults| {
-            let sampling = Thread {
+            let sampling = ToolThread {
                 samples: true,
                 on_cpu_ns,
                 voluntary,
                 page_faults,
             };
-            let other = Thread {
+            let other = ToolThread {
                 samples: false,
                 ..sampling
             };
-            Instant {
+            UsageSnapshot {
                 at_ns: on_cpu_ns * 10_000_000,
                 threads: [("1".into(), other), ("2".into(), sampling)].into(),
                 locked_kib: 5,
             }
         };
-        let expected = Between {
+        let expected = UsageDelta {
             window_s: 1.0,
             on_cpu_ns: 200,
             voluntary: 10,
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_has_its_grandchildren() {
+    fn a_process_tree_includes_grandchildren() {
         let mut shell = std::process::Command::new("sh")
             .args(["-c", "sh -c 'sleep 30; :'; :"])
             .spawn()
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn steal_is_a_share_of_all_time() {
+    fn steal_is_a_share_of_the_total_time() {
         let before = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 100 0 0 100 0 0 0 10 50 0\n";
         let after = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 150 0 0 148 0 0 0 12 99 0\n";
         assert_eq!(steal_share(before, after, 1), Some(0.02));

@@ -16,7 +16,7 @@ pub(crate) use start_slice::control_of;
 
 use crate::ApplyError;
 use crate::error::refusal;
-use crate::stage::{Noting, Stage, Step};
+use crate::stage::{ActionContext, RecordingMode, StepResult};
 use machine::Version;
 use plan::{Action, Change};
 
@@ -24,7 +24,7 @@ use plan::{Action, Change};
 ///
 /// # Errors
 /// A journal error before the write, or a refusal that the plan treats as fatal.
-pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
+pub(crate) fn enact(stage: &mut ActionContext, change: &Change) -> Result<StepResult, ApplyError> {
     if let Some((cpus, list)) = leaving::domain(stage, change)? {
         stage.busy = stage.system.keep_busy(&cpus, &list);
     }
@@ -40,7 +40,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
     step
 }
 
-fn by_kind(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
+fn by_kind(stage: &mut ActionContext, change: &Change) -> Result<StepResult, ApplyError> {
     match &change.action {
         Action::Write {
             path,
@@ -51,7 +51,7 @@ fn by_kind(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
         } => write::enact(
             stage,
             change,
-            write::Wanted {
+            write::WriteRequest {
                 path,
                 value,
                 compare: *compare,
@@ -61,22 +61,29 @@ fn by_kind(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
         Action::MakeSet { path } => make_set::enact(stage, change, path),
         Action::RemoveSet { path } => remove_set::enact(stage, change, path),
         Action::StartSlice { unit, path, nodes } => {
-            start_slice::enact(stage, change, &start_slice::Wanted { unit, path, nodes })
+            start_slice::enact(stage, change, &start_slice::SliceRequest { unit, path, nodes })
         }
         Action::MakePartition { path, words } => make_partition::enact(stage, change, path, words),
         Action::GiveFile { path, uid, gid, undo } => give_file::enact(
             stage,
             change,
-            &give_file::Gift {
+            &give_file::FileOwnership {
                 path,
                 uid: *uid,
                 gid: *gid,
                 undo: *undo,
             },
         ),
-        Action::MoveTasks { from, to, cpus, who } => {
-            move_tasks::enact(stage, change, &move_tasks::Road { from, to, cpus, who })
-        }
+        Action::MoveTasks { from, to, cpus, who } => move_tasks::enact(
+            stage,
+            change,
+            &move_tasks::MoveRoute {
+                from,
+                to,
+                cpus,
+                movers: who,
+            },
+        ),
         Action::BanCpus { daemon, cpus } => ban_cpus::enact(stage, change, *daemon, cpus),
         Action::NarrowTasks {
             isolated,

@@ -30,7 +30,7 @@ pub struct Attempt {
 
 /// What is known about the current boot.
 #[derive(Clone, Copy, Debug)]
-pub struct ThisBoot<'a> {
+pub struct CurrentBoot<'a> {
     /// Its ID; `None` never matches the boot of a record.
     pub id: Option<&'a str>,
     /// The kernel command line.
@@ -39,7 +39,7 @@ pub struct ThisBoot<'a> {
 
 /// Whether an attempt was made.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Gate<T> {
+pub enum AttemptResult<T> {
     /// No: the boot line disables it.
     Off,
     /// No: no good boot followed the last one. `None` for an unreadable record.
@@ -54,12 +54,12 @@ pub enum Gate<T> {
 /// A record that cannot be read or written; no attempt is made then.
 pub fn attempt<T>(
     lasting: &dyn Storage,
-    boot: &ThisBoot,
+    boot: &CurrentBoot,
     tool: &str,
     act: impl FnOnce() -> T,
-) -> Result<Gate<T>, ApplyError> {
+) -> Result<AttemptResult<T>, ApplyError> {
     if boot.line.split_whitespace().any(|word| word == OFF) {
-        return Ok(Gate::Off);
+        return Ok(AttemptResult::Off);
     }
     match lasting.read(NAME)?.map(|bytes| decode(&bytes)) {
         None => {
@@ -72,9 +72,9 @@ pub fn attempt<T>(
         }
         // A second attempt in the same boot: the machine is up, and the record is still there.
         Some(Some(note)) if note.boot_id.is_some() && note.boot_id.as_deref() == boot.id => {}
-        Some(note) => return Ok(Gate::LastNotGood(note)),
+        Some(note) => return Ok(AttemptResult::LastNotGood(note)),
     }
-    Ok(Gate::Tried(act()))
+    Ok(AttemptResult::Tried(act()))
 }
 
 /// Removes the record of this boot: the boot was good. Returns whether there was one.
@@ -94,7 +94,7 @@ pub fn good(lasting: &dyn Storage, boot_id: Option<&str>) -> Result<bool, ApplyE
 ///
 /// # Errors
 /// The error of reading or removing.
-pub fn forget(lasting: &dyn Storage) -> Result<bool, ApplyError> {
+pub fn remove_record(lasting: &dyn Storage) -> Result<bool, ApplyError> {
     let there = lasting.read(NAME)?.is_some();
     if there {
         lasting.remove(NAME)?;

@@ -11,42 +11,42 @@ mod machine;
 mod notes;
 
 pub use machine::{BootMachine, Runner};
-pub use notes::{BootNotes, Captured, Noted, read_captured};
+pub use notes::{BootNotes, BootObservation, CapturedBootJournal, read_captured};
 
 use crate::ApplyError;
-use crate::installed::{missing_above, put};
+use crate::installed::{missing_above, write_verified};
 use crate::journal::Storage;
-use boot::{BootState, Edit, Kept, Run};
-use notes::{Event, Open};
-use root::{Failure, Renames, Standing};
+use boot::{BootState, FileEdit, RecordedWords, ToolRun};
+use notes::{BootLineEvent, OpenChange};
+use root::{Failure, PathState, RenameAtomicity};
 
 /// A change to carry out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BootChange {
     /// What is ours now.
-    pub before: Kept,
+    pub before: RecordedWords,
     /// What is ours afterwards.
-    pub after: Kept,
+    pub after: RecordedWords,
     /// Files, in this order.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<FileEdit>,
     /// Tools that run after the files are changed.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ToolRun>,
     /// What only the next boot should start.
-    pub once: Option<Once>,
+    pub once: Option<OneShotMethod>,
 }
 
 /// How an entry is chosen for one boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Once {
+pub enum OneShotMethod {
     /// `LoaderEntryOneShot` names it.
     Entry(String),
     /// A tool of the loader chooses it.
-    Tool(Run),
+    Tool(ToolRun),
 }
 
 /// What became of an unfinished change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Finished {
+pub struct RecoveryResult {
     /// Files that are restored.
     pub restored: Vec<String>,
     /// What another program changed since and is left alone.
@@ -73,12 +73,7 @@ pub fn carry_out(
     let mut notes = BootNotes::read(lasting)?;
     for edit in &change.edits {
         if content(machine, &edit.path)?.as_ref()
-            != edit
-                .before
-                .as_ref()
-                .map(String::as_bytes)
-                .map(<[u8]>::to_vec)
-                .as_ref()
+            != edit.before.as_ref().map(String::as_bytes).map(<[u8]>::to_vec).as_ref()
         {
             return Err(ApplyError::Unable {
                 why: format!("{} was changed by another program at this moment", edit.path),
@@ -94,7 +89,7 @@ pub fn carry_out(
             }
         }
     }
-    let of = notes.append(Event::Will(Box::new(Open {
+    let of = notes.append(BootLineEvent::Will(Box::new(OpenChange {
         boot_id: boot_id.map(str::to_owned),
         before: change.before.clone(),
         after: change.after.clone(),
@@ -104,11 +99,11 @@ pub fn carry_out(
     })))?;
     let done = write_all(machine, &dirs, change).and_then(|()| good());
     if let Err(error) = done {
-        let finished = take_back(machine, &mut notes)?;
+        let finished = restore_files(machine, &mut notes)?;
         tidy(machine, lasting, &notes)?;
-        return Err(rolled_back(&error, finished.as_ref()));
+        return Err(rollback_error(&error, finished.as_ref()));
     }
-    notes.append(Event::Done {
+    notes.append(BootLineEvent::Done {
         of,
         boot_id: boot_id.map(str::to_owned),
     })?;
@@ -119,9 +114,9 @@ pub fn carry_out(
 ///
 /// # Errors
 /// A journal that cannot be read, or files that cannot be written.
-pub fn finish(machine: &dyn BootMachine, lasting: &dyn Storage) -> Result<Option<Finished>, ApplyError> {
+pub fn finish(machine: &dyn BootMachine, lasting: &dyn Storage) -> Result<Option<RecoveryResult>, ApplyError> {
     let mut notes = BootNotes::read(lasting)?;
-    let finished = take_back(machine, &mut notes)?;
+    let finished = restore_files(machine, &mut notes)?;
     // A single torn record is a file too.
     tidy(machine, lasting, &notes)?;
     Ok(finished)
@@ -131,18 +126,14 @@ pub fn finish(machine: &dyn BootMachine, lasting: &dyn Storage) -> Result<Option
 ///
 /// # Errors
 /// The error of reading or writing.
-pub fn note_state(
-    lasting: &dyn Storage,
-    boot_id: Option<&str>,
-    state: BootState,
-) -> Result<bool, ApplyError> {
+pub fn note_state(lasting: &dyn Storage, boot_id: Option<&str>, state: BootState) -> Result<bool, ApplyError> {
     let mut notes = BootNotes::read(lasting)?;
-    let known = notes.noted().is_some_and(|noted| noted.state == state.text());
+    let known = notes.observed_boot().is_some_and(|boot| boot.state == state.text());
     // A pending change is known from the files, and no boot has shown its result.
     if known || state == BootState::Pending {
         return Ok(false);
     }
-    notes.append(Event::Seen {
+    notes.append(BootLineEvent::Seen {
         boot_id: boot_id.map(str::to_owned),
         state: state.text().to_owned(),
     })?;
@@ -151,7 +142,7 @@ pub fn note_state(
 
 fn write_all(machine: &dyn BootMachine, dirs: &[String], change: &BootChange) -> Result<(), ApplyError> {
     for dir in dirs {
-        put(machine, dir, &Standing::Dir)?;
+        write_verified(machine, dir, &PathState::Dir)?;
     }
     for edit in &change.edits {
         write(machine, edit)?;
@@ -160,66 +151,66 @@ fn write_all(machine: &dyn BootMachine, dirs: &[String], change: &BootChange) ->
         machine.run(run)?;
     }
     match &change.once {
-        Some(Once::Entry(entry)) => machine.start_once(entry),
-        Some(Once::Tool(run)) => machine.run(run),
+        Some(OneShotMethod::Entry(entry)) => machine.start_once(entry),
+        Some(OneShotMethod::Tool(run)) => machine.run(run),
         None => Ok(()),
     }
 }
 
 /// Writes one file. On FAT the former content is first saved beside it.
-fn write(machine: &dyn BootMachine, edit: &Edit) -> Result<(), ApplyError> {
-    let former = machine.standing(&edit.path)?;
-    if former != Standing::Nothing && machine.renames(&edit.path)? == Renames::InSteps {
-        put(machine, &backup_path(&edit.path), &former)?;
+fn write(machine: &dyn BootMachine, edit: &FileEdit) -> Result<(), ApplyError> {
+    let former = machine.path_state(&edit.path)?;
+    if former != PathState::Nothing && machine.renames(&edit.path)? == RenameAtomicity::InSteps {
+        write_verified(machine, &backup_path(&edit.path), &former)?;
     }
-    put(
+    write_verified(
         machine,
         &edit.path,
-        &standing(&former, edit.after.as_deref(), edit.mode),
+        &text_state(&former, edit.after.as_deref(), edit.mode),
     )
 }
 
 /// A text with the permissions of the existing file, or those for a new one.
-fn standing(former: &Standing, text: Option<&str>, mode: u32) -> Standing {
+fn text_state(former: &PathState, text: Option<&str>, mode: u32) -> PathState {
     let mode = match former {
-        Standing::File { mode, .. } => *mode,
+        PathState::File { mode, .. } => *mode,
         _ => mode,
     };
-    text.map_or(Standing::Nothing, |text| Standing::text(text, mode))
+    text.map_or(PathState::Nothing, |text| PathState::text(text, mode))
 }
 
 fn content(machine: &dyn BootMachine, path: &str) -> Result<Option<Vec<u8>>, ApplyError> {
-    Ok(match machine.standing(path)? {
-        Standing::File { content, .. } => Some(content.bytes().to_vec()),
+    Ok(match machine.path_state(path)? {
+        PathState::File { content, .. } => Some(content.bytes().to_vec()),
         _ => None,
     })
 }
 
 /// Restores the former content of every file of the open change, and runs the tools on it.
-fn take_back(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Option<Finished>, ApplyError> {
+fn restore_files(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Option<RecoveryResult>, ApplyError> {
     let Some((of, open)) = notes.open() else {
         return Ok(None);
     };
-    let mut finished = Finished::default();
+    let mut finished = RecoveryResult::default();
     for edit in open.edits.iter().rev() {
-        let former = machine.standing(&edit.path)?;
+        let former = machine.path_state(&edit.path)?;
         let now = content(machine, &edit.path)?;
         let is = |text: &Option<String>| now.as_deref() == text.as_deref().map(str::as_bytes);
         if is(&edit.before) {
             continue;
         }
-        let whose = machine.renames(&edit.path).unwrap_or(Renames::Atomic);
-        let torn = now.as_deref().is_none_or(|now| is_torn(now, edit)) && whose == Renames::InSteps;
+        let renames = machine.renames(&edit.path).unwrap_or(RenameAtomicity::Atomic);
+        let torn = now.as_deref().is_none_or(|now| is_torn(now, edit)) && renames == RenameAtomicity::InSteps;
         if !is(&edit.after) && !torn {
             finished
                 .left
                 .push(format!("{}: another program changed it since", edit.path));
             continue;
         }
-        put(
+        write_verified(
             machine,
             &edit.path,
-            &standing(&former, edit.before.as_deref(), edit.mode),
+            &text_state(&former, edit.before.as_deref(), edit.mode),
         )?;
         finished.restored.push(edit.path.clone());
     }
@@ -229,13 +220,13 @@ fn take_back(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Option<
             finished.left.push(error.to_string().replace('\n', ": "));
         }
     }
-    notes.append(Event::TakenBack { of })?;
+    notes.append(BootLineEvent::TakenBack { of })?;
     remove_dirs(machine, &open.dirs);
     Ok(Some(finished))
 }
 
 /// What a power cut on FAT leaves of a file: a part of either content, with blocks that were never written.
-fn is_torn(now: &[u8], edit: &Edit) -> bool {
+fn is_torn(now: &[u8], edit: &FileEdit) -> bool {
     let written = now.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let start = &now[..written];
     [&edit.before, &edit.after]
@@ -246,13 +237,13 @@ fn is_torn(now: &[u8], edit: &Edit) -> bool {
 
 /// Removes backups, directories and the journal when none of our changes is in force.
 fn tidy(machine: &dyn BootMachine, lasting: &dyn Storage, notes: &BootNotes) -> Result<(), ApplyError> {
-    if notes.kept() != Kept::default() {
+    if notes.own_words() != RecordedWords::default() {
         return Ok(());
     }
     for path in notes.paths() {
         let backup = backup_path(&path);
-        if matches!(machine.standing(&backup), Ok(Standing::File { .. })) {
-            put(machine, &backup, &Standing::Nothing)?;
+        if matches!(machine.path_state(&backup), Ok(PathState::File { .. })) {
+            write_verified(machine, &backup, &PathState::Nothing)?;
         }
     }
     remove_dirs(machine, &notes.dirs());
@@ -265,11 +256,11 @@ fn tidy(machine: &dyn BootMachine, lasting: &dyn Storage, notes: &BootNotes) -> 
 /// Removes directories that we made, innermost first; one that others use by now stays.
 fn remove_dirs(machine: &dyn BootMachine, dirs: &[String]) {
     for dir in dirs.iter().rev() {
-        let _ = machine.set_standing(dir, &Standing::Nothing);
+        let _ = machine.set_path_state(dir, &PathState::Nothing);
     }
 }
 
-fn rolled_back(error: &ApplyError, finished: Option<&Finished>) -> ApplyError {
+fn rollback_error(error: &ApplyError, finished: Option<&RecoveryResult>) -> ApplyError {
     let Failure { what, why, next, .. } = error.into();
     let left: Vec<String> = finished.map(|done| done.left.clone()).unwrap_or_default();
     let errno = match error {

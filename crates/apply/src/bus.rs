@@ -183,11 +183,7 @@ fn call(socket: &Path, member: &str, signature: &str, body: &Body) -> Result<Rep
 /// Authentication by user: the kernel gives systemd the user, and the user's number is sent in hexadecimal ASCII. All
 /// lines are sent at once, as systemd's own programs do.
 fn greeting(uid: u32) -> Vec<u8> {
-    let digits: String = uid
-        .to_string()
-        .bytes()
-        .map(|digit| format!("{digit:02x}"))
-        .collect();
+    let digits: String = uid.to_string().bytes().map(|digit| format!("{digit:02x}")).collect();
     format!("\0AUTH EXTERNAL {digits}\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n").into_bytes()
 }
 
@@ -207,18 +203,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_as_systemd_has_them() {
+    fn cpu_sets_are_encoded_as_systemd_expects() {
         let bits = |text: &str| super::bits(&CpuSet::parse_list(text).unwrap());
         assert_eq!(bits("0"), [1]);
         assert_eq!(bits("0-1,9"), [3, 2]);
-        assert_eq!(
-            greeting(0),
-            b"\0AUTH EXTERNAL 30\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n"
-        );
+        assert_eq!(greeting(0), b"\0AUTH EXTERNAL 30\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n");
     }
 
     #[test]
-    fn nobody_listens() {
+    fn a_missing_socket_is_an_error_with_its_path() {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("private");
         let error = stop_unit(&socket, "a.slice").unwrap_err();
@@ -228,7 +221,7 @@ mod tests {
 
     /// The listener is another kind of program, which closes the connection.
     #[test]
-    fn no_systemd() {
+    fn a_listener_that_is_not_systemd_is_a_protocol_error() {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("private");
         let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

@@ -9,7 +9,7 @@
 //! The task that keeps a CPU busy has to stay on it across that moment, so it moves with the CPU. Therefore it is a
 //! process, not one of our threads.
 
-use crate::system::{Busy, System};
+use crate::system::{BusyLoops, System};
 use machine::{CpuId, CpuSet};
 use root::Spinner;
 use std::time::{Duration, Instant};
@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 /// may lack `CONFIG_SCHED_INFO`), or another program prevents it from running and so keeps the CPU busy.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-impl Busy {
+impl BusyLoops {
     /// Starts in the cgroup with this list, and returns when ticks have found each of these CPUs busy. If we may not
     /// run on a CPU, it is in another program's partition and has no domain to leave.
     ///
     /// The effect ends with it, and with us, so nothing is recorded.
-    pub(crate) fn on(system: &dyn System, cpus: &CpuSet, list: &str) -> Busy {
+    pub(crate) fn on(system: &dyn System, cpus: &CpuSet, list: &str) -> BusyLoops {
         let start = |cpu: CpuId| {
             let spinner = Spinner::start().ok()?;
             // If this is refused, a process in the current cgroup is better than none.
@@ -31,7 +31,7 @@ impl Busy {
             let there = system.set_affinity(spinner.pid(), &CpuSet::from_iter([cpu]));
             there.is_ok().then_some((cpu, spinner))
         };
-        let busy = Busy {
+        let busy = BusyLoops {
             spinners: cpus.iter().filter_map(start).collect(),
         };
         busy.settle(system);
@@ -51,9 +51,9 @@ impl Busy {
             let text = system.root().value(&path).ok().flatten()?;
             text.split(' ').next()?.parse::<u64>().ok()
         };
-        let begun = Instant::now();
+        let start = Instant::now();
         let mut seen: Vec<(u32, u64, u32)> = self.pids().into_iter().map(|pid| (pid, 0, 0)).collect();
-        while seen.iter().any(|(_, _, grown)| *grown < 3) && begun.elapsed() < PATIENCE {
+        while seen.iter().any(|(_, _, grown)| *grown < 3) && start.elapsed() < PATIENCE {
             system.pause(Duration::from_millis(1));
             for (pid, before, grown) in &mut seen {
                 let now = had(*pid).unwrap_or(*before);
@@ -66,16 +66,12 @@ impl Busy {
 
     /// Ends it elsewhere, from this list: a real-time task may prevent the processes from exiting on their CPU.
     pub(crate) fn end(self, system: &dyn System, list: &str) {
-        let online = system
-            .root()
-            .value("/sys/devices/system/cpu/online")
-            .ok()
-            .flatten();
+        let online = system.root().value("/sys/devices/system/cpu/online").ok().flatten();
         let online = online
             .and_then(|text| CpuSet::parse_list(&text).ok())
             .unwrap_or_default();
-        let kept = self.spinners.iter().map(|(cpu, _)| *cpu).collect();
-        let elsewhere = online.minus(&kept);
+        let busy_cpus = self.spinners.iter().map(|(cpu, _)| *cpu).collect();
+        let elsewhere = online.minus(&busy_cpus);
         for (_, spinner) in &self.spinners {
             // If this is refused, the exit is awaited for as long as a [`Spinner`] waits.
             let _ = system.write(list, &spinner.pid().to_string());
@@ -86,12 +82,12 @@ impl Busy {
     /// Waits until these CPUs have no domain any more: a kernel may remove them later than it reports. If it does not
     /// report domains (without `CONFIG_SCHEDSTATS`), the full time passes.
     pub(crate) fn until_outside(&self, system: &dyn System) {
-        let begun = Instant::now();
+        let start = Instant::now();
         let is_outside = || {
             let text = system.root().text("/proc/schedstat").ok().flatten();
             text.is_some_and(|text| self.spinners.iter().all(|(cpu, _)| !has_domain(&text, *cpu)))
         };
-        while !self.spinners.is_empty() && !is_outside() && begun.elapsed() < PATIENCE {
+        while !self.spinners.is_empty() && !is_outside() && start.elapsed() < PATIENCE {
             system.pause(Duration::from_millis(1));
         }
     }
@@ -110,9 +106,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn domains_are_those_behind_the_line_of_a_cpu() {
-        let text =
-            "version 17\ntimestamp 4294\ncpu0 0 0\ndomain0 SMT 3 1\ncpu1 0 0\ncpu10 0 0\ndomain0 MC f00 1\n";
+    fn domains_belong_to_the_preceding_cpu_line() {
+        let text = "version 17\ntimestamp 4294\ncpu0 0 0\ndomain0 SMT 3 1\ncpu1 0 0\ncpu10 0 0\ndomain0 MC f00 1\n";
         let found: Vec<bool> = [0, 1, 2, 10].map(|cpu| has_domain(text, CpuId(cpu))).to_vec();
         assert_eq!(found, [true, false, false, true]);
     }

@@ -7,18 +7,18 @@ use root::{Address, Ownership, Root, RootError, Tracefs};
 use std::time::Duration;
 
 /// A captured machine, with the journal that was captured with it.
-pub struct Captured<'a>(pub &'a Root);
+pub struct CapturedStorage<'a>(pub &'a Root);
 
 /// The result of every change.
 fn refused<T>(path: &str, doing: &'static str) -> Result<T, RootError> {
     Err(RootError::Io {
         path: path.to_owned(),
-        doing,
+        operation: doing,
         errno: libc::EROFS,
     })
 }
 
-impl Storage for Captured<'_> {
+impl Storage for CapturedStorage<'_> {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
         self.0.bytes(&format!("{RUN_DIR}/{name}"))
     }
@@ -45,7 +45,7 @@ impl Storage for Captured<'_> {
     }
 }
 
-impl System for Captured<'_> {
+impl System for CapturedStorage<'_> {
     fn root(&self) -> &Root {
         self.0
     }
@@ -66,7 +66,7 @@ impl System for Captured<'_> {
         refused(path, "stat")
     }
 
-    fn set_ownership(&self, path: &str, _wanted: Ownership) -> Result<(), RootError> {
+    fn set_ownership(&self, path: &str, _ownership: Ownership) -> Result<(), RootError> {
         refused(path, "chown")
     }
 
@@ -78,7 +78,7 @@ impl System for Captured<'_> {
         refused(&format!("/proc/{tid}"), "sched_setscheduler")
     }
 
-    fn ask(&self, _addresses: &[Address], _question: &str) -> Result<String, RootError> {
+    fn query_daemon(&self, _addresses: &[Address], _question: &str) -> Result<String, RootError> {
         refused("a daemon", "connect")
     }
 

@@ -2,7 +2,7 @@
 
 use crate::fingerprint::ONLINE;
 use crate::record::TaskState;
-use crate::stage::Stage;
+use crate::stage::ActionContext;
 use crate::{ApplyError, System};
 use machine::{CpuSet, Task, Version};
 
@@ -36,10 +36,10 @@ pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuS
 }
 
 /// Movable tasks with a narrower mask than the machine's: the pins that the kernel may drop as a result of a cpuset write.
-pub(crate) fn pinned(stage: &mut Stage) -> Result<Vec<TaskState>, ApplyError> {
+pub(crate) fn pinned(stage: &mut ActionContext) -> Result<Vec<TaskState>, ApplyError> {
     let known = match stage.pins.take() {
         Some(known) => again(stage, known)?,
-        None => looked_up(stage)?,
+        None => unusual_tasks(stage)?,
     };
     *stage.pins = Some(known.clone());
     let still = |task: &TaskState| !stage.is_usual(&task.mask);
@@ -47,20 +47,16 @@ pub(crate) fn pinned(stage: &mut Stage) -> Result<Vec<TaskState>, ApplyError> {
 }
 
 /// The current state of the same tasks.
-fn again(stage: &Stage, known: Vec<TaskState>) -> Result<Vec<TaskState>, ApplyError> {
+fn again(stage: &ActionContext, known: Vec<TaskState>) -> Result<Vec<TaskState>, ApplyError> {
     let mut now = Vec::with_capacity(known.len());
     for task in known {
         let state = state_of(stage.system, task.key.tid, stage.version)?;
-        now.extend(
-            state
-                .map(|(_, state)| state)
-                .filter(|state| state.key == task.key),
-        );
+        now.extend(state.map(|(_, state)| state).filter(|state| state.key == task.key));
     }
     Ok(now)
 }
 
-fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
+fn unusual_tasks(stage: &ActionContext) -> Result<Vec<TaskState>, ApplyError> {
     let (system, version) = (stage.system, stage.version);
     // If a CPU goes offline in the middle, cgroups leave their tasks the online part of the usual CPUs.
     let online = system.root().value(ONLINE).ok().flatten();
@@ -79,7 +75,10 @@ fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
         // The processes that keep CPUs busy for us end with this change.
         if task.is_movable() && !stage.busy.pids().contains(&task.key.tid) {
             let cgroup = machine::tasks::cgroup_of(system.root(), task.key.tid, version);
-            if cgroup.as_deref().is_some_and(|cgroup| stage.holds(cgroup)) {
+            if cgroup
+                .as_deref()
+                .is_some_and(|cgroup| stage.is_active_partition(cgroup))
+            {
                 continue;
             }
             pinned.push(TaskState {
@@ -95,7 +94,7 @@ fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
 
 /// The mask that a task had before a CPU went offline in the middle, if its mask is exactly the online CPUs. The kernel
 /// gives some of its own threads only the online CPUs (`rcutree_affinity_setting`), and all CPUs when one returns.
-pub(crate) fn whole(stage: &Stage, mask: CpuSet) -> CpuSet {
+pub(crate) fn whole(stage: &ActionContext, mask: CpuSet) -> CpuSet {
     let online = stage.system.root().value(ONLINE).ok().flatten();
     let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
     match (stage.usual.first(), online) {

@@ -1,21 +1,21 @@
 //! Applies a plan: makes every change in order, and undoes all of them if one fails.
 
 use crate::actions;
-use crate::entry::Entry;
+use crate::active_partition::drifted;
+use crate::entry::ChangeEntry;
 use crate::journal::{Journal, JournalState, Storage};
-use crate::layers::{Layer, LayerState, isolated};
-use crate::record::Event;
+use crate::layers::{ApplyLayer, LayerState, isolated};
+use crate::record::JournalEvent;
 use crate::resize_record::Resize;
-use crate::stage::{Noting, Stage};
-use crate::standing::drifted;
-use crate::undo::{Force, OpenResize, UndoRequest, Which, undo_open};
-use crate::{ApplyError, Busy, System, fingerprint};
+use crate::stage::{ActionContext, RecordingMode};
+use crate::undo::{Force, OpenResize, UndoRequest, UndoTarget, undo_open};
+use crate::{ApplyError, BusyLoops, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Finding, FindingId, Intent, IntentKind, Plan};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to apply, and for which caller.
-pub struct Request<'a> {
+pub struct ApplyRequest<'a> {
     /// The machine as read for the plan.
     pub machine: &'a Machine,
     /// The intended partition.
@@ -34,9 +34,9 @@ pub struct Request<'a> {
 
 /// What an apply did, step by step, for the report.
 #[derive(Debug)]
-pub struct Applied {
+pub struct ApplyOutcome {
     /// Every change with its outcome; empty if the intent was in force already.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ChangeEntry>,
     /// What the user should know.
     pub findings: Vec<Finding>,
     /// Whether the same intent was in force already, so that nothing was written.
@@ -47,7 +47,7 @@ pub struct Applied {
 ///
 /// # Errors
 /// An [`ApplyError`]; the machine is then in its former state, unless the error says what could not be undone.
-pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> Result<Applied, ApplyError> {
+pub fn apply(system: &dyn System, storage: &dyn Storage, request: &ApplyRequest) -> Result<ApplyOutcome, ApplyError> {
     apply_as(system, storage, request, OpenResize::Finish)
 }
 
@@ -58,17 +58,17 @@ pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> R
 pub fn apply_resized(
     system: &dyn System,
     storage: &dyn Storage,
-    request: &Request,
-) -> Result<Applied, ApplyError> {
-    apply_as(system, storage, request, OpenResize::GoesOn)
+    request: &ApplyRequest,
+) -> Result<ApplyOutcome, ApplyError> {
+    apply_as(system, storage, request, OpenResize::Continues)
 }
 
 fn apply_as(
     system: &dyn System,
     storage: &dyn Storage,
-    request: &Request,
+    request: &ApplyRequest,
     resize: OpenResize,
-) -> Result<Applied, ApplyError> {
+) -> Result<ApplyOutcome, ApplyError> {
     Journal::sweep(storage)?;
     let mut journal = match Journal::open(storage)? {
         None => Journal::create(storage),
@@ -77,14 +77,14 @@ fn apply_as(
                 journal.retire()?;
                 Journal::create(storage)
             }
-            JournalState::Resizing if resize == OpenResize::GoesOn => {
-                match beside(system, &journal, request)? {
+            JournalState::Resizing if resize == OpenResize::Continues => {
+                match compare_with_active(system, &journal, request)? {
                     Some(applied) => return Ok(applied),
                     None => journal,
                 }
             }
             JournalState::Unfinished | JournalState::Resizing => return Err(unfinished(&journal)),
-            JournalState::InForce => match beside(system, &journal, request)? {
+            JournalState::InForce => match compare_with_active(system, &journal, request)? {
                 Some(applied) => return Ok(applied),
                 None => journal,
             },
@@ -92,8 +92,8 @@ fn apply_as(
     };
     refuse_impossible(system, request.plan)?;
 
-    let others = Others::of(&journal, request.machine);
-    journal.append(Event::Begin {
+    let others = OtherPartitions::of(&journal, request.machine);
+    journal.append(JournalEvent::Begin {
         boot_id: request.machine.kernel.boot_id.clone().unwrap_or_default(),
         tool: request.tool.to_owned(),
         pid: std::process::id(),
@@ -106,7 +106,7 @@ fn apply_as(
     })?;
     let mut findings = request.plan.findings.clone();
     match make_changes(system, &mut journal, &others, request, &mut findings) {
-        Ok(entries) => Ok(Applied {
+        Ok(entries) => Ok(ApplyOutcome {
             entries,
             findings,
             in_force: false,
@@ -116,14 +116,14 @@ fn apply_as(
 }
 
 /// Which change failed (`None` if the user stopped the apply), and how.
-struct Failure {
+struct ApplyFailure {
     change: Option<String>,
     error: ApplyError,
 }
 
-impl Failure {
-    fn new(change: Option<&Change>, error: ApplyError) -> Box<Failure> {
-        Box::new(Failure {
+impl ApplyFailure {
+    fn new(change: Option<&Change>, error: ApplyError) -> Box<ApplyFailure> {
+        Box::new(ApplyFailure {
             change: change.map(|change| change.id.clone()),
             error,
         })
@@ -133,41 +133,41 @@ impl Failure {
 fn make_changes(
     system: &dyn System,
     journal: &mut Journal,
-    others: &Others,
-    request: &Request,
+    others: &OtherPartitions,
+    request: &ApplyRequest,
     findings: &mut Vec<Finding>,
-) -> Result<Vec<Entry>, Box<Failure>> {
+) -> Result<Vec<ChangeEntry>, Box<ApplyFailure>> {
     let hierarchy = request.machine.cgroups.cpuset.as_ref();
     let version = hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version);
     let mut entries = Vec::with_capacity(request.plan.changes.len());
     let mut usual = vec![others.usual.clone()];
     let mut pins = None;
-    let noting = match request.intent.kind {
-        IntentKind::Partition => Noting::Together,
-        _ => Noting::OneByOne,
+    let recording_mode = match request.intent.kind {
+        IntentKind::Partition => RecordingMode::Together,
+        _ => RecordingMode::OneByOne,
     };
     for change in &request.plan.changes {
         go_on(request)?;
-        let mut stage = Stage {
+        let mut stage = ActionContext {
             system,
             journal,
             version,
             mount: hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str()),
-            noting,
+            recording_mode,
             others: &others.cgroups,
-            taken: &others.taken,
+            reserved_cpus: &others.cpus,
             usual: &usual,
             pins: &mut pins,
             isolating: &request.intent.cpus,
-            busy: Busy::default(),
-            stood: None,
+            busy: BusyLoops::default(),
+            content_before: None,
             findings,
         };
-        let step = actions::enact(&mut stage, change).map_err(|error| Failure::new(Some(change), error))?;
+        let step = actions::enact(&mut stage, change).map_err(|error| ApplyFailure::new(Some(change), error))?;
         if usual.len() == 1 && actions::narrows(change) {
             usual.push(others.usual.minus(&request.intent.cpus));
         }
-        entries.push(Entry {
+        entries.push(ChangeEntry {
             seq: step.seq,
             change: change.id.clone(),
             before: step.before,
@@ -178,22 +178,20 @@ fn make_changes(
     go_on(request)?;
     let online = online(system);
     let offline = online.as_ref();
-    findings.extend(offline.and_then(|online| went_offline(online, &request.plan.isolated)));
+    findings.extend(offline.and_then(|online| offline_finding(online, &request.plan.isolated)));
     journal
-        .append(Event::Applied { online })
-        .map_err(|error| Failure::new(None, error))?;
+        .append(JournalEvent::Applied { online })
+        .map_err(|error| ApplyFailure::new(None, error))?;
     Ok(entries)
 }
 
 /// Fails if the user wants to stop.
-fn go_on(request: &Request) -> Result<(), Box<Failure>> {
+fn go_on(request: &ApplyRequest) -> Result<(), Box<ApplyFailure>> {
     match request.stop.load(Ordering::Relaxed) {
         false => Ok(()),
-        true => Err(Failure::new(
+        true => Err(ApplyFailure::new(
             None,
-            ApplyError::Interrupted {
-                undone: String::new(),
-            },
+            ApplyError::Interrupted { undone: String::new() },
         )),
     }
 }
@@ -204,11 +202,10 @@ fn online(system: &dyn System) -> Option<CpuSet> {
 }
 
 /// Reports a CPU that went offline while it was being isolated: the kernel accepts the writes anyway.
-fn went_offline(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
+fn offline_finding(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
     let missing = isolated.minus(online);
     (!missing.is_empty()).then(|| {
-        let message =
-            format!("CPU {missing} went offline while it was being isolated: no program can run there");
+        let message = format!("CPU {missing} went offline while it was being isolated: no program can run there");
         Finding::new(
             plan::Level::Error,
             FindingId::CPU_OFFLINE,
@@ -219,10 +216,10 @@ fn went_offline(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
     })
 }
 
-fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: OpenResize) -> ApplyError {
-    let Failure { change, error } = failure;
+fn roll_back(system: &dyn System, journal: Journal, failure: ApplyFailure, resize: OpenResize) -> ApplyError {
+    let ApplyFailure { change, error } = failure;
     let request = UndoRequest {
-        which: Which::Last,
+        which: UndoTarget::Last,
         force: Force::No,
         why: "rollback",
     };
@@ -260,11 +257,7 @@ fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: Op
 
 /// Returns the plan's own errors, and names that exist already, before the first record is written.
 fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError> {
-    if let Some(finding) = plan
-        .findings
-        .iter()
-        .find(|finding| finding.level == plan::Level::Error)
-    {
+    if let Some(finding) = plan.findings.iter().find(|finding| finding.level == plan::Level::Error) {
         return Err(ApplyError::Unable {
             why: finding.message.clone(),
             next: finding.fix.clone(),
@@ -281,46 +274,50 @@ fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError>
 }
 
 /// The partitions that are in force already.
-pub(crate) struct Others {
+pub(crate) struct OtherPartitions {
     /// Their cgroups; tasks in them are not changed.
     pub cgroups: Vec<String>,
     /// Their CPUs.
-    pub taken: CpuSet,
+    pub cpus: CpuSet,
     /// The mask of an unpinned task.
     pub usual: CpuSet,
 }
 
-impl Others {
-    pub fn of(journal: &Journal, machine: &Machine) -> Others {
+impl OtherPartitions {
+    pub fn of(journal: &Journal, machine: &Machine) -> OtherPartitions {
         let layers = journal.layers();
-        let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
+        let live: Vec<&ApplyLayer> = layers.iter().filter(|layer| layer.is_live()).collect();
         let hierarchy = machine.cgroups.cpuset.as_ref();
-        let cgroup = |layer: &&Layer| layer.cgroup(hierarchy?);
+        let cgroup = |layer: &&ApplyLayer| layer.cgroup(hierarchy?);
         let taken = isolated(&live);
-        Others {
+        OtherPartitions {
             cgroups: live.iter().filter_map(cgroup).collect(),
             usual: machine.topology.online.minus(&taken),
-            taken,
+            cpus: taken,
         }
     }
 }
 
 /// Compares the request with what is in force. The same intent: nothing is written, and what no longer holds is
 /// reported. Other partitions that leave room for this one: `None`.
-fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<Option<Applied>, ApplyError> {
+fn compare_with_active(
+    system: &dyn System,
+    journal: &Journal,
+    request: &ApplyRequest,
+) -> Result<Option<ApplyOutcome>, ApplyError> {
     let layers = journal.layers();
-    let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
-    let wanted = request.intent;
+    let live: Vec<&ApplyLayer> = layers.iter().filter(|layer| layer.is_live()).collect();
+    let requested = request.intent;
     for layer in &live {
-        if layer.intent.name == wanted.name {
-            if layer.intent != wanted {
+        if layer.intent.name == requested.name {
+            if layer.intent != requested {
                 return Err(ApplyError::OtherIntent {
                     name: layer.intent.name.to_string(),
                     cpus: layer.intent.cpus.to_string(),
                     since: since(layer),
                 });
             }
-            return Ok(Some(Applied {
+            return Ok(Some(ApplyOutcome {
                 entries: Vec::new(),
                 findings: drifted(system, layer, journal.records(), request.machine),
                 in_force: true,
@@ -328,9 +325,9 @@ fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<O
         }
     }
     for layer in &live {
-        let taken = layer.intent.cpus.and(&wanted.cpus);
+        let taken = layer.intent.cpus.and(&requested.cpus);
         if !taken.is_empty() {
-            return Err(ApplyError::Taken {
+            return Err(ApplyError::CpusInUse {
                 cpus: taken.to_string(),
                 name: layer.intent.name.to_string(),
                 since: since(layer),
@@ -359,6 +356,6 @@ pub(crate) fn unfinished(journal: &Journal) -> ApplyError {
     }
 }
 
-fn since(layer: &Layer<'_>) -> String {
+fn since(layer: &ApplyLayer<'_>) -> String {
     machine::utc_text(layer.at_ns / 1_000_000_000)
 }

@@ -1,10 +1,10 @@
 //! Defines the lines that `apply` and `undo` show: what was done, one line per change.
 
-use crate::record::Outcome;
+use crate::record::ChangeOutcome;
 
 /// One change and its outcome.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ChangeEntry {
     /// `seq` of the journal record; 0 if nothing was written.
     pub seq: u64,
     /// Identifier of the change.
@@ -14,5 +14,5 @@ pub struct Entry {
     /// The current state.
     pub after: Option<String>,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
 }

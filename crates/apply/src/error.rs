@@ -31,7 +31,7 @@ pub enum ApplyError {
         since: String,
     },
     /// CPUs that belong to another partition.
-    Taken {
+    CpusInUse {
         /// The CPUs.
         cpus: String,
         /// The name of that partition.
@@ -152,10 +152,7 @@ pub enum ApplyError {
 }
 
 fn version(writer: Option<&str>) -> String {
-    writer.map_or_else(
-        || "another version".to_owned(),
-        |writer| format!("quietcore {writer}"),
-    )
+    writer.map_or_else(|| "another version".to_owned(), |writer| format!("quietcore {writer}"))
 }
 
 impl ApplyError {
@@ -185,7 +182,7 @@ impl ApplyError {
             ApplyError::OtherIntent { name, cpus, .. } => {
                 format!("another intent is in force: partition {name} with CPU {cpus}")
             }
-            ApplyError::Taken { cpus, name, .. } => format!("CPU {cpus} belongs to partition {name}"),
+            ApplyError::CpusInUse { cpus, name, .. } => format!("CPU {cpus} belongs to partition {name}"),
             ApplyError::NoPartition { name, .. } => format!("no partition {name} is in force"),
             ApplyError::Within { to, name, .. } => {
                 format!("record {to} is in the middle of what was done for partition {name}")
@@ -215,16 +212,14 @@ impl ApplyError {
             ApplyError::OtherIntent { since, .. } => {
                 format!("it was applied at {since}, and a name is for one partition")
             }
-            ApplyError::Taken { since, .. } => format!("it was applied at {since}"),
+            ApplyError::CpusInUse { since, .. } => format!("it was applied at {since}"),
             ApplyError::NoPartition { in_force, .. } => format!("in force: {in_force}"),
             ApplyError::Within { .. } => "an apply is undone completely or not at all".to_owned(),
             ApplyError::Unfinished { pid, since } => {
                 format!("process {pid} was stopped in the middle of `apply` at {since}")
             }
             ApplyError::Resizing { pid, since, .. } => {
-                format!(
-                    "process {pid} was stopped in the middle of it at {since}; its programs may be outside"
-                )
+                format!("process {pid} was stopped in the middle of it at {since}; its programs may be outside")
             }
             ApplyError::Busy { holder } => holder.clone(),
             ApplyError::RolledBack { undone, .. } | ApplyError::Interrupted { undone } => undone.clone(),
@@ -253,16 +248,14 @@ impl ApplyError {
             ApplyError::Root(error) => return Failure::from(error).next,
             ApplyError::OtherIntent { name, .. } => {
                 return format!(
-                    "give it other CPUs with --resize, take it back with `quietcore undo --partition {name}`, or choose another name with --partition"
+                    "give it other CPUs with --resize, undo it with `quietcore undo --partition {name}`, or choose another name with --partition"
                 );
             }
-            ApplyError::Taken { name, .. } => {
-                return format!(
-                    "choose other CPUs, or take it back with `quietcore undo --partition {name}` first"
-                );
+            ApplyError::CpusInUse { name, .. } => {
+                return format!("choose other CPUs, or undo it with `quietcore undo --partition {name}` first");
             }
             ApplyError::Within { before, end, .. } => {
-                return format!("use --to {before} to take it back, or --to {end} to keep it");
+                return format!("use --to {before} to undo it, or --to {end} to keep it");
             }
             ApplyError::Journal { .. } => {
                 return format!(
@@ -281,17 +274,15 @@ impl ApplyError {
             }
             ApplyError::Busy { .. } => "wait for it, or stop it",
             ApplyError::Interrupted { .. } => "run it again when you like",
-            ApplyError::OtherVersion { .. } => {
-                "use that version of quietcore or a newer one; the file was not changed"
-            }
+            ApplyError::OtherVersion { .. } => "use that version of quietcore or a newer one; the file was not changed",
             ApplyError::Installed { .. } => {
                 "it is kept as it is; look at it: it names every file and what stood there before"
             }
             ApplyError::Guard { .. } => "without it nothing is changed; try again",
             ApplyError::Tracing { .. } => "wait for it, or measure without --method",
-            ApplyError::Unable { next, .. }
-            | ApplyError::RolledBack { next, .. }
-            | ApplyError::Tool { next, .. } => next,
+            ApplyError::Unable { next, .. } | ApplyError::RolledBack { next, .. } | ApplyError::Tool { next, .. } => {
+                next
+            }
         };
         next.to_owned()
     }

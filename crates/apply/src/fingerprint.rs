@@ -13,12 +13,12 @@ pub struct Fingerprint {
     /// Path -> text.
     pub files: BTreeMap<String, String>,
     /// Task -> place.
-    pub tasks: BTreeMap<TaskKey, Place>,
+    pub tasks: BTreeMap<TaskKey, TaskPlacement>,
 }
 
 /// Where a task is and may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TaskPlacement {
     /// Its name.
     pub comm: String,
     /// Its cgroup in the cpuset hierarchy.
@@ -38,11 +38,10 @@ impl Fingerprint {
             .into_iter()
             .filter(is_compared)
             .map(|task| {
-                let cgroup =
-                    version.and_then(|version| machine::tasks::cgroup_of(root, task.key.tid, version));
+                let cgroup = version.and_then(|version| machine::tasks::cgroup_of(root, task.key.tid, version));
                 (
                     task.key,
-                    Place {
+                    TaskPlacement {
                         comm: task.comm,
                         cgroup,
                         mask: task.allowed,
@@ -62,8 +61,7 @@ impl Fingerprint {
         for (key, before) in &self.tasks {
             let Some(now) = after.tasks.get(key) else { continue };
             if before.mask != now.mask {
-                let text =
-                    |mask: &Option<CpuSet>| mask.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+                let text = |mask: &Option<CpuSet>| mask.as_ref().map_or("unknown".to_owned(), ToString::to_string);
                 lines.push(format!(
                     "task {} ({}): may run on {}, before {}",
                     key.tid,
@@ -141,10 +139,7 @@ pub(crate) fn files(root: &Root, cgroups: &Cgroups) -> BTreeMap<String, String> 
 
 /// The differences between two sets of files. A file that exists in only one is no difference: interrupts and other
 /// owners' cgroups come and go by themselves. Whether our own cgroups are gone is checked when they are removed.
-pub(crate) fn file_differences(
-    before: &BTreeMap<String, String>,
-    after: &BTreeMap<String, String>,
-) -> Vec<String> {
+pub(crate) fn file_differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
     let changed = before
         .iter()
         .filter_map(|(path, then)| after.get(path).map(|now| (path, then, now)));

@@ -20,23 +20,23 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why this version cannot decode a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unreadable {
+pub(crate) enum FramingError {
     /// Its start, length or checksum is damaged.
     Torn(String),
     /// It is intact, and another version wrote it.
-    OtherVersion(OtherVersion),
+    OtherVersion(UnsupportedLine),
 }
 
 /// An intact line that this version cannot decode.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct OtherVersion {
+pub(crate) struct UnsupportedLine {
     /// What cannot be decoded.
     why: String,
     /// The version that wrote it, if the record itself has it.
     writer: Option<String>,
 }
 
-impl OtherVersion {
+impl UnsupportedLine {
     /// The error for record number `record` of a file. `writer` is the version that wrote the records before it.
     pub(crate) fn error(self, file: String, record: usize, writer: Option<&str>) -> ApplyError {
         ApplyError::OtherVersion {
@@ -59,8 +59,8 @@ pub(crate) fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>, ApplyError> {
 }
 
 /// The record of a line.
-pub(crate) fn decode_line<T: Serialize + DeserializeOwned>(line: &[u8]) -> Result<T, Unreadable> {
-    let (format, body) = intact(line).map_err(|why| Unreadable::Torn(why.to_owned()))?;
+pub(crate) fn decode_line<T: Serialize + DeserializeOwned>(line: &[u8]) -> Result<T, FramingError> {
+    let (format, body) = intact(line).map_err(|why| FramingError::Torn(why.to_owned()))?;
     if format > FORMAT {
         return Err(other_version(
             body,
@@ -81,9 +81,7 @@ pub(crate) fn decode_line<T: Serialize + DeserializeOwned>(line: &[u8]) -> Resul
 fn intact(line: &[u8]) -> Result<(u32, &str), &'static str> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text")?;
     let mut parts = text.splitn(4, ' ');
-    let format = parts
-        .next()
-        .and_then(|word| word.strip_prefix(MAGIC)?.parse().ok());
+    let format = parts.next().and_then(|word| word.strip_prefix(MAGIC)?.parse().ok());
     let format = format.ok_or("it does not begin as a record does")?;
     let mut number = || {
         parts
@@ -99,10 +97,10 @@ fn intact(line: &[u8]) -> Result<(u32, &str), &'static str> {
     Ok((format, body))
 }
 
-fn other_version(body: &str, why: String) -> Unreadable {
+fn other_version(body: &str, why: String) -> FramingError {
     let record: Value = serde_json::from_str(body).unwrap_or_default();
     let writer = ["by", "tool"].iter().find_map(|field| record[field].as_str());
-    Unreadable::OtherVersion(OtherVersion {
+    FramingError::OtherVersion(UnsupportedLine {
         why,
         writer: writer.map(str::to_owned),
     })
@@ -168,7 +166,7 @@ pub(crate) fn now_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Event, Record};
+    use crate::{JournalEvent, JournalRecord};
 
     fn line(format: u32, body: &str) -> Vec<u8> {
         let checksum = crc32fast::hash(body.as_bytes());
@@ -176,42 +174,36 @@ mod tests {
     }
 
     fn refusal(line: &[u8]) -> (String, Option<String>) {
-        match decode_line::<Record>(line) {
-            Err(Unreadable::OtherVersion(OtherVersion { why, writer })) => (why, writer),
+        match decode_line::<JournalRecord>(line) {
+            Err(FramingError::OtherVersion(UnsupportedLine { why, writer })) => (why, writer),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_whole_record_of_another_version_is_not_a_torn_one() {
+    fn a_complete_record_of_another_version_is_not_torn() {
         let event = line(1, r#"{"seq":1,"at_ns":7,"by":"9.1.0","event":"teleported"}"#);
         let (why, writer) = refusal(&event);
         assert!(why.contains("`teleported`"), "{why}");
         assert_eq!(writer.as_deref(), Some("9.1.0"));
         let format = line(2, r#"{"seq":1,"at_ns":7,"event":"confirmed","layer":null}"#);
         assert!(refusal(&format).0.contains("format is 2"));
-        let field = line(
-            1,
-            r#"{"seq":1,"at_ns":7,"event":"confirmed","layer":null,"until":3}"#,
-        );
+        let field = line(1, r#"{"seq":1,"at_ns":7,"event":"confirmed","layer":null,"until":3}"#);
         assert!(refusal(&field).0.contains("`until`"));
         let inner = r#"{"seq":1,"at_ns":7,"event":"joined","task":{"tid":1,"start_time":2,"comm":"a","cgroup":null,"mask":"0","node":1}}"#;
         assert!(refusal(&line(1, inner)).0.contains("`task.node`"));
         for cut in 0..event.len() {
             assert!(
-                matches!(decode_line::<Record>(&event[..cut]), Err(Unreadable::Torn(_))),
+                matches!(decode_line::<JournalRecord>(&event[..cut]), Err(FramingError::Torn(_))),
                 "cut at {cut}"
             );
         }
     }
 
     #[test]
-    fn what_is_empty_may_be_left_out() {
-        let confirmed = line(
-            1,
-            r#"{"at_ns":7,"seq":1,"event":"confirmed","old":null,"older":[]}"#,
-        );
-        let record: Record = decode_line(&confirmed).unwrap();
-        assert!(matches!(record.event, Event::Confirmed { layer: None }));
+    fn unknown_empty_fields_are_ignored() {
+        let confirmed = line(1, r#"{"at_ns":7,"seq":1,"event":"confirmed","old":null,"older":[]}"#);
+        let record: JournalRecord = decode_line(&confirmed).unwrap();
+        assert!(matches!(record.event, JournalEvent::Confirmed { layer: None }));
     }
 }

@@ -5,9 +5,9 @@
 //! cannot be missed; children that the parent forks die with the parent.
 
 use crate::journal::{Journal, JournalState, Storage};
-use crate::layers::{Layer, LayerState};
-use crate::record::Event;
-use crate::undo::{Force, UndoRequest, Which, undo};
+use crate::layers::{ApplyLayer, LayerState};
+use crate::record::JournalEvent;
+use crate::undo::{Force, UndoRequest, UndoTarget, undo};
 use crate::{ApplyError, System};
 use machine::{Cgroups, CpuSet, Version};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// When the guard undoes the apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watch {
+pub enum GuardTrigger {
     /// When the parent dies: `prove`.
     Parent,
     /// When the time expires without a confirmation, or the parent dies in the middle: `--confirm-within`.
@@ -43,7 +43,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`ApplyError::Guard`] if it cannot be started; the caller must not change anything then.
-    pub fn arm(program: &str, housekeeping: &CpuSet, watch: Watch) -> Result<Guard, ApplyError> {
+    pub fn arm(program: &str, housekeeping: &CpuSet, watch: GuardTrigger) -> Result<Guard, ApplyError> {
         let failed = |why: String| ApplyError::Guard { why };
         let clock = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -51,7 +51,7 @@ impl Guard {
         let token = format!("{}-{}", std::process::id(), clock.as_nanos());
         let mut command = Command::new(program);
         command.args(["guard", "--token", &token, "--cpus", &housekeeping.to_string()]);
-        if let Watch::Deadline(time) = watch {
+        if let GuardTrigger::Deadline(time) = watch {
             command.args(["--seconds", &time.as_secs().max(1).to_string()]);
         }
         command
@@ -95,14 +95,14 @@ pub struct GuardTask<'a> {
     /// The CPUs that it runs on.
     pub housekeeping: &'a CpuSet,
     /// When it undoes the apply.
-    pub watch: Watch,
+    pub watch: GuardTrigger,
 }
 
 /// Runs the guard process from start to end.
 ///
 /// # Errors
 /// The error of the undo.
-pub fn stand<L>(
+pub fn run_guard<L>(
     system: &dyn System,
     storage: &dyn Storage,
     task: GuardTask,
@@ -116,21 +116,19 @@ pub fn stand<L>(
     let mut out = std::io::stdout();
     out.write_all(&[READY])
         .and_then(|()| out.flush())
-        .map_err(|error| ApplyError::Guard {
-            why: error.to_string(),
-        })?;
+        .map_err(|error| ApplyError::Guard { why: error.to_string() })?;
     let deadline = match task.watch {
-        Watch::Parent => None,
-        Watch::Deadline(time) => Some(Instant::now() + time),
+        GuardTrigger::Parent => None,
+        GuardTrigger::Deadline(time) => Some(Instant::now() + time),
     };
     let why = match wait_for_parent(deadline) {
-        Wake::Disarmed => return Ok(()),
-        Wake::Deadline => "guard: not confirmed in time",
-        Wake::ParentDied => {
+        GuardEvent::Disarmed => return Ok(()),
+        GuardEvent::Deadline => "guard: not confirmed in time",
+        GuardEvent::ParentDied => {
             let boot_id = boot_id(system);
             let finished = Journal::open(storage)?.is_some_and(|journal| {
                 journal.state(boot_id.as_deref()) != JournalState::Void
-                    && mine(&journal, token).is_some_and(|layer| layer.state == LayerState::InForce)
+                    && watched_layer(&journal, token).is_some_and(|layer| layer.state == LayerState::InForce)
             });
             match deadline {
                 Some(deadline) if finished => {
@@ -181,7 +179,7 @@ fn try_undo<L>(
     let _locked = locked?;
     let boot_id = boot_id(system);
     let request = UndoRequest {
-        which: Which::Guarded(token),
+        which: UndoTarget::Guarded(token),
         force: Force::No,
         why,
     };
@@ -192,7 +190,7 @@ fn try_undo<L>(
 /// Whether the journal has an unconfirmed layer of this guard.
 fn is_awaited(storage: &dyn Storage, token: &str) -> Result<bool, ApplyError> {
     let journal = Journal::open(storage)?;
-    Ok(journal.is_some_and(|journal| mine(&journal, token).is_some_and(|layer| !layer.confirmed)))
+    Ok(journal.is_some_and(|journal| watched_layer(&journal, token).is_some_and(|layer| !layer.confirmed)))
 }
 
 /// Records the user's confirmation, so that the guard keeps the changes.
@@ -204,13 +202,8 @@ pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
     let Some(mut journal) = Journal::open(storage)? else {
         return Err(nothing("nothing is in force"));
     };
-    let waits = |layer: &&Layer| layer.is_live() && layer.guard.is_some() && !layer.confirmed;
-    let waiting: Vec<u64> = journal
-        .layers()
-        .iter()
-        .filter(waits)
-        .map(|layer| layer.seq)
-        .collect();
+    let waits = |layer: &&ApplyLayer| layer.is_live() && layer.guard.is_some() && !layer.confirmed;
+    let waiting: Vec<u64> = journal.layers().iter().filter(waits).map(|layer| layer.seq).collect();
     if waiting.is_empty() {
         return Err(nothing(
             "what is in force was applied without a time limit, or is confirmed",
@@ -218,13 +211,13 @@ pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
     }
     // One `apply` can bring several partitions into force.
     for layer in waiting {
-        journal.append(Event::Confirmed { layer: Some(layer) })?;
+        journal.append(JournalEvent::Confirmed { layer: Some(layer) })?;
     }
     Ok(())
 }
 
 /// The apply that this guard watches, unless it is undone.
-fn mine<'j>(journal: &'j Journal, token: &str) -> Option<Layer<'j>> {
+fn watched_layer<'j>(journal: &'j Journal, token: &str) -> Option<ApplyLayer<'j>> {
     let layers = journal.layers();
     layers
         .into_iter()
@@ -232,11 +225,7 @@ fn mine<'j>(journal: &'j Journal, token: &str) -> Option<Layer<'j>> {
 }
 
 fn boot_id(system: &dyn System) -> Option<String> {
-    system
-        .root()
-        .value("/proc/sys/kernel/random/boot_id")
-        .ok()
-        .flatten()
+    system.root().value("/proc/sys/kernel/random/boot_id").ok().flatten()
 }
 
 /// Leaves the caller's session, and the cgroups through which the session would be killed. Each step may be refused (in
@@ -252,29 +241,29 @@ pub fn detach(system: &dyn System) {
     }
 }
 
-enum Wake {
+enum GuardEvent {
     Disarmed,
     Deadline,
     ParentDied,
 }
 
-fn wait_for_parent(deadline: Option<Instant>) -> Wake {
+fn wait_for_parent(deadline: Option<Instant>) -> GuardEvent {
     let input = std::io::stdin();
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut [PollFd::new(&input, PollFlags::IN)], timeout.as_ref()) {
-            Ok(0) => return Wake::Deadline,
+            Ok(0) => return GuardEvent::Deadline,
             Ok(_) => {
                 let mut byte = [0];
                 return match input.lock().read(&mut byte) {
-                    Ok(1) if byte[0] == DISARM => Wake::Disarmed,
-                    _ => Wake::ParentDied,
+                    Ok(1) if byte[0] == DISARM => GuardEvent::Disarmed,
+                    _ => GuardEvent::ParentDied,
                 };
             }
             Err(rustix::io::Errno::INTR) => {}
             // Without poll nothing can be watched; undoing at once is the safe choice.
-            Err(_) => return Wake::ParentDied,
+            Err(_) => return GuardEvent::ParentDied,
         }
     }
 }

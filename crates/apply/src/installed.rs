@@ -5,7 +5,7 @@ use crate::ApplyError;
 use crate::journal::Storage;
 use crate::notes;
 use crate::undo::Force;
-use root::{Live, RootError, Standing};
+use root::{Live, PathState, RootError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -13,37 +13,37 @@ use std::collections::BTreeSet;
 const NAME: &str = "installed";
 
 /// Where files are installed. Production code uses [`Live`]; tests use one that dies on purpose.
-pub trait Files {
+pub trait InstallTarget {
     /// Reads what is at a path.
     ///
     /// # Errors
     /// The read error.
-    fn standing(&self, path: &str) -> Result<Standing, RootError>;
+    fn path_state(&self, path: &str) -> Result<PathState, RootError>;
     /// Puts this at a path; it is on disk on return.
     ///
     /// # Errors
     /// The write error; the former content is unchanged.
-    fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError>;
+    fn set_path_state(&self, path: &str, state: &PathState) -> Result<(), RootError>;
 }
 
-impl Files for Live {
-    fn standing(&self, path: &str) -> Result<Standing, RootError> {
-        Live::standing(self, path)
+impl InstallTarget for Live {
+    fn path_state(&self, path: &str) -> Result<PathState, RootError> {
+        Live::path_state(self, path)
     }
 
-    fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError> {
-        Live::set_standing(self, path, wanted)
+    fn set_path_state(&self, path: &str, state: &PathState) -> Result<(), RootError> {
+        Live::set_path_state(self, path, state)
     }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Event {
+enum InstallEvent {
     /// This write is next.
     Will {
         path: String,
-        before: Standing,
-        after: Standing,
+        before: PathState,
+        after: PathState,
     },
     /// It was undone, or left alone permanently.
     Undid { of: u64 },
@@ -51,7 +51,7 @@ enum Event {
 
 /// What was done to one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Placed {
+pub struct InstalledPath {
     /// Where.
     pub path: String,
     /// The outcome: `installed`, `already`, `removed`, `restored`, `kept`.
@@ -60,9 +60,9 @@ pub struct Placed {
 
 /// The result of removing installed files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovalResult {
     /// Restored paths, with what was done.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<InstalledPath>,
     /// What another program changed since, and was left alone.
     pub drift: Vec<String>,
     /// What could not be undone, with the reason.
@@ -74,24 +74,24 @@ pub struct Removed {
 /// # Errors
 /// The failed step; earlier files are recorded, and [`remove`] removes them.
 pub fn install(
-    files: &dyn Files,
+    files: &dyn InstallTarget,
     lasting: &dyn Storage,
-    wanted: &[(String, Standing)],
-) -> Result<Vec<Placed>, ApplyError> {
-    let mut notes = Notes::read(lasting)?;
+    files_to_install: &[(String, PathState)],
+) -> Result<Vec<InstalledPath>, ApplyError> {
+    let mut notes = InstallJournal::read(lasting)?;
     let mut placed = Vec::new();
-    for (path, standing) in wanted {
+    for (path, state) in files_to_install {
         for dir in missing_above(files, path)? {
-            notes.place(files, &dir, Standing::Nothing, &Standing::Dir)?;
+            notes.place(files, &dir, PathState::Nothing, &PathState::Dir)?;
         }
-        let before = files.standing(path)?;
-        let outcome = if before == *standing {
+        let before = files.path_state(path)?;
+        let outcome = if before == *state {
             "already"
         } else {
-            notes.place(files, path, before, standing)?;
+            notes.place(files, path, before, state)?;
             "installed"
         };
-        placed.push(Placed {
+        placed.push(InstalledPath {
             path: path.clone(),
             outcome,
         });
@@ -105,11 +105,11 @@ pub fn install(
 /// # Errors
 /// A journal that cannot be read or written.
 pub fn remove(
-    files: &dyn Files,
+    files: &dyn InstallTarget,
     lasting: &dyn Storage,
     force: Force,
     aside: &[&str],
-) -> Result<Removed, ApplyError> {
+) -> Result<RemovalResult, ApplyError> {
     remove_some(files, lasting, force, aside, &|_| true)
 }
 
@@ -118,39 +118,35 @@ pub fn remove(
 /// # Errors
 /// As for [`remove`].
 pub fn remove_some(
-    files: &dyn Files,
+    files: &dyn InstallTarget,
     lasting: &dyn Storage,
     force: Force,
     aside: &[&str],
     is_meant: &dyn Fn(&str) -> bool,
-) -> Result<Removed, ApplyError> {
-    let mut notes = Notes::read(lasting)?;
-    let mut removed = Removed::default();
-    let standing = notes.standing_notes();
+) -> Result<RemovalResult, ApplyError> {
+    let mut notes = InstallJournal::read(lasting)?;
+    let mut removed = RemovalResult::default();
+    let active = notes.active_notes();
     let serves_others = |path: &str| {
-        let in_it = |(_, other, _, what): &(_, String, _, Standing)| {
-            *what != Standing::Dir && is_below(other, path) && !is_meant(other)
+        let in_it = |(_, other, _, what): &(_, String, _, PathState)| {
+            *what != PathState::Dir && is_below(other, path) && !is_meant(other)
         };
-        standing.iter().any(in_it)
+        active.iter().any(in_it)
     };
-    let goes =
-        |path: &str, after: &Standing| is_meant(path) || (*after == Standing::Dir && !serves_others(path));
-    let meant = standing.iter().filter(|(_, path, _, after)| goes(path, after));
+    let goes = |path: &str, after: &PathState| is_meant(path) || (*after == PathState::Dir && !serves_others(path));
+    let meant = active.iter().filter(|(_, path, _, after)| goes(path, after));
     let meant: Vec<_> = meant.cloned().collect();
     for (seq, path, before, after) in meant {
-        let now = files.standing(&path)?;
+        let now = files.path_state(&path)?;
         let mut outcome = match before {
-            Standing::Nothing => "removed",
+            PathState::Nothing => "removed",
             _ => "restored",
         };
         if now == before {
             outcome = "already";
         } else if now != after && aside.contains(&path.as_str()) {
-            let kept = put_aside(files, &path)?.map(|path| Placed {
-                path,
-                outcome: "kept",
-            });
-            removed.placed.extend(kept);
+            let backup = rename_to_backup(files, &path)?.map(|path| InstalledPath { path, outcome: "kept" });
+            removed.placed.extend(backup);
         } else if now != after && force == Force::No {
             let drift = format!("{path}: another program changed it since it was installed");
             removed.drift.push(drift);
@@ -159,7 +155,7 @@ pub fn remove_some(
             outcome = "kept";
         }
         if !matches!(outcome, "already" | "kept")
-            && let Err(error) = files.set_standing(&path, &before)
+            && let Err(error) = files.set_path_state(&path, &before)
         {
             // A directory that others use by now stays.
             if error.errno() != Some(libc::ENOTEMPTY) {
@@ -168,29 +164,28 @@ pub fn remove_some(
             }
             outcome = "kept";
         }
-        notes.append(Event::Undid { of: seq })?;
-        removed.placed.push(Placed { path, outcome });
+        notes.append(InstallEvent::Undid { of: seq })?;
+        removed.placed.push(InstalledPath { path, outcome });
     }
     // A single torn record is a file too.
-    if notes.standing_notes().is_empty() && lasting.read(NAME)?.is_some() {
+    if notes.active_notes().is_empty() && lasting.read(NAME)?.is_some() {
         lasting.remove(NAME)?;
     }
     Ok(removed)
 }
 
 fn is_below(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory)
-        .is_some_and(|rest| rest.starts_with('/'))
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Renames a file to a free name: `PATH.bak`, `PATH.bak.1` and so on. Returns that name; `None` if there was no file.
 ///
 /// # Errors
 /// The error of reading or writing.
-pub fn put_aside(files: &dyn Files, path: &str) -> Result<Option<String>, ApplyError> {
+pub fn rename_to_backup(files: &dyn InstallTarget, path: &str) -> Result<Option<String>, ApplyError> {
     const TRIES: u32 = 1000;
-    let now = files.standing(path)?;
-    if now == Standing::Nothing {
+    let now = files.path_state(path)?;
+    if now == PathState::Nothing {
         return Ok(None);
     }
     for number in 0..TRIES {
@@ -198,13 +193,13 @@ pub fn put_aside(files: &dyn Files, path: &str) -> Result<Option<String>, ApplyE
             0 => format!("{path}.bak"),
             number => format!("{path}.bak.{number}"),
         };
-        let there = files.standing(&name)?;
-        if there == Standing::Nothing {
-            files.set_standing(&name, &now)?;
+        let there = files.path_state(&name)?;
+        if there == PathState::Nothing {
+            files.set_path_state(&name, &now)?;
         } else if there != now {
             continue;
         }
-        files.set_standing(path, &Standing::Nothing)?;
+        files.set_path_state(path, &PathState::Nothing)?;
         return Ok(Some(name));
     }
     Err(ApplyError::Unable {
@@ -214,11 +209,11 @@ pub fn put_aside(files: &dyn Files, path: &str) -> Result<Option<String>, ApplyE
 }
 
 /// Missing parent directories of a path, outermost first.
-pub(crate) fn missing_above(files: &dyn Files, path: &str) -> Result<Vec<String>, ApplyError> {
+pub(crate) fn missing_above(files: &dyn InstallTarget, path: &str) -> Result<Vec<String>, ApplyError> {
     let mut missing = Vec::new();
     let mut dir = path;
     while let Some((above, _)) = dir.rsplit_once('/').filter(|(above, _)| !above.is_empty()) {
-        if files.standing(above)? != Standing::Nothing {
+        if files.path_state(above)? != PathState::Nothing {
             break;
         }
         missing.push(above.to_owned());
@@ -229,48 +224,48 @@ pub(crate) fn missing_above(files: &dyn Files, path: &str) -> Result<Vec<String>
 }
 
 /// The journal of installed files.
-struct Notes<'a>(notes::Notes<'a, Event>);
+struct InstallJournal<'a>(notes::RecordLog<'a, InstallEvent>);
 
-impl<'a> Notes<'a> {
-    fn read(lasting: &'a dyn Storage) -> Result<Notes<'a>, ApplyError> {
-        Ok(Notes(notes::Notes::read(lasting, NAME)?))
+impl<'a> InstallJournal<'a> {
+    fn read(lasting: &'a dyn Storage) -> Result<InstallJournal<'a>, ApplyError> {
+        Ok(InstallJournal(notes::RecordLog::read(lasting, NAME)?))
     }
 
     /// What was installed and not undone, last first.
-    fn standing_notes(&self) -> Vec<(u64, String, Standing, Standing)> {
+    fn active_notes(&self) -> Vec<(u64, String, PathState, PathState)> {
         let notes = self.0.all();
         let undone: BTreeSet<u64> = notes
             .iter()
             .filter_map(|note| match note.event {
-                Event::Undid { of } => Some(of),
-                Event::Will { .. } => None,
+                InstallEvent::Undid { of } => Some(of),
+                InstallEvent::Will { .. } => None,
             })
             .collect();
-        let standing = notes.iter().rev().filter_map(|note| match &note.event {
-            Event::Will { path, before, after } if !undone.contains(&note.seq) => {
+        let active = notes.iter().rev().filter_map(|note| match &note.event {
+            InstallEvent::Will { path, before, after } if !undone.contains(&note.seq) => {
                 Some((note.seq, path.clone(), before.clone(), after.clone()))
             }
             _ => None,
         });
-        standing.collect()
+        active.collect()
     }
 
     fn place(
         &mut self,
-        files: &dyn Files,
+        files: &dyn InstallTarget,
         path: &str,
-        before: Standing,
-        after: &Standing,
+        before: PathState,
+        after: &PathState,
     ) -> Result<(), ApplyError> {
-        self.append(Event::Will {
+        self.append(InstallEvent::Will {
             path: path.to_owned(),
             before,
             after: after.clone(),
         })?;
-        put(files, path, after)
+        write_verified(files, path, after)
     }
 
-    fn append(&mut self, event: Event) -> Result<(), ApplyError> {
+    fn append(&mut self, event: InstallEvent) -> Result<(), ApplyError> {
         self.0.append(event)
     }
 }
@@ -279,12 +274,12 @@ impl<'a> Notes<'a> {
 ///
 /// # Errors
 /// The write error, or a content other than the one written.
-pub(crate) fn put(files: &dyn Files, path: &str, wanted: &Standing) -> Result<(), ApplyError> {
-    files.set_standing(path, wanted)?;
-    let holds = match (&files.standing(path)?, wanted) {
+pub(crate) fn write_verified(files: &dyn InstallTarget, path: &str, state: &PathState) -> Result<(), ApplyError> {
+    files.set_path_state(path, state)?;
+    let holds = match (&files.path_state(path)?, state) {
         // FAT silently accepts any permissions and keeps those of its mount (`fat_setattr`).
-        (Standing::File { content: seen, .. }, Standing::File { content, .. }) => seen == content,
-        (seen, wanted) => seen == wanted,
+        (PathState::File { content: seen, .. }, PathState::File { content, .. }) => seen == content,
+        (seen, intended) => seen == intended,
     };
     match holds {
         true => Ok(()),

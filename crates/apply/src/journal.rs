@@ -2,12 +2,12 @@
 //!
 //! `/run/quietcore/journal` exists only while something is in force. A full undo renames it into `history/`.
 
-use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
-use crate::layers::{Layer, LayerState, layers};
+use crate::framing::{FramingError, VERSION, decode_line, encode, is_torn, now_ns};
+use crate::layers::{ApplyLayer, LayerState, layers};
 use crate::resize_record::Resize;
-use crate::{ApplyError, Event, Record};
+use crate::{ApplyError, JournalEvent, JournalRecord};
 use root::RootError;
-use root::state::{Durability, RUN_DIR, StateDir};
+use root::state::{AppendDurability, RUN_DIR, StateDir};
 
 const NAME: &str = "journal";
 
@@ -52,7 +52,7 @@ impl Storage for StateDir {
 
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
         // No fsync: the page cache survives a killed process, and a kernel crash loses the run-time state anyway.
-        StateDir::append(self, name, record, Durability::Kernel)
+        StateDir::append(self, name, record, AppendDurability::Kernel)
     }
 
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
@@ -73,15 +73,15 @@ impl Storage for StateDir {
 }
 
 /// A state directory whose files survive a crash of the machine: every append reaches the disk before the next step.
-pub struct Lasting<'a>(pub &'a StateDir);
+pub struct DurableStorage<'a>(pub &'a StateDir);
 
-impl Storage for Lasting<'_> {
+impl Storage for DurableStorage<'_> {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
         self.0.read(name)
     }
 
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
-        self.0.append(name, record, Durability::Disk)
+        self.0.append(name, record, AppendDurability::Disk)
     }
 
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
@@ -104,7 +104,7 @@ impl Storage for Lasting<'_> {
 /// An open journal: its records, and where the next one goes.
 pub struct Journal<'a> {
     storage: &'a dyn Storage,
-    records: Vec<Record>,
+    records: Vec<JournalRecord>,
     torn: bool,
     /// Whether this version wrote the last record. Cached, because finding out means reading back to the start of the apply.
     is_ours: bool,
@@ -168,7 +168,7 @@ impl<'a> Journal<'a> {
 
     /// The records, in order.
     #[must_use]
-    pub fn records(&self) -> &[Record] {
+    pub fn records(&self) -> &[JournalRecord] {
         &self.records
     }
 
@@ -181,12 +181,12 @@ impl<'a> Journal<'a> {
         {
             return JournalState::Void;
         }
-        let is_open = |layer: &Layer| matches!(layer.state, LayerState::Applying | LayerState::Undoing);
+        let is_open = |layer: &ApplyLayer| matches!(layer.state, LayerState::Applying | LayerState::Undoing);
         if layers.is_empty() || layers.iter().any(is_open) {
             JournalState::Unfinished
         } else if Resize::open(&self.records).is_some() {
             JournalState::Resizing
-        } else if !layers.iter().any(Layer::is_live) {
+        } else if !layers.iter().any(ApplyLayer::is_live) {
             JournalState::Ended
         } else {
             JournalState::InForce
@@ -195,7 +195,7 @@ impl<'a> Journal<'a> {
 
     /// All applies in the journal, first to last.
     #[must_use]
-    pub fn layers(&self) -> Vec<Layer<'_>> {
+    pub fn layers(&self) -> Vec<ApplyLayer<'_>> {
         layers(&self.records)
     }
 
@@ -203,10 +203,10 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// The storage error. A full `/run` is detected here, before the machine is changed.
-    pub fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
+    pub fn append(&mut self, event: JournalEvent) -> Result<u64, ApplyError> {
         let seq = next_seq(&self.records);
         let is_named = event.tool().is_some() || self.is_ours;
-        let record = Record {
+        let record = JournalRecord {
             seq,
             at_ns: now_ns(),
             by: (!is_named).then(|| VERSION.to_owned()),
@@ -227,16 +227,16 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// The write error; the journal is unchanged.
-    pub(crate) fn keep(&mut self, is_kept: impl Fn(&Record) -> bool) -> Result<(), ApplyError> {
-        let kept: Vec<Record> = self
+    pub(crate) fn retain(&mut self, is_needed: impl Fn(&JournalRecord) -> bool) -> Result<(), ApplyError> {
+        let needed: Vec<JournalRecord> = self
             .records
             .iter()
-            .filter(|record| is_kept(record))
+            .filter(|record| is_needed(record))
             .cloned()
             .collect();
-        self.storage.replace(NAME, &text(&kept)?)?;
-        self.is_ours = writer(&kept) == Some(VERSION);
-        self.records = kept;
+        self.storage.replace(NAME, &text(&needed)?)?;
+        self.is_ours = writer(&needed) == Some(VERSION);
+        self.records = needed;
         self.torn = false;
         Ok(())
     }
@@ -246,9 +246,9 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// The write error; the journal stays complete in any case.
-    pub(crate) fn put_over_away(&self) -> Result<(), ApplyError> {
+    pub(crate) fn archive_finished_layers(&self) -> Result<(), ApplyError> {
         let layers = self.layers();
-        let Some(first) = layers.iter().position(Layer::is_live) else {
+        let Some(first) = layers.iter().position(ApplyLayer::is_live) else {
             return Ok(());
         };
         let Some(begin) = layers.get(first).map(|layer| layer.seq) else {
@@ -256,8 +256,8 @@ impl<'a> Journal<'a> {
         };
         let split = self.records.partition_point(|record| record.seq < begin);
         let (over, rest) = self.records.split_at(split);
-        let ends_there = |layer: &Layer| {
-            let is_end = |record: &Record| matches!(&record.event, Event::Undone { layer: Some(seq) } if *seq == layer.seq);
+        let ends_there = |layer: &ApplyLayer| {
+            let is_end = |record: &JournalRecord| matches!(&record.event, JournalEvent::Undone { layer: Some(seq) } if *seq == layer.seq);
             over.iter().any(is_end)
         };
         // A layer that ended later was active when this one started, and shared things with it.
@@ -276,9 +276,9 @@ impl<'a> Journal<'a> {
     /// # Errors
     /// The rename error.
     pub fn retire(self) -> Result<(), ApplyError> {
-        let began = self.records.first().map_or_else(now_ns, |record| record.at_ns);
+        let start_ns = self.records.first().map_or_else(now_ns, |record| record.at_ns);
         // Nanoseconds sort chronologically, and two journals cannot start in the same one.
-        let past = format!("history/{began:020}");
+        let past = format!("history/{start_ns:020}");
         match self.storage.rename(NAME, &past) {
             // A process that was killed in `put_over_away` left a copy of our first records there.
             Err(error) if error.errno() == Some(libc::EEXIST) => {
@@ -315,43 +315,40 @@ pub fn history(storage: &dyn Storage) -> Result<History, ApplyError> {
 #[derive(Debug, Default)]
 pub struct History {
     /// Every readable journal.
-    pub journals: Vec<Vec<Record>>,
+    pub journals: Vec<Vec<JournalRecord>>,
     /// Why the others cannot be read, for example because a newer version wrote them.
     pub unreadable: Vec<ApplyError>,
 }
 
 /// Encodes records as lines.
-fn text(records: &[Record]) -> Result<Vec<u8>, ApplyError> {
+fn text(records: &[JournalRecord]) -> Result<Vec<u8>, ApplyError> {
     let lines: Vec<Vec<u8>> = records.iter().map(encode).collect::<Result<_, _>>()?;
     Ok(lines.concat())
 }
 
 /// Decodes a journal. A torn record (the process was killed inside `write`) is ignored: its change was never made,
 /// because records come first. What follows must be a fresh start of its own; anything else is damage.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<JournalRecord>, ApplyError> {
     decode_file(bytes, NAME)
 }
 
-fn decode_file(bytes: &[u8], name: &str) -> Result<Vec<Record>, ApplyError> {
-    let mut records: Vec<Record> = Vec::new();
+fn decode_file(bytes: &[u8], name: &str) -> Result<Vec<JournalRecord>, ApplyError> {
+    let mut records: Vec<JournalRecord> = Vec::new();
     let mut torn: Option<(usize, String)> = None;
-    let complete = bytes
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |end| end + 1);
+    let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     for line in bytes[..complete]
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty())
     {
-        match (decode_line::<Record>(line), torn.take()) {
+        match (decode_line::<JournalRecord>(line), torn.take()) {
             (Ok(record), None) => records.push(record),
             // It has the number of the torn record, which was never counted.
             (Ok(record), Some(_)) if may_follow_torn(&record.event) && record.seq == next_seq(&records) => {
                 records.push(record);
             }
             (Ok(_), Some((number, why))) => return Err(ApplyError::Journal { record: number, why }),
-            (Err(Unreadable::Torn(why)), _) => torn = Some((records.len() + 1, why)),
-            (Err(Unreadable::OtherVersion(line)), _) => {
+            (Err(FramingError::Torn(why)), _) => torn = Some((records.len() + 1, why)),
+            (Err(FramingError::OtherVersion(line)), _) => {
                 let file = format!("{RUN_DIR}/{name}");
                 return Err(line.error(file, records.len() + 1, writer(&records)));
             }
@@ -361,42 +358,42 @@ fn decode_file(bytes: &[u8], name: &str) -> Result<Vec<Record>, ApplyError> {
 }
 
 /// The version that wrote the last record.
-fn writer(records: &[Record]) -> Option<&str> {
+fn writer(records: &[JournalRecord]) -> Option<&str> {
     let mut newest_first = records.iter().rev();
     newest_first.find_map(|record| record.by.as_deref().or_else(|| record.event.tool()))
 }
 
-fn next_seq(records: &[Record]) -> u64 {
+fn next_seq(records: &[JournalRecord]) -> u64 {
     records.last().map_or(1, |record| record.seq + 1)
 }
 
-fn may_follow_torn(event: &Event) -> bool {
+fn may_follow_torn(event: &JournalEvent) -> bool {
     matches!(
         event,
-        Event::UndoBegin { .. }
-            | Event::Begin { .. }
-            | Event::Joined { .. }
-            | Event::Threading { .. }
-            | Event::Moving { .. }
-            | Event::Resizing { .. }
-            | Event::Resized { .. }
-            | Event::Mending { .. }
-            | Event::Confirmed { .. }
+        JournalEvent::UndoBegin { .. }
+            | JournalEvent::Begin { .. }
+            | JournalEvent::Joined { .. }
+            | JournalEvent::Threading { .. }
+            | JournalEvent::Moving { .. }
+            | JournalEvent::Resizing { .. }
+            | JournalEvent::Resized { .. }
+            | JournalEvent::Mending { .. }
+            | JournalEvent::Confirmed { .. }
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Journal, decode, encode};
-    use crate::{Event, Record};
+    use crate::{JournalEvent, JournalRecord};
     use root::state::StateDir;
 
     fn journal(events: usize) -> Vec<u8> {
-        let record = |seq| Record {
+        let record = |seq| JournalRecord {
             seq,
             at_ns: 7,
             by: None,
-            event: Event::Confirmed { layer: None },
+            event: JournalEvent::Confirmed { layer: None },
         };
         (1..=events as u64)
             .flat_map(|seq| encode(&record(seq)).unwrap())
@@ -404,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_cut_anywhere_keeps_its_whole_records() {
+    fn a_truncated_journal_keeps_its_complete_records() {
         let bytes = journal(3);
         let length = bytes.len() / 3;
         for cut in 0..=bytes.len() {
@@ -413,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_past_that_was_copied_but_not_cut_off_is_put_away_once() {
+    fn finished_records_that_were_copied_but_not_cut_are_archived_once() {
         let temp = tempfile::tempdir().unwrap();
         let state = StateDir::create(&temp.path().join("state")).unwrap();
         // The state after a kill between the two writes of `put_over_away`.
@@ -426,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_is_never_taken_for_another_record() {
+    fn a_changed_byte_never_decodes_as_another_record() {
         let bytes = journal(3);
         for place in 0..bytes.len() {
             for bit in 0..8 {
@@ -448,11 +445,11 @@ mod tests {
     }
 
     #[test]
-    fn after_a_torn_record_only_a_new_beginning_may_follow() {
+    fn after_a_torn_record_only_a_new_begin_is_valid() {
         let mut bytes = journal(2);
         bytes.truncate(bytes.len() - 5);
         bytes.push(b'\n');
-        let event = Event::UndoBegin {
+        let event = JournalEvent::UndoBegin {
             why: "test".to_owned(),
             layer: None,
             masks: Vec::new(),
@@ -461,7 +458,7 @@ mod tests {
         };
         let mut undo = bytes.clone();
         undo.extend(
-            encode(&Record {
+            encode(&JournalRecord {
                 seq: 2,
                 at_ns: 8,
                 by: None,
@@ -471,11 +468,11 @@ mod tests {
         );
         assert_eq!(decode(&undo).unwrap().len(), 2);
         bytes.extend(
-            encode(&Record {
+            encode(&JournalRecord {
                 seq: 2,
                 at_ns: 8,
                 by: None,
-                event: Event::Applied { online: None },
+                event: JournalEvent::Applied { online: None },
             })
             .unwrap(),
         );

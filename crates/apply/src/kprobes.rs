@@ -4,7 +4,7 @@
 //! separate ledger before the first probe is made. At its end the process removes the probes; if it died, the next call does.
 
 use crate::journal::Storage;
-use crate::ledger::Whose;
+use crate::ledger::LeaseOwner;
 use crate::{ApplyError, System, ledger};
 use machine::TaskKey;
 use root::{RootError, Tracefs};
@@ -37,7 +37,7 @@ pub struct ProbeGroup<'a> {
 
 /// The probes that exist in the kernel now.
 #[derive(Debug, Default)]
-pub struct Placed {
+pub struct InstalledKprobes {
     /// The system of the events.
     pub group: String,
     /// Event and function of each.
@@ -48,30 +48,25 @@ pub struct Placed {
 
 /// What one process holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Hold {
+struct KprobeLease {
     holder: TaskKey,
     group: String,
 }
 
-impl ledger::Held for Hold {
+impl ledger::Lease for KprobeLease {
     fn holder(&self) -> TaskKey {
         self.holder
     }
 }
 
-impl ledger::InTracefs for Hold {
+impl ledger::TracefsLease for KprobeLease {
     const NAME: &'static str = NAME;
 
     /// Removes a whole group, except probes in use, which are reported. Returns whether all are gone.
-    fn give_back(
-        &self,
-        system: &dyn System,
-        tracefs: &Tracefs,
-        left: &mut Vec<String>,
-    ) -> Result<bool, ApplyError> {
+    fn release(&self, system: &dyn System, tracefs: &Tracefs, left: &mut Vec<String>) -> Result<bool, ApplyError> {
         let (file, group) = (tracefs.file(FILE), &self.group);
         let mut is_over = true;
-        for event in standing(system, &file, group)? {
+        for event in existing_events(system, &file, group)? {
             let take_out = || match system.write(&file, &format!("-:{group}/{event}")) {
                 // Another process has removed it already.
                 Err(error) if error.errno() == Some(libc::ENOENT) => Ok(()),
@@ -81,7 +76,7 @@ impl ledger::InTracefs for Hold {
                 is_over = false;
                 left.push(format!(
                     "{}: another program traces it, so it stays until that ends",
-                    Tracefs::shown(&format!("events/{group}/{event}"))
+                    Tracefs::display_path(&format!("events/{group}/{event}"))
                 ));
             }
         }
@@ -106,34 +101,34 @@ pub fn hold(
     storage: &dyn Storage,
     tracefs: &Tracefs,
     group: ProbeGroup,
-    wanted: &[Kprobe],
-) -> Result<Placed, ApplyError> {
+    requested: &[Kprobe],
+) -> Result<InstalledKprobes, ApplyError> {
     let ProbeGroup { holder, stem } = group;
     // Nothing is added to a ledger with a record of a later version: the probes could not be removed then.
-    ledger::read::<Hold>(storage, NAME)?;
+    ledger::read::<KprobeLease>(storage, NAME)?;
     let file = tracefs.file(FILE);
-    let mut placed = Placed {
+    let mut placed = InstalledKprobes {
         group: format!("{stem}_{}", holder.tid),
-        ..Placed::default()
+        ..InstalledKprobes::default()
     };
-    if !standing(system, &file, &placed.group)?.is_empty() {
+    if !existing_events(system, &file, &placed.group)?.is_empty() {
         return Err(ApplyError::Exists {
-            path: Tracefs::shown(&format!("events/{}", placed.group)),
+            path: Tracefs::display_path(&format!("events/{}", placed.group)),
         });
     }
-    let hold = Hold {
+    let hold = KprobeLease {
         holder,
         group: placed.group.clone(),
     };
     ledger::note(storage, NAME, hold)?;
-    for probe in wanted {
+    for probe in requested {
         match place(system, &file, &placed.group, probe) {
             Ok(function) => placed.probes.push((probe.event.clone(), function)),
             Err(error) => placed.refused.push((probe.event.clone(), error)),
         }
     }
     if placed.probes.is_empty() {
-        let_go(system, storage, tracefs, holder)?;
+        release_own(system, storage, tracefs, holder)?;
     }
     Ok(placed)
 }
@@ -141,8 +136,8 @@ pub fn hold(
 /// Sets the probe; returns its function.
 fn place(system: &dyn System, file: &str, group: &str, probe: &Kprobe) -> Result<String, RootError> {
     let mut last = RootError::Io {
-        path: Tracefs::shown(FILE),
-        doing: "write",
+        path: Tracefs::display_path(FILE),
+        operation: "write",
         errno: libc::ENOENT,
     };
     for function in &probe.functions {
@@ -160,11 +155,7 @@ fn place(system: &dyn System, file: &str, group: &str, probe: &Kprobe) -> Result
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn missed(
-    system: &dyn System,
-    tracefs: &Tracefs,
-    group: &str,
-) -> Result<Option<Vec<(String, u64)>>, RootError> {
+pub fn missed(system: &dyn System, tracefs: &Tracefs, group: &str) -> Result<Option<Vec<(String, u64)>>, RootError> {
     let root = system.root();
     let Some(profile) = root.text(&tracefs.file(PROFILE))? else {
         return Ok(None);
@@ -197,25 +188,25 @@ pub fn missed(
 ///
 /// # Errors
 /// A ledger or a list that cannot be read or written.
-pub fn let_go(
+pub fn release_own(
     system: &dyn System,
     storage: &dyn Storage,
     tracefs: &Tracefs,
     holder: TaskKey,
 ) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<Hold>(system, storage, &Whose::Own(holder, tracefs))
+    ledger::release::<KprobeLease>(system, storage, &LeaseOwner::Own(holder, tracefs))
 }
 
 /// Does the same for processes that ended without it, after their instances are gone ([`crate::tracing::sweep`]).
 ///
 /// # Errors
-/// As for [`let_go`].
+/// As for [`release_own`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<Hold>(system, storage, &Whose::Ended)
+    ledger::release::<KprobeLease>(system, storage, &LeaseOwner::Ended)
 }
 
 /// Events of a group.
-fn standing(system: &dyn System, file: &str, group: &str) -> Result<Vec<String>, RootError> {
+fn existing_events(system: &dyn System, file: &str, group: &str) -> Result<Vec<String>, RootError> {
     let text = system.root().text(file)?.unwrap_or_default();
     let named = text.lines().filter_map(named);
     Ok(named

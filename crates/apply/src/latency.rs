@@ -15,7 +15,7 @@ const NAME: &str = "latency";
 
 /// What became of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum LatencyLimitResult {
     /// All CPUs that have the file are limited now.
     PerCpu,
     /// No CPU has the file, so nothing was written.
@@ -24,7 +24,7 @@ pub enum Held {
 
 /// A program's limit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Hold {
+struct LatencyLease {
     /// The process that restores the files.
     holder: TaskKey,
     /// Its value, in the format of the file.
@@ -33,7 +33,7 @@ struct Hold {
     former: BTreeMap<u32, String>,
 }
 
-impl ledger::Held for Hold {
+impl ledger::Lease for LatencyLease {
     fn holder(&self) -> TaskKey {
         self.holder
     }
@@ -49,13 +49,13 @@ pub fn hold(
     holder: TaskKey,
     microseconds: u32,
     cpus: &CpuSet,
-) -> Result<Held, ApplyError> {
+) -> Result<LatencyLimitResult, ApplyError> {
     let limit = match microseconds {
         // The file reads 0 when there is no limit.
         0 => "n/a".to_owned(),
         limit => limit.to_string(),
     };
-    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
+    let holds: Vec<LatencyLease> = ledger::read(storage, NAME)?;
     let mut former = BTreeMap::new();
     for cpu in cpus.iter() {
         let known = holds.iter().find_map(|hold| hold.former.get(&cpu.0).cloned());
@@ -66,58 +66,50 @@ pub fn hold(
         }
     }
     if former.is_empty() {
-        return Ok(Held::NoFile);
+        return Ok(LatencyLimitResult::NoFile);
     }
-    let new = Hold {
-        holder,
-        limit,
-        former,
-    };
+    let new = LatencyLease { holder, limit, former };
     ledger::note(storage, NAME, new.clone())?;
-    let all: Vec<Hold> = holds.into_iter().chain([new.clone()]).collect();
+    let all: Vec<LatencyLease> = holds.into_iter().chain([new.clone()]).collect();
     for cpu in new.former.keys() {
         let path = resume_latency_path(machine::CpuId(*cpu));
         let now = system.root().value(&path)?;
-        let wanted = wanted(&all, *cpu);
+        let cpu_limit = effective_limit(&all, *cpu);
         if now.is_some()
-            && now != wanted
-            && let Some(wanted) = wanted
-            && let Err(error) = system.write(&path, &wanted)
+            && now != cpu_limit
+            && let Some(cpu_limit) = cpu_limit
+            && let Err(error) = system.write(&path, &cpu_limit)
         {
             release(system, storage, |hold| hold == holder)?;
             return Err(error.into());
         }
     }
-    Ok(Held::PerCpu)
+    Ok(LatencyLimitResult::PerCpu)
 }
 
 /// Releases the limits of one process. What another program changed since is left alone and reported.
 ///
 /// # Errors
 /// A ledger that cannot be read or written, or a refused write.
-pub fn let_go(
-    system: &dyn System,
-    storage: &dyn Storage,
-    holder: TaskKey,
-) -> Result<Vec<String>, ApplyError> {
+pub fn release_own(system: &dyn System, storage: &dyn Storage, holder: TaskKey) -> Result<Vec<String>, ApplyError> {
     release(system, storage, |hold| hold == holder)
 }
 
 /// Releases the limits of processes that ended without doing so.
 ///
 /// # Errors
-/// As for [`let_go`].
+/// As for [`release_own`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    release(system, storage, |holder| ledger::is_gone(system, holder))
+    release(system, storage, |holder| ledger::has_ended(system, holder))
 }
 
 /// Releases every limit on these CPUs, because their programs lose the partition.
 ///
 /// # Errors
-/// As for [`let_go`].
+/// As for [`release_own`].
 pub fn free(system: &dyn System, storage: &dyn Storage, cpus: &CpuSet) -> Result<Vec<String>, ApplyError> {
-    let is_on = |hold: &Hold| hold.former.keys().any(|cpu| cpus.contains(machine::CpuId(*cpu)));
-    let holders: Vec<TaskKey> = ledger::read::<Hold>(storage, NAME)?
+    let is_on = |hold: &LatencyLease| hold.former.keys().any(|cpu| cpus.contains(machine::CpuId(*cpu)));
+    let holders: Vec<TaskKey> = ledger::read::<LatencyLease>(storage, NAME)?
         .iter()
         .filter(|hold| is_on(hold))
         .map(|hold| hold.holder)
@@ -130,25 +122,26 @@ fn release(
     storage: &dyn Storage,
     goes: impl Fn(TaskKey) -> bool,
 ) -> Result<Vec<String>, ApplyError> {
-    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
-    let (gone, stay): (Vec<Hold>, Vec<Hold>) = holds.iter().cloned().partition(|hold| goes(hold.holder));
+    let holds: Vec<LatencyLease> = ledger::read(storage, NAME)?;
+    let (ended, stay): (Vec<LatencyLease>, Vec<LatencyLease>) =
+        holds.iter().cloned().partition(|hold| goes(hold.holder));
     let mut left = Vec::new();
-    for hold in &gone {
+    for hold in &ended {
         for (cpu, former) in &hold.former {
             let path = resume_latency_path(machine::CpuId(*cpu));
             let Some(now) = system.root().value(&path).ok().flatten() else {
                 continue;
             };
-            let wanted = wanted(&stay, *cpu).unwrap_or_else(|| former.clone());
+            let cpu_limit = effective_limit(&stay, *cpu).unwrap_or_else(|| former.clone());
             let ours = |now: &str| {
                 let on = holds.iter().filter(|hold| hold.former.contains_key(cpu));
                 on.into_iter().any(|hold| hold.limit == now)
             };
-            if now == wanted {
+            if now == cpu_limit {
                 continue;
             }
             if ours(&now) {
-                system.write(&path, &wanted)?;
+                system.write(&path, &cpu_limit)?;
             } else {
                 left.push(format!(
                     "{path}: `{now}` now, set by another program; before it was `{former}`"
@@ -156,17 +149,14 @@ fn release(
             }
         }
     }
-    let done: Vec<TaskKey> = gone.iter().map(|hold| hold.holder).collect();
+    let done: Vec<TaskKey> = ended.iter().map(|hold| hold.holder).collect();
     ledger::close(storage, NAME, &done, &stay)?;
     Ok(left)
 }
 
 /// The tightest of the former value and all limits on a CPU; `None` for a CPU without limits.
-fn wanted(holds: &[Hold], cpu: u32) -> Option<String> {
-    let on: Vec<&Hold> = holds
-        .iter()
-        .filter(|hold| hold.former.contains_key(&cpu))
-        .collect();
+fn effective_limit(holds: &[LatencyLease], cpu: u32) -> Option<String> {
+    let on: Vec<&LatencyLease> = holds.iter().filter(|hold| hold.former.contains_key(&cpu)).collect();
     let former = on.first()?.former.get(&cpu)?.clone();
     let tightest = on
         .iter()

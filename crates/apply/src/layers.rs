@@ -4,7 +4,7 @@
 //! What belongs to one partition alone (its cgroup, files of its CPUs) ends with it. What several share (interrupt
 //! masks, the housekeeping set) is recomputed from the state before the first of them.
 
-use crate::record::{Event, Outcome, Record};
+use crate::record::{ChangeOutcome, JournalEvent, JournalRecord};
 use machine::{CpuSet, Hierarchy};
 use plan::{Action, Change, Intent, IntentKind, partition_path};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +19,12 @@ pub enum LayerState {
     /// Its undo started and has not ended.
     Undoing,
     /// It was undone.
-    Gone,
+    Undone,
 }
 
 /// One apply, as recorded in the journal.
 #[derive(Clone, Debug)]
-pub struct Layer<'r> {
+pub struct ApplyLayer<'r> {
     /// `seq` of its `begin`.
     pub seq: u64,
     /// `seq` of the last record of its apply.
@@ -52,7 +52,7 @@ pub struct Layer<'r> {
     /// The settings that the plan was based on.
     pub found: &'r BTreeMap<String, String>,
     /// Its `will` and `did` records, in order.
-    pub records: Vec<&'r Record>,
+    pub records: Vec<&'r JournalRecord>,
     /// How far it got.
     pub state: LayerState,
     /// Whether the user confirmed it.
@@ -63,85 +63,85 @@ pub struct Layer<'r> {
 
 /// Every layer of a journal, first to last.
 #[must_use]
-pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
-    let mut layers: Vec<Layer> = Vec::new();
+pub fn layers(records: &[JournalRecord]) -> Vec<ApplyLayer<'_>> {
+    let mut layers: Vec<ApplyLayer> = Vec::new();
     // The layer that the current writes belong to: the last that started, unless an older one is being repaired.
-    let mut mended: Option<u64> = None;
+    let mut repaired: Option<u64> = None;
     for record in records {
-        if matches!(record.event, Event::Begin { .. } | Event::Mended { .. }) {
-            mended = None;
+        if matches!(record.event, JournalEvent::Begin { .. } | JournalEvent::Mended { .. }) {
+            repaired = None;
         }
         match &record.event {
-            Event::Begin { .. } => layers.extend(Layer::started(record, &layers)),
-            Event::Will { .. } | Event::Did { .. } => {
-                if let Some(layer) = written(&mut layers, mended) {
+            JournalEvent::Begin { .. } => layers.extend(ApplyLayer::started(record, &layers)),
+            JournalEvent::Will { .. } | JournalEvent::Did { .. } => {
+                if let Some(layer) = written(&mut layers, repaired) {
                     layer.records.push(record);
-                    layer.end = mended.map_or(record.seq, |_| layer.end);
+                    layer.end = repaired.map_or(record.seq, |_| layer.end);
                 }
             }
-            Event::Mending {
+            JournalEvent::Mending {
                 layer: seq, changes, ..
             } => {
-                mended = Some(*seq);
+                repaired = Some(*seq);
                 if let Some(layer) = named(&mut layers, Some(*seq)) {
                     layer.add(changes);
                 }
             }
-            Event::Applied { .. } => {
+            JournalEvent::Applied { .. } => {
                 if let Some(layer) = layers.last_mut() {
                     layer.state = LayerState::InForce;
                     layer.end = record.seq;
                 }
             }
-            Event::Confirmed { layer } => {
+            JournalEvent::Confirmed { layer } => {
                 if let Some(layer) = named(&mut layers, *layer) {
                     layer.confirmed = true;
                 }
             }
-            Event::UndoBegin { layer, why, .. } => {
+            JournalEvent::UndoBegin { layer, why, .. } => {
                 if let Some(layer) = named(&mut layers, *layer) {
                     layer.state = LayerState::Undoing;
                     layer.undone_why = Some(why);
                 }
             }
-            Event::Undone { layer } => {
+            JournalEvent::Undone { layer } => {
                 if let Some(layer) = named(&mut layers, *layer) {
-                    layer.state = LayerState::Gone;
+                    layer.state = LayerState::Undone;
                 }
             }
-            Event::Joined { .. }
-            | Event::Threading { .. }
-            | Event::Moving { .. }
-            | Event::Moved { .. }
-            | Event::Demoted { .. }
-            | Event::Resizing { .. }
-            | Event::Resized { .. }
-            | Event::Mended { .. }
-            | Event::Undid { .. } => {}
+            JournalEvent::Joined { .. }
+            | JournalEvent::Threading { .. }
+            | JournalEvent::Moving { .. }
+            | JournalEvent::Moved { .. }
+            | JournalEvent::Demoted { .. }
+            | JournalEvent::Resizing { .. }
+            | JournalEvent::Resized { .. }
+            | JournalEvent::Mended { .. }
+            | JournalEvent::Undid { .. } => {}
         }
     }
     layers
 }
 
 /// The layer that the current writes belong to.
-fn written<'l, 'r>(layers: &'l mut [Layer<'r>], mended: Option<u64>) -> Option<&'l mut Layer<'r>> {
-    match mended {
-        Some(_) => named(layers, mended),
+fn written<'l, 'r>(layers: &'l mut [ApplyLayer<'r>], repaired: Option<u64>) -> Option<&'l mut ApplyLayer<'r>> {
+    match repaired {
+        Some(_) => named(layers, repaired),
         None => layers.last_mut(),
     }
 }
 
-fn named<'l, 'r>(layers: &'l mut [Layer<'r>], seq: Option<u64>) -> Option<&'l mut Layer<'r>> {
+fn named<'l, 'r>(layers: &'l mut [ApplyLayer<'r>], seq: Option<u64>) -> Option<&'l mut ApplyLayer<'r>> {
     match seq {
         None => layers.first_mut(),
         Some(seq) => layers.iter_mut().find(|layer| layer.seq == seq),
     }
 }
 
-impl<'r> Layer<'r> {
+impl<'r> ApplyLayer<'r> {
     /// The layer that a record starts, on top of these.
-    fn started(record: &'r Record, below: &[Layer]) -> Option<Layer<'r>> {
-        let Event::Begin {
+    fn started(record: &'r JournalRecord, below: &[ApplyLayer]) -> Option<ApplyLayer<'r>> {
+        let JournalEvent::Begin {
             boot_id,
             tool,
             pid,
@@ -155,7 +155,7 @@ impl<'r> Layer<'r> {
         else {
             return None;
         };
-        Some(Layer {
+        Some(ApplyLayer {
             beside: isolated(&below.iter().filter(|other| other.is_live()).collect::<Vec<_>>()),
             seq: record.seq,
             end: record.seq,
@@ -185,11 +185,11 @@ impl<'r> Layer<'r> {
     }
 }
 
-impl Layer<'_> {
+impl ApplyLayer<'_> {
     /// Whether any of its changes is still active.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        self.state != LayerState::Gone
+        self.state != LayerState::Undone
     }
 
     /// Whether it is a partition, not a list of explicitly requested changes.
@@ -206,7 +206,7 @@ impl Layer<'_> {
 
     /// What a file held before it, if that was recorded; it was not for later files.
     #[must_use]
-    pub fn stood(&self, path: &str) -> Option<&str> {
+    pub fn content_before(&self, path: &str) -> Option<&str> {
         self.found
             .get(path)
             .or_else(|| self.files.get(path))
@@ -222,9 +222,9 @@ impl Layer<'_> {
 
     /// How a started write ended; `None` if that was never recorded.
     #[must_use]
-    pub fn outcome(&self, will: u64) -> Option<&Outcome> {
+    pub fn outcome(&self, will: u64) -> Option<&ChangeOutcome> {
         self.records.iter().find_map(|record| match &record.event {
-            Event::Did { of, outcome, .. } if *of == will => Some(outcome),
+            JournalEvent::Did { of, outcome, .. } if *of == will => Some(outcome),
             _ => None,
         })
     }
@@ -262,23 +262,23 @@ impl Layer<'_> {
     }
 }
 
-impl Layer<'_> {
+impl ApplyLayer<'_> {
     /// The other layers that need what a change of this one made: all of them, except that the housekeeping set
     /// concerns only those that use the same one.
     #[must_use]
-    pub fn sharers<'o, 'r>(
+    pub fn sharing_layers<'o, 'r>(
         &self,
         change: &Change,
-        others: &[&'o Layer<'r>],
+        others: &[&'o ApplyLayer<'r>],
         hierarchy: Option<&Hierarchy>,
-    ) -> Vec<&'o Layer<'r>> {
-        let keeps = |layer: &Layer| layer.intent.housekeeping_path(hierarchy?);
+    ) -> Vec<&'o ApplyLayer<'r>> {
+        let keeps = |layer: &ApplyLayer| layer.intent.housekeeping_path(hierarchy?);
         let place = match &change.action {
             Action::MoveTasks { to, .. } => Some(to.as_str()),
             action => path_of(action),
         };
-        let kept = keeps(self).filter(|kept| place.is_some_and(|place| is_in(place, kept)));
-        let shares = |other: &&&Layer| kept.is_none() || keeps(other) == kept;
+        let covered = keeps(self).filter(|kept| place.is_some_and(|place| is_in(place, kept)));
+        let shares = |other: &&&ApplyLayer| covered.is_none() || keeps(other) == covered;
         others.iter().filter(shares).copied().collect()
     }
 }
@@ -292,16 +292,15 @@ fn path_of(action: &Action) -> Option<&str> {
         | Action::StartSlice { path, .. }
         | Action::MakePartition { path, .. }
         | Action::GiveFile { path, .. } => Some(path),
-        Action::BanCpus { .. }
-        | Action::CycleCpus { .. }
-        | Action::MoveTasks { .. }
-        | Action::NarrowTasks { .. } => None,
+        Action::BanCpus { .. } | Action::CycleCpus { .. } | Action::MoveTasks { .. } | Action::NarrowTasks { .. } => {
+            None
+        }
     }
 }
 
 /// The combined CPUs of several layers.
 #[must_use]
-pub fn isolated(layers: &[&Layer]) -> CpuSet {
+pub fn isolated(layers: &[&ApplyLayer]) -> CpuSet {
     layers
         .iter()
         .fold(CpuSet::new(), |all, layer| all.or(&layer.intent.cpus))

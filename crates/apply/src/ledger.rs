@@ -3,7 +3,7 @@
 //! Limits and tracers that a process sets up do not end with it, so a line is written before they are set up. The
 //! process releases them at its end. If it died, the next call that takes the lock does.
 
-use crate::framing::{Unreadable, decode_line, encode, is_torn};
+use crate::framing::{FramingError, decode_line, encode, is_torn};
 use crate::journal::Storage;
 use crate::{ApplyError, System};
 use machine::TaskKey;
@@ -17,7 +17,7 @@ use std::time::Duration;
 const TRIES: u32 = 20;
 
 /// What one process holds.
-pub(crate) trait Held: Serialize + DeserializeOwned {
+pub(crate) trait Lease: Serialize + DeserializeOwned {
     /// The process that releases it.
     fn holder(&self) -> TaskKey;
 }
@@ -25,7 +25,7 @@ pub(crate) trait Held: Serialize + DeserializeOwned {
 /// One line of the ledger.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line<H> {
+enum LedgerLine<H> {
     Hold(H),
     Release { holder: TaskKey },
 }
@@ -33,17 +33,17 @@ enum Line<H> {
 /// Reads what is held. The writes for a torn line were never made.
 ///
 /// # Errors
-/// The read error; [`ApplyError::OtherVersion`] for an intact line that cannot be decoded.
-pub(crate) fn read<H: Held>(storage: &dyn Storage, name: &str) -> Result<Vec<H>, ApplyError> {
+/// The read error; [`ApplyError::UnsupportedLine`] for an intact line that cannot be decoded.
+pub(crate) fn read<H: Lease>(storage: &dyn Storage, name: &str) -> Result<Vec<H>, ApplyError> {
     let bytes = storage.read(name)?.unwrap_or_default();
     let mut holds: Vec<H> = Vec::new();
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     for (line, record) in lines.zip(1..) {
-        match decode_line::<Line<H>>(line) {
-            Ok(Line::Hold(hold)) => holds.push(hold),
-            Ok(Line::Release { holder }) => holds.retain(|hold| hold.holder() != holder),
-            Err(Unreadable::Torn(_)) => {}
-            Err(Unreadable::OtherVersion(line)) => {
+        match decode_line::<LedgerLine<H>>(line) {
+            Ok(LedgerLine::Hold(hold)) => holds.push(hold),
+            Ok(LedgerLine::Release { holder }) => holds.retain(|hold| hold.holder() != holder),
+            Err(FramingError::Torn(_)) => {}
+            Err(FramingError::OtherVersion(line)) => {
                 return Err(line.error(format!("{RUN_DIR}/{name}"), record, None));
             }
         }
@@ -52,12 +52,12 @@ pub(crate) fn read<H: Held>(storage: &dyn Storage, name: &str) -> Result<Vec<H>,
 }
 
 /// Records what is going to be held.
-pub(crate) fn note<H: Held>(storage: &dyn Storage, name: &str, hold: H) -> Result<(), ApplyError> {
-    append(storage, name, &Line::Hold(hold))
+pub(crate) fn note<H: Lease>(storage: &dyn Storage, name: &str, hold: H) -> Result<(), ApplyError> {
+    append(storage, name, &LedgerLine::Hold(hold))
 }
 
 /// Records a release; removes the file with the last one.
-pub(crate) fn close<H: Held>(
+pub(crate) fn close<H: Lease>(
     storage: &dyn Storage,
     name: &str,
     done: &[TaskKey],
@@ -68,7 +68,7 @@ pub(crate) fn close<H: Held>(
         (false, true) => storage.remove(name)?,
         (false, false) => {
             for holder in done {
-                append(storage, name, &Line::<H>::Release { holder: *holder })?;
+                append(storage, name, &LedgerLine::<H>::Release { holder: *holder })?;
             }
         }
     }
@@ -76,21 +76,16 @@ pub(crate) fn close<H: Held>(
 }
 
 /// What one process holds in tracefs.
-pub(crate) trait InTracefs: Held {
+pub(crate) trait TracefsLease: Lease {
     /// Name of its ledger.
     const NAME: &'static str;
 
     /// Releases it. Returns whether all is done; the rest is reported in `left`.
-    fn give_back(
-        &self,
-        system: &dyn System,
-        tracefs: &Tracefs,
-        left: &mut Vec<String>,
-    ) -> Result<bool, ApplyError>;
+    fn release(&self, system: &dyn System, tracefs: &Tracefs, left: &mut Vec<String>) -> Result<bool, ApplyError>;
 }
 
 /// Which process's holdings in tracefs are released.
-pub(crate) enum Whose<'a> {
+pub(crate) enum LeaseOwner<'a> {
     /// Its own: the process releases them itself.
     Own(TaskKey, &'a Tracefs),
     /// Those of all processes that ended without release; the next call releases them.
@@ -98,31 +93,31 @@ pub(crate) enum Whose<'a> {
 }
 
 /// Releases what is held in tracefs, and reports what is left.
-pub(crate) fn release<H: InTracefs>(
+pub(crate) fn release<H: TracefsLease>(
     system: &dyn System,
     storage: &dyn Storage,
-    whose: &Whose,
+    selection: &LeaseOwner,
 ) -> Result<Vec<String>, ApplyError> {
-    let goes = |hold: &H| match whose {
-        Whose::Own(holder, _) => hold.holder() == *holder,
-        Whose::Ended => is_gone(system, hold.holder()),
+    let goes = |hold: &H| match selection {
+        LeaseOwner::Own(holder, _) => hold.holder() == *holder,
+        LeaseOwner::Ended => has_ended(system, hold.holder()),
     };
-    let (gone, mut stay): (Vec<H>, Vec<H>) = read(storage, H::NAME)?.into_iter().partition(goes);
-    if gone.is_empty() {
+    let (ended, mut stay): (Vec<H>, Vec<H>) = read(storage, H::NAME)?.into_iter().partition(goes);
+    if ended.is_empty() {
         return Ok(Vec::new());
     }
     let found;
-    let tracefs = match whose {
-        Whose::Own(_, tracefs) => Some(*tracefs),
-        Whose::Ended => {
+    let tracefs = match selection {
+        LeaseOwner::Own(_, tracefs) => Some(*tracefs),
+        LeaseOwner::Ended => {
             found = system.tracefs()?;
             found.as_ref()
         }
     };
     let (mut left, mut done) = (Vec::new(), Vec::new());
-    for hold in gone {
+    for hold in ended {
         // A kernel without tracing has nothing of ours.
-        let is_over = tracefs.map_or(Ok(true), |tracefs| hold.give_back(system, tracefs, &mut left))?;
+        let is_over = tracefs.map_or(Ok(true), |tracefs| hold.release(system, tracefs, &mut left))?;
         match is_over {
             true => done.push(hold.holder()),
             false => stay.push(hold),
@@ -147,12 +142,12 @@ pub(crate) fn remove_unless_busy(
 }
 
 /// Whether a process ended, and cannot release anything itself.
-pub(crate) fn is_gone(system: &dyn System, holder: TaskKey) -> bool {
+pub(crate) fn has_ended(system: &dyn System, holder: TaskKey) -> bool {
     let now = machine::tasks::read_one(system.root(), holder.tid);
     now.is_none_or(|now| now.key != holder || matches!(now.state, 'Z' | 'X'))
 }
 
-fn append<H: Held>(storage: &dyn Storage, name: &str, line: &Line<H>) -> Result<(), ApplyError> {
+fn append<H: Lease>(storage: &dyn Storage, name: &str, line: &LedgerLine<H>) -> Result<(), ApplyError> {
     let mut bytes = encode(line)?;
     if is_torn(&storage.read(name)?.unwrap_or_default()) {
         bytes.insert(0, b'\n');

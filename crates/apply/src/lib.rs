@@ -4,6 +4,7 @@
 //! record of the outcome. If the process dies between any two of these, `undo` can finish from the journal.
 
 mod actions;
+mod active_partition;
 mod bans;
 pub mod boot_attempt;
 pub mod boot_line;
@@ -11,7 +12,6 @@ mod bus;
 mod busy;
 mod captured;
 mod census;
-mod crowds;
 mod enact;
 mod ended_moves;
 mod entry;
@@ -19,8 +19,6 @@ mod error;
 mod fingerprint;
 mod framing;
 pub mod guard;
-mod home;
-mod inhabitants;
 pub mod installed;
 mod journal;
 pub mod kprobes;
@@ -29,37 +27,40 @@ mod layers;
 mod ledger;
 mod live;
 mod masks;
-mod mend;
 mod notes;
+mod original_cgroup;
 mod parcel;
+mod partition_tasks;
 mod record;
 mod relocate;
+mod repair;
 pub mod resize;
 mod resize_record;
 pub mod restarts;
 mod stage;
-mod standing;
 mod system;
 pub mod threads;
 pub mod tracing;
 mod undo;
+mod unpinned_index;
 
+pub use active_partition::{PartitionStatus, active_partitions};
 pub use bus::{BusError, wire as bus_wire};
-pub use captured::Captured;
-pub use enact::{Applied, Request, apply, apply_resized};
-pub use entry::Entry;
+pub use captured::CapturedStorage;
+pub use enact::{ApplyOutcome, ApplyRequest, apply, apply_resized};
+pub use entry::ChangeEntry;
 pub use error::ApplyError;
-pub use fingerprint::{Fingerprint, Place};
-pub use inhabitants::{Dwelling, Inhabitants};
-pub use journal::{History, Journal, JournalState, Lasting, Storage, history};
-pub use layers::{Layer, LayerState, isolated, layers};
+pub use fingerprint::{Fingerprint, TaskPlacement};
+pub use journal::{DurableStorage, History, Journal, JournalState, Storage, history};
+pub use layers::{ApplyLayer, LayerState, isolated, layers};
 pub use live::Host;
-pub use mend::{Mended, RepairRequest, mend};
-pub use parcel::{Arrival, Ground, Parcel, Passenger, Stay, Unit};
+pub use parcel::{Arrival, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
+pub use partition_tasks::{PartitionTasks, TaskDestination};
 pub use record::{
-    After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState, Waiting,
+    ChangeOutcome, Departure, DriftedTask, FormerPolicy, HoldingCgroup, JournalEvent, JournalRecord, StateAfter,
+    StateBefore, TaskState,
 };
-pub use relocate::{Homes, enter, relocate};
-pub use standing::{Standing, standing};
-pub use system::{Busy, System};
-pub use undo::{Force, Placer, UndoRequest, Undone, Which, undo};
+pub use relocate::{TaskOrigins, enter, relocate};
+pub use repair::{RepairOutcome, RepairRequest, repair};
+pub use system::{BusyLoops, System};
+pub use undo::{ActiveIrqbalance, Force, UndoOutcome, UndoRequest, UndoTarget, undo};

@@ -1,7 +1,7 @@
 //! Accesses the live machine: cgroup and kernel files through [`root::Live`], affinities and policies by system call.
 
 use crate::bus::{self, BusError};
-use crate::{Busy, FormerPolicy, System};
+use crate::{BusyLoops, FormerPolicy, System};
 use machine::{CpuSet, Policy};
 use root::{Address, Live, Ownership, Root, RootError, Tracefs};
 use std::ops::ControlFlow;
@@ -55,12 +55,12 @@ impl System for Host {
         self.live.ownership(path)
     }
 
-    fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError> {
-        self.live.set_ownership(path, wanted)
+    fn set_ownership(&self, path: &str, ownership: Ownership) -> Result<(), RootError> {
+        self.live.set_ownership(path, ownership)
     }
 
-    fn keep_busy(&self, cpus: &CpuSet, list: &str) -> Busy {
-        Busy::on(self, cpus, list)
+    fn keep_busy(&self, cpus: &CpuSet, list: &str) -> BusyLoops {
+        BusyLoops::on(self, cpus, list)
     }
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {
@@ -68,8 +68,7 @@ impl System for Host {
     }
 
     fn demote(&self, tid: u32) -> Result<(), RootError> {
-        root::sched::set_scheduler(tid, libc::SCHED_OTHER, 0)
-            .map_err(|errno| refused(tid, "sched_setscheduler", errno))
+        root::sched::set_scheduler(tid, libc::SCHED_OTHER, 0).map_err(|errno| refused(tid, "sched_setscheduler", errno))
     }
 
     fn set_policy(&self, tid: u32, policy: FormerPolicy) -> Result<(), RootError> {
@@ -81,8 +80,7 @@ impl System for Host {
             _ => libc::SCHED_OTHER,
         };
         let priority = i32::try_from(policy.priority).unwrap_or(0);
-        root::sched::set_scheduler(tid, number, priority)
-            .map_err(|errno| refused(tid, "sched_setscheduler", errno))?;
+        root::sched::set_scheduler(tid, number, priority).map_err(|errno| refused(tid, "sched_setscheduler", errno))?;
         root::sched::set_nice(tid, policy.nice).map_err(|errno| refused(tid, "setpriority", errno))
     }
 
@@ -94,8 +92,8 @@ impl System for Host {
         bus::stop_unit(&self.live.locate(bus::SOCKET), unit)
     }
 
-    fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
-        self.live.ask(addresses, question, ANSWER_WITHIN)
+    fn query_daemon(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
+        self.live.query(addresses, question, ANSWER_WITHIN)
     }
 
     fn tracefs(&self) -> Result<Option<Tracefs>, RootError> {

@@ -3,21 +3,24 @@
 //! Masks cannot be restored while the partition exists (the kernel cuts them to the cpuset), and moving a task may
 //! rewrite its mask. So the intended masks are computed first, from the journal and from each task's current mask.
 
-use crate::crowds::Crowds;
 use crate::layers::is_in;
-use crate::record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, answered};
+use crate::record::{
+    ChangeOutcome, Departure, DriftedTask, FormerPolicy, JournalEvent, JournalRecord, StateAfter, StateBefore,
+    finished_writes,
+};
+use crate::unpinned_index::UnpinnedIndex;
 use crate::{System, census};
 use machine::{CpuSet, Task, TaskKey, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the journal has about one task.
 #[derive(Clone, Debug, Default)]
-struct Past {
+struct TaskHistory {
     comm: String,
     /// The mask before our first change.
     before: Option<CpuSet>,
     /// Masks that it had after one of our changes.
-    ours: BTreeSet<CpuSet>,
+    own_masks: BTreeSet<CpuSet>,
     /// Whether a change of it was started and its outcome never recorded.
     open: bool,
     /// Whether we moved it into a partition.
@@ -27,24 +30,24 @@ struct Past {
     policy: Option<(FormerPolicy, FormerPolicy)>,
 }
 
-impl Past {
+impl TaskHistory {
     /// For a task that may be recorded in a crowd, before a record of its own.
-    fn in_crowd(crowds: &Crowds, key: TaskKey) -> Past {
-        let crowd = crowds.one(key);
-        Past {
-            before: crowd.map(|crowd| crowd.mask.clone()),
-            cgroup: crowd.map(|crowd| crowd.cgroup.clone()),
-            ..Past::default()
+    fn of_unpinned(unpinned_index: &UnpinnedIndex, key: TaskKey) -> TaskHistory {
+        let unpinned = unpinned_index.one(key);
+        TaskHistory {
+            before: unpinned.map(|unpinned| unpinned.mask.clone()),
+            cgroup: unpinned.map(|unpinned| unpinned.cgroup.clone()),
+            ..TaskHistory::default()
         }
     }
 
     /// Whether this mask is its former one, or may be one of ours.
     fn has_set(&self, mask: &CpuSet) -> bool {
-        self.open || self.before.as_ref() == Some(mask) || self.ours.contains(mask)
+        self.open || self.before.as_ref() == Some(mask) || self.own_masks.contains(mask)
     }
 
     /// `run` or `move` is about to move it.
-    fn leave(&mut self, departure: &Departure, answered: bool) {
+    fn record_departure(&mut self, departure: &Departure, answered: bool) {
         let Departure {
             state,
             gets_back,
@@ -57,7 +60,7 @@ impl Past {
         }
         self.open |= !answered;
         // A mask that is neither the former one nor ours was set by another program since.
-        let known = self.before.as_ref() == Some(&state.mask) || self.ours.contains(&state.mask);
+        let known = self.before.as_ref() == Some(&state.mask) || self.own_masks.contains(&state.mask);
         if let Some(mask) = gets_back
             && (self.before.is_none() || !known)
         {
@@ -72,14 +75,14 @@ impl Past {
 
 /// CPUs of the partitions, and those left for everything else.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Share {
+pub(crate) struct CpuDivision {
     /// The isolated CPUs.
     pub isolated: CpuSet,
     /// The other online CPUs.
     pub housekeeping: CpuSet,
 }
 
-impl Share {
+impl CpuDivision {
     /// What is left of a mask. An empty result becomes the housekeeping CPUs, as everywhere a mask is computed here.
     pub fn of(&self, mask: &CpuSet) -> CpuSet {
         let rest = mask.minus(&self.isolated);
@@ -93,13 +96,13 @@ impl Share {
 
 /// The state before and after one partition is undone.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope {
+pub(crate) struct UndoScope {
     /// `seq` of the `begin` that is undone.
     pub layer: u64,
     /// With the partition.
-    pub with: Share,
+    pub with: CpuDivision,
     /// Without it.
-    pub without: Share,
+    pub without: CpuDivision,
     /// Cgroups of the remaining partitions; tasks in them are not changed.
     pub stay: Vec<String>,
     /// Version of the cpuset hierarchy, for finding tasks' cgroups.
@@ -107,35 +110,35 @@ pub(crate) struct Scope {
 }
 
 /// The intended mask of each task when one partition is undone.
-pub(crate) struct Wishes {
+pub(crate) struct IntendedMasks {
     masks: BTreeMap<TaskKey, CpuSet>,
-    homes: BTreeMap<TaskKey, String>,
+    original_cgroups: BTreeMap<TaskKey, String>,
     policies: BTreeMap<TaskKey, (FormerPolicy, FormerPolicy)>,
     /// IDs of the tasks that the journal recorded one by one.
     known: BTreeSet<u32>,
-    crowds: Crowds,
+    unpinned_index: UnpinnedIndex,
     /// Tasks whose mask another program changed since.
-    pub drifted: Vec<Drifted>,
+    pub drifted: Vec<DriftedTask>,
 }
 
-impl Wishes {
+impl IntendedMasks {
     /// Computes the intended masks. `newcomers` are tasks in our sets now; those that the journal does not know started since.
     pub fn of(
         system: &dyn System,
-        records: &[Record],
-        scope: &Scope,
+        records: &[JournalRecord],
+        scope: &UndoScope,
         newcomers: &[Task],
         set_masks: &[CpuSet],
-    ) -> Wishes {
-        let crowds = Crowds::of(records);
-        let past = past_of(records, &crowds);
+    ) -> IntendedMasks {
+        let unpinned_index = UnpinnedIndex::of(records);
+        let past = past_of(records, &unpinned_index);
         let (masks, drifted) = decided(records, scope.layer);
-        let mut wishes = Wishes {
+        let mut intended_masks = IntendedMasks {
             masks,
-            homes: BTreeMap::new(),
+            original_cgroups: BTreeMap::new(),
             policies: BTreeMap::new(),
             known: past.keys().map(|key| key.tid).collect(),
-            crowds,
+            unpinned_index,
             drifted,
         };
         let inside: BTreeSet<TaskKey> = newcomers.iter().map(|task| task.key).collect();
@@ -143,49 +146,49 @@ impl Wishes {
             let Some(now) = census::mask_of(system, *key) else {
                 continue;
             };
-            if !scope.stay.is_empty() && scope.holds(system, *key) {
+            if !scope.stay.is_empty() && scope.contains(system, *key) {
                 continue;
             }
             if let Some(policy) = past.policy
                 && (scope.stay.is_empty() || inside.contains(key))
             {
-                wishes.policies.insert(*key, policy);
+                intended_masks.policies.insert(*key, policy);
             }
             if let Some(cgroup) = &past.cgroup {
-                wishes.homes.insert(*key, cgroup.clone());
+                intended_masks.original_cgroups.insert(*key, cgroup.clone());
             }
-            if wishes.masks.contains_key(key) {
+            if intended_masks.masks.contains_key(key) {
                 continue;
             }
             let Some(before) = &past.before else { continue };
-            let wanted = scope.without.of(before);
+            let intended = scope.without.of(before);
             // In a set that is being removed, its mask is the set's, or a pin inside it.
             let inside = inside.contains(key) && (past.joined || set_masks.contains(&now));
-            if inside || now == wanted || now == scope.with.of(before) || past.has_set(&now) {
-                wishes.masks.insert(*key, wanted);
+            if inside || now == intended || now == scope.with.of(before) || past.has_set(&now) {
+                intended_masks.masks.insert(*key, intended);
             } else if !is_irq_thread(system, *key) {
-                wishes.drifted.push(Drifted {
+                intended_masks.drifted.push(DriftedTask {
                     key: *key,
                     comm: past.comm.clone(),
                     now: now.clone(),
-                    before: wanted,
+                    before: intended,
                 });
-                wishes.masks.insert(*key, now);
+                intended_masks.masks.insert(*key, now);
             }
         }
-        wishes.add_newcomers(newcomers, &past, scope, set_masks);
-        wishes
+        intended_masks.add_unrecorded_tasks(newcomers, &past, scope, set_masks);
+        intended_masks
     }
 
     /// Adds the tasks in our sets that the journal does not know.
-    fn add_newcomers(
+    fn add_unrecorded_tasks(
         &mut self,
         newcomers: &[Task],
-        past: &BTreeMap<TaskKey, Past>,
-        scope: &Scope,
+        past: &BTreeMap<TaskKey, TaskHistory>,
+        scope: &UndoScope,
         set_masks: &[CpuSet],
     ) {
-        let by_pid: BTreeMap<u32, &Past> = past.iter().map(|(key, past)| (key.tid, past)).collect();
+        let by_pid: BTreeMap<u32, &TaskHistory> = past.iter().map(|(key, past)| (key.tid, past)).collect();
         for task in newcomers.iter().filter(|task| !past.contains_key(&task.key)) {
             if self.masks.contains_key(&task.key) {
                 continue;
@@ -194,7 +197,7 @@ impl Wishes {
             let is_thread = task.pid != task.key.tid;
             let parent = by_pid.get(if is_thread { &task.pid } else { &task.ppid });
             let inherited = parent
-                .filter(|parent| parent.ours.contains(mask))
+                .filter(|parent| parent.own_masks.contains(mask))
                 .and_then(|parent| parent.before.as_ref())
                 .map(|before| scope.without.of(before));
             match inherited {
@@ -204,10 +207,10 @@ impl Wishes {
                 None => {
                     // A formerly unpinned task. Another program pinned it since, unless the kernel did
                     // (`kcompactd_cpu_online` gives its thread all CPUs of the node, regardless of its set).
-                    let crowd = self.crowds.one(task.key).filter(|_| !task.is_irq_thread());
-                    let before = crowd.map(|crowd| scope.without.of(&crowd.mask));
+                    let unpinned = self.unpinned_index.one(task.key).filter(|_| !task.is_irq_thread());
+                    let before = unpinned.map(|unpinned| scope.without.of(&unpinned.mask));
                     if let Some(before) = before.filter(|before| before != mask) {
-                        self.drifted.push(Drifted {
+                        self.drifted.push(DriftedTask {
                             key: task.key,
                             comm: task.comm.clone(),
                             now: mask.clone(),
@@ -222,10 +225,7 @@ impl Wishes {
 
     /// The masks, for the journal.
     pub fn masks(&self) -> Vec<(TaskKey, CpuSet)> {
-        self.masks
-            .iter()
-            .map(|(key, mask)| (*key, mask.clone()))
-            .collect()
+        self.masks.iter().map(|(key, mask)| (*key, mask.clone())).collect()
     }
 
     /// The tasks with an intended mask.
@@ -234,17 +234,19 @@ impl Wishes {
     }
 
     /// The cgroup that a task came from, if the journal has it.
-    pub fn home(&self, key: TaskKey) -> Option<&str> {
-        self.homes.get(&key).map(String::as_str)
+    pub fn original_cgroup(&self, key: TaskKey) -> Option<&str> {
+        self.original_cgroups.get(&key).map(String::as_str)
     }
 
     /// The cgroup that a thread ID of a crowd came from; not for tasks that were recorded one by one. If the ID was reused, its
     /// task was forked by one of the crowd or put into our set by hand. That place is suitable in both cases.
-    pub fn home_of_crowd(&self, tid: u32) -> Option<&str> {
+    pub fn original_cgroup_of_unpinned(&self, tid: u32) -> Option<&str> {
         if self.known.contains(&tid) {
             return None;
         }
-        self.crowds.by_number(tid).map(|crowd| crowd.cgroup.as_str())
+        self.unpinned_index
+            .by_number(tid)
+            .map(|unpinned| unpinned.cgroup.as_str())
     }
 
     /// With force, drifted tasks get their former mask too.
@@ -257,15 +259,15 @@ impl Wishes {
     /// Sets the mask of every task that the kernel did not restore. Returns the refused ones.
     pub fn fulfil(&self, system: &dyn System) -> Vec<String> {
         let mut failed = Vec::new();
-        for (key, wanted) in &self.masks {
-            let Some(now) = census::mask_of(system, *key).filter(|now| now != wanted) else {
+        for (key, intended) in &self.masks {
+            let Some(now) = census::mask_of(system, *key).filter(|now| now != intended) else {
                 continue;
             };
-            if let Err(error) = system.set_affinity(key.tid, wanted)
+            if let Err(error) = system.set_affinity(key.tid, intended)
                 && error.errno() != Some(libc::ESRCH)
             {
                 failed.push(format!(
-                    "task {}: may run on {now}, before {wanted}: {error}",
+                    "task {}: may run on {now}, before {intended}: {error}",
                     key.tid
                 ));
             }
@@ -277,19 +279,16 @@ impl Wishes {
                 && let Err(error) = system.set_policy(key.tid, *former)
                 && error.errno() != Some(libc::ESRCH)
             {
-                failed.push(format!(
-                    "task {}: keeps the policy that it was given: {error}",
-                    key.tid
-                ));
+                failed.push(format!("task {}: keeps the policy that it was given: {error}", key.tid));
             }
         }
         failed
     }
 }
 
-impl Scope {
+impl UndoScope {
     /// Whether a task is in a remaining partition.
-    fn holds(&self, system: &dyn System, key: TaskKey) -> bool {
+    fn contains(&self, system: &dyn System, key: TaskKey) -> bool {
         let cgroup = machine::tasks::cgroup_of(system.root(), key.tid, self.version);
         cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| is_in(&cgroup, stay)))
     }
@@ -302,10 +301,10 @@ fn is_irq_thread(system: &dyn System, key: TaskKey) -> bool {
 }
 
 /// The decisions of an earlier, interrupted undo.
-fn decided(records: &[Record], layer: u64) -> (BTreeMap<TaskKey, CpuSet>, Vec<Drifted>) {
+fn decided(records: &[JournalRecord], layer: u64) -> (BTreeMap<TaskKey, CpuSet>, Vec<DriftedTask>) {
     let first = records.first().map_or(0, |record| record.seq);
     let earlier = records.iter().rev().find_map(|record| match &record.event {
-        Event::UndoBegin {
+        JournalEvent::UndoBegin {
             masks,
             drifted,
             layer: of,
@@ -316,42 +315,42 @@ fn decided(records: &[Record], layer: u64) -> (BTreeMap<TaskKey, CpuSet>, Vec<Dr
     earlier.unwrap_or_default()
 }
 
-/// What [`Wishes::of`] needs to know about members of our sets: IDs that the journal recorded one by one, and those of
+/// What [`IntendedMasks::of`] needs to know about members of our sets: IDs that the journal recorded one by one, and those of
 /// them whose children may have inherited a mask of ours that is one of `set_masks`.
-pub(crate) struct Acquaintance {
+pub(crate) struct KnownMembers {
     /// Their thread IDs.
     pub known: BTreeSet<u32>,
     /// Processes whose children and threads have to be read.
     pub parents: Vec<u32>,
     /// Whether any tasks were recorded as a crowd.
-    pub has_crowd: bool,
+    pub has_unpinned: bool,
 }
 
-impl Acquaintance {
+impl KnownMembers {
     /// Reads it from the journal.
-    pub fn of(records: &[Record], set_masks: &[CpuSet]) -> Acquaintance {
-        let crowds = Crowds::of(records);
-        let past = past_of(records, &crowds);
-        let hands_down = |past: &Past| past.ours.iter().any(|mask| set_masks.contains(mask));
+    pub fn of(records: &[JournalRecord], set_masks: &[CpuSet]) -> KnownMembers {
+        let unpinned_index = UnpinnedIndex::of(records);
+        let past = past_of(records, &unpinned_index);
+        let hands_down = |past: &TaskHistory| past.own_masks.iter().any(|mask| set_masks.contains(mask));
         let parents = past.iter().filter(|(_, past)| hands_down(past));
-        Acquaintance {
+        KnownMembers {
             known: past.keys().map(|key| key.tid).collect(),
             parents: parents.map(|(key, _)| key.tid).collect(),
-            has_crowd: !crowds.is_empty(),
+            has_unpinned: !unpinned_index.is_empty(),
         }
     }
 }
 
-fn past_of(records: &[Record], crowds: &Crowds) -> BTreeMap<TaskKey, Past> {
-    let mut past: BTreeMap<TaskKey, Past> = BTreeMap::new();
-    let answered = answered(records);
+fn past_of(records: &[JournalRecord], unpinned_index: &UnpinnedIndex) -> BTreeMap<TaskKey, TaskHistory> {
+    let mut past: BTreeMap<TaskKey, TaskHistory> = BTreeMap::new();
+    let answered = finished_writes(records);
     for record in records {
         match &record.event {
-            Event::Will {
-                before: before @ (Before::Tasks { tasks, .. } | Before::Value { tasks, .. }),
+            JournalEvent::Will {
+                before: before @ (StateBefore::Tasks { tasks, .. } | StateBefore::Value { tasks, .. }),
                 ..
             } => {
-                let is_move = matches!(before, Before::Tasks { .. });
+                let is_move = matches!(before, StateBefore::Tasks { .. });
                 for task in tasks {
                     let entry = past.entry(task.key).or_default();
                     entry.comm.clone_from(&task.comm);
@@ -362,37 +361,39 @@ fn past_of(records: &[Record], crowds: &Crowds) -> BTreeMap<TaskKey, Past> {
                     }
                 }
             }
-            Event::Joined { task } => {
+            JournalEvent::Joined { task } => {
                 let entry = past
                     .entry(task.key)
-                    .or_insert_with(|| Past::in_crowd(crowds, task.key));
+                    .or_insert_with(|| TaskHistory::of_unpinned(unpinned_index, task.key));
                 entry.comm.clone_from(&task.comm);
                 entry.joined = true;
                 if entry.cgroup.is_none() {
                     entry.cgroup.clone_from(&task.cgroup);
                 }
             }
-            Event::Moving { tasks } => {
+            JournalEvent::Moving { tasks } => {
                 for departure in tasks {
                     let key = departure.state.key;
-                    let entry = past.entry(key).or_insert_with(|| Past::in_crowd(crowds, key));
-                    entry.leave(departure, answered.contains(&record.seq));
+                    let entry = past
+                        .entry(key)
+                        .or_insert_with(|| TaskHistory::of_unpinned(unpinned_index, key));
+                    entry.record_departure(departure, answered.contains(&record.seq));
                 }
             }
-            Event::Moved { masks, .. } => {
+            JournalEvent::Moved { masks, .. } => {
                 for (key, mask) in masks {
-                    past.entry(*key).or_default().ours.insert(mask.clone());
+                    past.entry(*key).or_default().own_masks.insert(mask.clone());
                 }
             }
-            Event::Did {
-                after: After::Value { masks, .. } | After::Tasks { masks },
+            JournalEvent::Did {
+                after: StateAfter::Value { masks, .. } | StateAfter::Tasks { masks },
                 outcome,
                 ..
             } => {
                 for (key, mask) in masks {
                     let entry = past.entry(*key).or_default();
-                    entry.ours.insert(mask.clone());
-                    entry.open |= matches!(outcome, Outcome::Refused(_));
+                    entry.own_masks.insert(mask.clone());
+                    entry.open |= matches!(outcome, ChangeOutcome::Refused(_));
                 }
             }
             _ => {}

@@ -2,7 +2,7 @@
 //! action that it announces.
 
 use crate::ApplyError;
-use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
+use crate::framing::{FramingError, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::journal::Storage;
 use root::state::LIB_DIR;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// One record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Note<E> {
+pub(crate) struct LogRecord<E> {
     /// Its number, from 1.
     pub seq: u64,
     /// When, in nanoseconds since 1970.
@@ -24,24 +24,24 @@ pub(crate) struct Note<E> {
 }
 
 /// The records of one file.
-pub(crate) struct Notes<'a, E> {
+pub(crate) struct RecordLog<'a, E> {
     lasting: &'a dyn Storage,
     name: &'static str,
-    notes: Vec<Note<E>>,
+    notes: Vec<LogRecord<E>>,
     /// Whether the last line is torn, so that the next one needs a line of its own.
     torn: bool,
 }
 
-impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
+impl<'a, E: Serialize + DeserializeOwned> RecordLog<'a, E> {
     /// Reads the records. A torn one is ignored: its write never happened, because records come first.
     ///
     /// # Errors
-    /// The read error; [`ApplyError::Installed`] for a damaged record in the middle, [`ApplyError::OtherVersion`] for
+    /// The read error; [`ApplyError::Installed`] for a damaged record in the middle, [`ApplyError::UnsupportedLine`] for
     /// an intact one that cannot be decoded.
-    pub fn read(lasting: &'a dyn Storage, name: &'static str) -> Result<Notes<'a, E>, ApplyError> {
+    pub fn read(lasting: &'a dyn Storage, name: &'static str) -> Result<RecordLog<'a, E>, ApplyError> {
         let bytes = lasting.read(name)?.unwrap_or_default();
         let notes = decode(&bytes, name)?;
-        Ok(Notes {
+        Ok(RecordLog {
             lasting,
             name,
             notes,
@@ -50,7 +50,7 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
     }
 
     /// All of them, in order.
-    pub fn all(&self) -> &[Note<E>] {
+    pub fn all(&self) -> &[LogRecord<E>] {
         &self.notes
     }
 
@@ -59,7 +59,7 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
     /// # Errors
     /// The write error.
     pub fn append(&mut self, event: E) -> Result<(), ApplyError> {
-        let note = Note {
+        let note = LogRecord {
             seq: self.notes.last().map_or(1, |note| note.seq + 1),
             at_ns: now_ns(),
             by: (writer(&self.notes) != Some(VERSION)).then(|| VERSION.to_owned()),
@@ -79,12 +79,12 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
 /// Decodes the records of the file of that name in `/var/lib/quietcore`.
 ///
 /// # Errors
-/// As for [`Notes::read`].
+/// As for [`RecordLog::read`].
 pub(crate) fn decode<E: Serialize + DeserializeOwned>(
     bytes: &[u8],
     name: &'static str,
-) -> Result<Vec<Note<E>>, ApplyError> {
-    let mut notes: Vec<Note<E>> = Vec::new();
+) -> Result<Vec<LogRecord<E>>, ApplyError> {
+    let mut notes: Vec<LogRecord<E>> = Vec::new();
     let mut torn = None;
     let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
     // The text after the last line end is torn, or empty.
@@ -92,13 +92,13 @@ pub(crate) fn decode<E: Serialize + DeserializeOwned>(
     for line in lines.into_iter().filter(|line| !line.is_empty()) {
         let record = notes.len() + 1;
         let expected = notes.last().map_or(1, |note| note.seq + 1);
-        match (decode_line::<Note<E>>(line), torn.take()) {
+        match (decode_line::<LogRecord<E>>(line), torn.take()) {
             (Ok(note), None) => notes.push(note),
             // It has the number that the torn record would have had.
             (Ok(note), Some(_)) if note.seq == expected => notes.push(note),
             (Ok(_), Some(why)) => return Err(ApplyError::Installed { name, record, why }),
-            (Err(Unreadable::Torn(why)), _) => torn = Some(why),
-            (Err(Unreadable::OtherVersion(line)), _) => {
+            (Err(FramingError::Torn(why)), _) => torn = Some(why),
+            (Err(FramingError::OtherVersion(line)), _) => {
                 return Err(line.error(format!("{LIB_DIR}/{name}"), record, writer(&notes)));
             }
         }
@@ -107,6 +107,6 @@ pub(crate) fn decode<E: Serialize + DeserializeOwned>(
 }
 
 /// The version that wrote the last record.
-fn writer<E>(notes: &[Note<E>]) -> Option<&str> {
+fn writer<E>(notes: &[LogRecord<E>]) -> Option<&str> {
     notes.iter().rev().find_map(|note| note.by.as_deref())
 }

@@ -1,12 +1,12 @@
 //! Describes what `run` and `move` move, where to, and the result for each task.
 
 use crate::System;
-use crate::record::{FormerPolicy, Outcome, TaskState};
+use crate::record::{ChangeOutcome, FormerPolicy, TaskState};
 use machine::{CpuSet, Hierarchy};
 
 /// Where tasks are moved.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct MoveContext<'a> {
     /// The machine.
     pub system: &'a dyn System,
     /// The cpuset hierarchy.
@@ -17,7 +17,7 @@ pub struct Ground<'a> {
 
 /// What one write moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum MoveUnit {
     /// A process with all its threads (`cgroup.procs`).
     Process,
     /// One thread (`tasks`; on v2 `cgroup.threads`, see [`crate::threads`]).
@@ -26,7 +26,7 @@ pub enum Unit {
 
 /// The purpose of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stay {
+pub enum MovePurpose {
     /// The task stays there from now on.
     #[default]
     Belongs,
@@ -36,24 +36,24 @@ pub enum Stay {
 
 /// One process or thread to move.
 #[derive(Clone, Debug)]
-pub struct Parcel {
+pub struct PlannedMove {
     /// The ID to write.
     pub tid: u32,
     /// What is moved with it.
-    pub unit: Unit,
+    pub unit: MoveUnit,
     /// Directory of the target cgroup.
     pub to: String,
     /// Its threads.
-    pub tasks: Vec<Passenger>,
+    pub tasks: Vec<ThreadMove>,
     /// Masks that its threads may get later; undo treats them as ours.
     pub later: Vec<CpuSet>,
     /// Whether they belong there.
-    pub stay: Stay,
+    pub stay: MovePurpose,
 }
 
 /// One thread of a parcel.
 #[derive(Clone, Debug)]
-pub struct Passenger {
+pub struct ThreadMove {
     /// Its thread ID.
     pub tid: u32,
     /// CPUs to pin it to after the move.
@@ -70,7 +70,7 @@ pub struct Arrival {
     /// The task after the move; `None` if it has ended.
     pub after: Option<TaskState>,
     /// The outcome of the move.
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
     /// The errno with which the kernel refused the pin.
     pub pin_refused: Option<i32>,
 }

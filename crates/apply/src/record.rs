@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One line of the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Record {
+pub struct JournalRecord {
     /// Position in the journal, from 1.
     pub seq: u64,
     /// Wall clock in nanoseconds since 1970.
@@ -17,13 +17,13 @@ pub struct Record {
     pub by: Option<String>,
     /// What happened, or is about to.
     #[serde(flatten)]
-    pub event: Event,
+    pub event: JournalEvent,
 }
 
 /// The content of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
+pub enum JournalEvent {
     /// An apply starts.
     Begin {
         /// The current boot. Records of another boot are void, because run-time state is lost at reboot.
@@ -52,16 +52,16 @@ pub enum Event {
         /// Identifier of the change.
         change: String,
         /// The state before it.
-        before: Before,
+        before: StateBefore,
     },
     /// The write was made or refused.
     Did {
         /// `seq` of the `will`.
         of: u64,
         /// The outcome.
-        outcome: Outcome,
+        outcome: ChangeOutcome,
         /// The state after it.
-        after: After,
+        after: StateAfter,
     },
     /// Every change was made.
     Applied {
@@ -151,7 +151,7 @@ pub enum Event {
         /// changes to the undo that finishes it.
         masks: Vec<(TaskKey, CpuSet)>,
         /// Tasks whose mask another program had changed.
-        drifted: Vec<Drifted>,
+        drifted: Vec<DriftedTask>,
         /// The CPUs that were online at that time.
         #[serde(default)]
         online: Option<CpuSet>,
@@ -161,7 +161,7 @@ pub enum Event {
         /// Identifier of the change.
         change: String,
         /// The outcome.
-        outcome: Outcome,
+        outcome: ChangeOutcome,
     },
     /// One apply was undone.
     Undone {
@@ -171,20 +171,20 @@ pub enum Event {
     },
 }
 
-impl Event {
+impl JournalEvent {
     /// The version of quietcore that wrote it, if the event has it.
     pub(crate) fn tool(&self) -> Option<&str> {
         match self {
-            Event::Begin { tool, .. } | Event::Mending { tool, .. } => Some(tool),
+            JournalEvent::Begin { tool, .. } | JournalEvent::Mending { tool, .. } => Some(tool),
             _ => None,
         }
     }
 }
 
 /// The `seq` numbers of finished writes and moves: those that a later record answers.
-pub(crate) fn answered(records: &[Record]) -> BTreeSet<u64> {
-    let of = |record: &Record| match &record.event {
-        Event::Did { of, .. } | Event::Moved { of, .. } => Some(*of),
+pub(crate) fn finished_writes(records: &[JournalRecord]) -> BTreeSet<u64> {
+    let of = |record: &JournalRecord| match &record.event {
+        JournalEvent::Did { of, .. } | JournalEvent::Moved { of, .. } => Some(*of),
         _ => None,
     };
     records.iter().filter_map(of).collect()
@@ -193,7 +193,7 @@ pub(crate) fn answered(records: &[Record]) -> BTreeSet<u64> {
 /// The state before a write.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Before {
+pub enum StateBefore {
     /// A file's text, and the pinned tasks whose masks the kernel may rewrite as a result.
     Value {
         /// Text as read; `None` if the file did not exist.
@@ -209,7 +209,7 @@ pub enum Before {
         tasks: Vec<TaskState>,
         /// Unpinned tasks, all with the same place and mask.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        crowd: Option<Crowd>,
+        crowd: Option<UnpinnedTasks>,
     },
     /// The files of a cgroup, in the order in which a new one accepts them.
     Files {
@@ -221,7 +221,7 @@ pub enum Before {
 /// The state after a write.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum After {
+pub enum StateAfter {
     /// A file's text as read back, and the masks of the tasks in `Before`.
     Value {
         /// Text as read back.
@@ -257,7 +257,7 @@ pub struct TaskState {
 /// Unpinned threads of one cgroup. Undo restores only their place, because the kernel sets their masks with it. So
 /// nothing is recorded per thread, even on a machine with 100,000 tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Crowd {
+pub struct UnpinnedTasks {
     /// Their cgroup in the cpuset hierarchy.
     pub cgroup: String,
     /// The mask of one of them, and therefore of all.
@@ -280,12 +280,12 @@ pub struct Departure {
     pub policy: Option<(FormerPolicy, FormerPolicy)>,
     /// Where it is about to wait, if it moves only because threads of its process are in a partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<Waiting>,
+    pub waits: Option<HoldingCgroup>,
 }
 
 /// Where a process waits while its threads are in a threaded partition (v2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct HoldingCgroup {
     /// The cgroup, below the mount.
     pub cgroup: String,
     /// Clock ticks after boot; a child that a waiting process forks there later waits too.
@@ -326,7 +326,7 @@ impl FormerPolicy {
 
 /// A task whose mask another program changed after our change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drifted {
+pub struct DriftedTask {
     /// The task.
     pub key: TaskKey,
     /// Its name.
@@ -340,7 +340,7 @@ pub struct Drifted {
 /// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ChangeOutcome {
     /// Written and read back.
     Done,
     /// It already had the value; nothing was written.
@@ -355,17 +355,19 @@ pub enum Outcome {
     Gone,
 }
 
-impl Outcome {
+impl ChangeOutcome {
     /// One word or a short phrase for tables and JSON.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
-            Outcome::Done => "done".to_owned(),
-            Outcome::Already => "already".to_owned(),
-            Outcome::Refused(errno) => format!("refused: {}", std::io::Error::from_raw_os_error(*errno)),
-            Outcome::Otherwise(text) => format!("otherwise: {text}"),
-            Outcome::Drift(text) => format!("drift: {text}"),
-            Outcome::Gone => "gone".to_owned(),
+            ChangeOutcome::Done => "done".to_owned(),
+            ChangeOutcome::Already => "already".to_owned(),
+            ChangeOutcome::Refused(errno) => {
+                format!("refused: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+            ChangeOutcome::Otherwise(text) => format!("otherwise: {text}"),
+            ChangeOutcome::Drift(text) => format!("drift: {text}"),
+            ChangeOutcome::Gone => "gone".to_owned(),
         }
     }
 }

@@ -5,9 +5,9 @@
 
 mod way;
 
-use crate::parcel::{Arrival, Ground, Parcel, Passenger, Stay, Unit};
-use crate::record::{Departure, Event, FormerPolicy, Outcome, TaskState, Waiting};
-use crate::{ApplyError, Journal, Record, census, ended_moves, threads};
+use crate::parcel::{Arrival, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
+use crate::record::{ChangeOutcome, Departure, FormerPolicy, HoldingCgroup, JournalEvent, TaskState};
+use crate::{ApplyError, Journal, JournalRecord, census, ended_moves, threads};
 use machine::{CpuSet, Hierarchy, Task, TaskKey, Version};
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 /// # Errors
 /// A journal that cannot be written; either nothing was moved, or every move is recorded.
 pub fn relocate(
-    ground: &Ground,
+    ground: &MoveContext,
     journal: &mut Journal,
-    parcels: &[Parcel],
+    parcels: &[PlannedMove],
 ) -> Result<Vec<Arrival>, ApplyError> {
     if ground.hierarchy.version == Version::V2 {
         way::make_way(ground, journal, parcels)?;
@@ -27,40 +27,40 @@ pub fn relocate(
 }
 
 /// One task of a batch: index of its parcel, its former place, the pin that it gets, and its former pin.
-struct Begun {
+struct StartedMove {
     number: usize,
     before: TaskState,
     pin: Option<CpuSet>,
-    had: Option<CpuSet>,
+    previous_mask: Option<CpuSet>,
 }
 
 /// Like [`relocate`], for a prepared target.
-fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<Vec<Arrival>, ApplyError> {
-    let mut places = Effective::default();
+fn batch(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -> Result<Vec<Arrival>, ApplyError> {
+    let mut places = EffectiveCpus::default();
     let mut departures = Vec::new();
-    let mut begun: Vec<Begun> = Vec::new();
+    let mut started: Vec<StartedMove> = Vec::new();
     let since = own_start(ground);
     for (number, parcel) in parcels.iter().enumerate() {
-        for Passenger { tid, pin, policy } in &parcel.tasks {
+        for ThreadMove { tid, pin, policy } in &parcel.tasks {
             let version = ground.hierarchy.version;
             let Some((task, state)) = census::state_of(ground.system, *tid, version)? else {
                 continue;
             };
             let is_pinned = pin.is_some() || !parcel.later.is_empty();
-            let mask = gets_back(ground, &mut places, &state, is_pinned);
+            let mask = mask_after_undo(ground, &mut places, &state, is_pinned);
             // The parameters of SCHED_DEADLINE are not in /proc, so that policy cannot be restored.
             let former = policy
                 .filter(|_| task.policy != machine::Policy::Deadline)
                 .map(|given| (FormerPolicy::of(&task), given));
-            let waits = (parcel.stay == Stay::Waits).then(|| Waiting {
+            let waits = (parcel.stay == MovePurpose::Waits).then(|| HoldingCgroup {
                 cgroup: below(ground, &parcel.to),
                 since,
             });
-            begun.push(Begun {
+            started.push(StartedMove {
                 number,
                 before: state.clone(),
                 pin: pin.clone(),
-                had: mask.clone().filter(|_| is_pinned_outside(ground, parcel, &state)),
+                previous_mask: mask.clone().filter(|_| is_pinned_outside(ground, parcel, &state)),
             });
             departures.push(Departure {
                 state,
@@ -70,15 +70,15 @@ fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<V
             });
         }
     }
-    if begun.is_empty() {
+    if started.is_empty() {
         return Ok(Vec::new());
     }
     ended_moves::drop_ended(ground.system, journal);
-    let of = journal.append(Event::Moving { tasks: departures })?;
-    let outcomes: Vec<Outcome> = parcels.iter().map(|parcel| send(ground, parcel)).collect();
-    let mut arrivals = Vec::with_capacity(begun.len());
+    let of = journal.append(JournalEvent::Moving { tasks: departures })?;
+    let outcomes: Vec<ChangeOutcome> = parcels.iter().map(|parcel| send(ground, parcel)).collect();
+    let mut arrivals = Vec::with_capacity(started.len());
     let mut masks = Vec::new();
-    for one in begun {
+    for one in started {
         let (Some(parcel), Some(outcome)) = (parcels.get(one.number), outcomes.get(one.number)) else {
             continue;
         };
@@ -89,20 +89,25 @@ fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<V
         }
         arrivals.push(arrival);
     }
-    journal.append(Event::Moved { of, masks })?;
+    journal.append(JournalEvent::Moved { of, masks })?;
     Ok(arrivals)
 }
 
 /// Moves the calling process into a cgroup that is no partition of ours, before it executes a program there. This
 /// changes nothing that existed, so there is nothing to undo.
 #[must_use]
-pub fn enter(ground: &Ground, own: &Parcel) -> Outcome {
+pub fn enter(ground: &MoveContext, own: &PlannedMove) -> ChangeOutcome {
     send(ground, own)
 }
 
 /// The mask that undo gives the task. An unpinned task gets the mask of its cgroup from the kernel. If we are about to
 /// pin it, undo restores the mask from before partitions took their CPUs.
-fn gets_back(ground: &Ground, places: &mut Effective, state: &TaskState, will_pin: bool) -> Option<CpuSet> {
+fn mask_after_undo(
+    ground: &MoveContext,
+    places: &mut EffectiveCpus,
+    state: &TaskState,
+    will_pin: bool,
+) -> Option<CpuSet> {
     if state.mask.is_subset(ground.isolated) {
         return will_pin.then(|| places.of(ground, "/").or(ground.isolated));
     }
@@ -113,43 +118,48 @@ fn gets_back(ground: &Ground, places: &mut Effective, state: &TaskState, will_pi
     will_pin.then(|| state.mask.or(ground.isolated))
 }
 
-fn send(ground: &Ground, parcel: &Parcel) -> Outcome {
+fn send(ground: &MoveContext, parcel: &PlannedMove) -> ChangeOutcome {
     let list = match (parcel.unit, ground.hierarchy.version) {
-        (Unit::Process, _) => "cgroup.procs",
-        (Unit::Thread, Version::V1) => "tasks",
-        (Unit::Thread, Version::V2) => "cgroup.threads",
+        (MoveUnit::Process, _) => "cgroup.procs",
+        (MoveUnit::Thread, Version::V1) => "tasks",
+        (MoveUnit::Thread, Version::V2) => "cgroup.threads",
     };
-    if parcel.unit == Unit::Process && ground.hierarchy.version == Version::V2 {
+    if parcel.unit == MoveUnit::Process && ground.hierarchy.version == Version::V2 {
         threads::gather(ground, parcel);
     }
     match ground
         .system
         .write(&format!("{}/{list}", parcel.to), &parcel.tid.to_string())
     {
-        Ok(()) => Outcome::Done,
+        Ok(()) => ChangeOutcome::Done,
         Err(error) => match error.errno().unwrap_or(libc::EIO) {
-            libc::ESRCH => Outcome::Gone,
-            errno => Outcome::Refused(errno),
+            libc::ESRCH => ChangeOutcome::Gone,
+            errno => ChangeOutcome::Refused(errno),
         },
     }
 }
 
 /// Pins the task if requested, and reads where it is.
 fn arrive(
-    ground: &Ground,
-    places: &mut Effective,
-    parcel: &Parcel,
-    outcome: &Outcome,
-    one: Begun,
+    ground: &MoveContext,
+    places: &mut EffectiveCpus,
+    parcel: &PlannedMove,
+    outcome: &ChangeOutcome,
+    one: StartedMove,
 ) -> Result<Arrival, ApplyError> {
-    let Begun { before, pin, had, .. } = one;
+    let StartedMove {
+        before,
+        pin,
+        previous_mask: had,
+        ..
+    } = one;
     let mut pin_refused = None;
-    let wanted = below(ground, &parcel.to);
+    let destination = below(ground, &parcel.to);
     let pin = match (outcome, pin) {
-        (Outcome::Done, None) => corrected(ground, &places.of(ground, &wanted), &before, had),
+        (ChangeOutcome::Done, None) => corrected(ground, &places.of(ground, &destination), &before, had),
         (_, pin) => pin,
     };
-    if let (Outcome::Done, Some(cpus)) = (outcome, pin)
+    if let (ChangeOutcome::Done, Some(cpus)) = (outcome, pin)
         && let Err(error) = ground.system.set_affinity(before.key.tid, &cpus)
     {
         pin_refused = error.errno().filter(|errno| *errno != libc::ESRCH);
@@ -157,12 +167,12 @@ fn arrive(
     let after = census::state_of(ground.system, before.key.tid, ground.hierarchy.version)?
         .filter(|(_, state)| state.key == before.key);
     let outcome = match (outcome, &after) {
-        (_, None) => Outcome::Gone,
-        (Outcome::Done, Some((task, state))) if state.cgroup.as_deref() != Some(wanted.as_str()) => {
+        (_, None) => ChangeOutcome::Gone,
+        (ChangeOutcome::Done, Some((task, state))) if state.cgroup.as_deref() != Some(destination.as_str()) => {
             // cgroup_migrate_add_task skips an exiting task, and the write succeeds anyway.
             match task.is_over() {
-                true => Outcome::Gone,
-                false => Outcome::Otherwise(state.cgroup.clone().unwrap_or_default()),
+                true => ChangeOutcome::Gone,
+                false => ChangeOutcome::Otherwise(state.cgroup.clone().unwrap_or_default()),
             }
         }
         (outcome, Some(_)) => outcome.clone(),
@@ -177,43 +187,43 @@ fn arrive(
 
 /// The mask that the kernel should have given a task with its new place but did not. Before 6.2 an attach drops the
 /// former pin, and an attach to the root also gives the task the CPUs of all partitions. `None` if the mask is right.
-fn corrected(ground: &Ground, room: &CpuSet, before: &TaskState, had: Option<CpuSet>) -> Option<CpuSet> {
+fn corrected(ground: &MoveContext, room: &CpuSet, before: &TaskState, had: Option<CpuSet>) -> Option<CpuSet> {
     let now = census::mask_of(ground.system, before.key)?;
     let is_outside = !room.intersects(ground.isolated);
     let had = had.filter(|_| is_outside);
-    let wanted = had.map_or_else(|| now.and(room), |had| had.and(room));
-    (ground.hierarchy.version == Version::V2 && !wanted.is_empty() && wanted != now).then_some(wanted)
+    let mask = had.map_or_else(|| now.and(room), |had| had.and(room));
+    (ground.hierarchy.version == Version::V2 && !mask.is_empty() && mask != now).then_some(mask)
 }
 
 /// Whether the mask that undo restores is the task's current pin, outside of all partitions.
-fn is_pinned_outside(ground: &Ground, parcel: &Parcel, state: &TaskState) -> bool {
+fn is_pinned_outside(ground: &MoveContext, parcel: &PlannedMove, state: &TaskState) -> bool {
     parcel.later.is_empty() && !state.mask.is_subset(ground.isolated)
 }
 
 /// A directory as a path below the mount.
-fn below(ground: &Ground, dir: &str) -> String {
+fn below(ground: &MoveContext, dir: &str) -> String {
     let path = dir.strip_prefix(ground.hierarchy.mount.as_str());
     path.filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
 }
 
 /// Start time of this process, in clock ticks since boot. A process that starts later may be a child of a moved task.
-fn own_start(ground: &Ground) -> u64 {
+fn own_start(ground: &MoveContext) -> u64 {
     machine::tasks::read_one(ground.system.root(), std::process::id()).map_or(0, |own| own.key.start_time)
 }
 
-/// Where the tasks of a partition came from, and the masks that they need there: [`Homes::of`].
-pub struct Homes {
+/// Where the tasks of a partition came from, and the masks that they need there: [`TaskOrigins::of`].
+pub struct TaskOrigins {
     known: BTreeMap<TaskKey, Departure>,
 }
 
-impl Homes {
+impl TaskOrigins {
     /// Reads from the journal where `run` and `move` found the tasks that they moved in.
     #[must_use]
-    pub fn read(records: &[Record]) -> Homes {
+    pub fn read(records: &[JournalRecord]) -> TaskOrigins {
         let mut known = BTreeMap::new();
         for record in records {
             match &record.event {
-                Event::Moving { tasks } => {
+                JournalEvent::Moving { tasks } => {
                     for departure in tasks {
                         let mut departure = departure.clone();
                         // A task that only waited there returns to its place before that.
@@ -224,7 +234,7 @@ impl Homes {
                         known.insert(departure.state.key, departure);
                     }
                 }
-                Event::Joined { task } => {
+                JournalEvent::Joined { task } => {
                     let departure = Departure {
                         state: task.clone(),
                         gets_back: None,
@@ -236,7 +246,7 @@ impl Homes {
                 _ => {}
             }
         }
-        Homes { known }
+        TaskOrigins { known }
     }
 
     /// Returns the cgroup directory that the task came from (its process's or its parent's, for a task that started inside) and
@@ -245,13 +255,13 @@ impl Homes {
     #[must_use]
     pub fn of(
         &self,
-        ground: &Ground,
+        ground: &MoveContext,
         task: &Task,
         inside: &str,
         otherwise: &str,
     ) -> (String, Option<CpuSet>, Option<FormerPolicy>) {
         let own = self.known.get(&task.key);
-        let origin = own.or_else(|| self.forebear(ground, task, inside));
+        let origin = own.or_else(|| self.ancestor_departure(ground, task, inside));
         let mount = &ground.hierarchy.mount;
         let dir = origin
             .and_then(|departure| departure.state.cgroup.clone())
@@ -262,7 +272,7 @@ impl Homes {
             .filter(|departure| departure.gets_back.as_ref() == Some(&departure.state.mask))
             .map(|departure| departure.state.mask.clone());
         let cgroup = |dir: &str| dir.strip_prefix(mount.as_str()).unwrap_or("/").to_owned();
-        let mut places = Effective::default();
+        let mut places = EffectiveCpus::default();
         let whole = places.of(ground, &cgroup(inside));
         let pinned_inside = task.allowed.as_ref().is_some_and(|mask| *mask != whole);
         let mask = former.or_else(|| {
@@ -277,7 +287,7 @@ impl Homes {
         (dir, mask, policy)
     }
 
-    fn forebear(&self, ground: &Ground, task: &Task, inside: &str) -> Option<&Departure> {
+    fn ancestor_departure(&self, ground: &MoveContext, task: &Task, inside: &str) -> Option<&Departure> {
         const GENERATIONS: usize = 64;
         let mut child = task.clone();
         for _ in 0..GENERATIONS {
@@ -304,12 +314,12 @@ impl Homes {
 
 /// The CPUs that a cgroup gives its tasks, cached.
 #[derive(Default)]
-struct Effective {
+struct EffectiveCpus {
     known: BTreeMap<String, CpuSet>,
 }
 
-impl Effective {
-    fn of(&mut self, ground: &Ground, cgroup: &str) -> CpuSet {
+impl EffectiveCpus {
+    fn of(&mut self, ground: &MoveContext, cgroup: &str) -> CpuSet {
         if let Some(known) = self.known.get(cgroup) {
             return known.clone();
         }
@@ -320,12 +330,9 @@ impl Effective {
 }
 
 /// `cpuset.cpus.effective` of the cgroup, or of the nearest one above it that has the file.
-fn effective(ground: &Ground, cgroup: &str) -> CpuSet {
+fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
     let Hierarchy {
-        mount,
-        version,
-        prefix,
-        ..
+        mount, version, prefix, ..
     } = ground.hierarchy;
     let files = match version {
         // A v1 set's own list is the effective one, unless a CPU is offline.

@@ -3,10 +3,10 @@
 //! Its record comes before the first half and holds the policies that taking the partition apart may change. While the
 //! operation is open, the journal is not retired, so the former state is recorded at every moment.
 
-use crate::record::Event;
+use crate::record::JournalEvent;
 pub use crate::resize_record::Resize;
-use crate::undo::{Force, OpenResize, UndoRequest, Undone, Which, undo_open};
-use crate::{ApplyError, Inhabitants, Journal, Storage, System};
+use crate::undo::{Force, OpenResize, UndoOutcome, UndoRequest, UndoTarget, undo_open};
+use crate::{ApplyError, Journal, PartitionTasks, Storage, System};
 use machine::CpuSet;
 
 /// Starts to recreate a partition: writes the record, then undoes the existing one. The caller holds the lock of the
@@ -18,27 +18,27 @@ pub fn begin(
     system: &dyn System,
     storage: &dyn Storage,
     name: &str,
-    wanted: &CpuSet,
-    inhabitants: &Inhabitants,
-) -> Result<Undone, ApplyError> {
+    new_cpus: &CpuSet,
+    partition_tasks: &PartitionTasks,
+) -> Result<UndoOutcome, ApplyError> {
     let Some(mut journal) = Journal::open(storage)? else {
         return Err(ApplyError::NoPartition {
             name: name.to_owned(),
             in_force: "nothing is".to_owned(),
         });
     };
-    journal.append(Event::Resizing {
+    journal.append(JournalEvent::Resizing {
         name: name.to_owned(),
-        cpus: wanted.clone(),
+        cpus: new_cpus.clone(),
         pid: std::process::id(),
-        policies: inhabitants.real_time(),
+        policies: partition_tasks.real_time(),
     })?;
     let request = UndoRequest {
-        which: Which::Named(name),
+        which: UndoTarget::Named(name),
         force: Force::No,
         why: "resize",
     };
-    undo_open(system, journal, request, OpenResize::GoesOn)
+    undo_open(system, journal, request, OpenResize::Continues)
 }
 
 /// Ends the operation: the partition exists, and its tasks are back. The records of the former one go into the history.
@@ -51,9 +51,9 @@ pub fn end(storage: &dyn Storage) -> Result<(), ApplyError> {
         return Ok(());
     };
     if let Some(open) = Resize::open(journal.records()) {
-        journal.append(Event::Resized { of: open.seq })?;
+        journal.append(JournalEvent::Resized { of: open.seq })?;
         // On a full disk the journal stays longer than necessary.
-        let _ = journal.put_over_away();
+        let _ = journal.archive_finished_layers();
     }
     Ok(())
 }

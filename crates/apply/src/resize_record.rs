@@ -1,6 +1,6 @@
 //! Finds a resize in the journal that has started and not ended.
 
-use crate::record::{Event, FormerPolicy, Record};
+use crate::record::{FormerPolicy, JournalEvent, JournalRecord};
 use machine::{CpuSet, TaskKey};
 
 /// A partition that is being recreated, according to the journal.
@@ -23,11 +23,11 @@ pub struct Resize {
 impl Resize {
     /// The resize that has started and not ended.
     #[must_use]
-    pub fn open(records: &[Record]) -> Option<Resize> {
+    pub fn open(records: &[JournalRecord]) -> Option<Resize> {
         let mut open = None;
         for record in records {
             match &record.event {
-                Event::Resizing {
+                JournalEvent::Resizing {
                     name,
                     cpus,
                     pid,
@@ -42,7 +42,7 @@ impl Resize {
                         policies: policies.clone(),
                     });
                 }
-                Event::Resized { of } if open.as_ref().is_some_and(|open: &Resize| open.seq == *of) => {
+                JournalEvent::Resized { of } if open.as_ref().is_some_and(|open: &Resize| open.seq == *of) => {
                     open = None;
                 }
                 _ => {}

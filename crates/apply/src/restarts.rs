@@ -6,7 +6,7 @@ use crate::ApplyError;
 use crate::bus::{self, BusError};
 use crate::framing::now_ns;
 use crate::journal::Storage;
-use crate::notes::Notes;
+use crate::notes::RecordLog;
 use root::Live;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const NAME: &str = "study";
 /// What happened to a boot of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum StudyBootStage {
     /// The machine is about to be restarted for it.
     Restarts,
     /// The machine has started with it, and is about to measure.
@@ -28,7 +28,7 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restart {
     /// What happened.
-    pub stage: Stage,
+    pub stage: StudyBootStage,
     /// The repetition, from 0.
     pub block: usize,
     /// The index of the boot in the study.
@@ -41,26 +41,26 @@ pub struct Restart {
 
 /// A running study.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnderWay {
+pub struct RunningStudy {
     /// The directory of its results.
     pub out: String,
     /// When it started, in nanoseconds since 1970 by the clock of that boot.
-    pub began_ns: u64,
+    pub started_ns: u64,
     /// What was done so far, in order.
     pub restarts: Vec<Restart>,
 }
 
-impl UnderWay {
+impl RunningStudy {
     /// Time since its start; zero if the clock of this boot is behind that.
     #[must_use]
     pub fn since(&self) -> Duration {
-        Duration::from_nanos(now_ns().saturating_sub(self.began_ns))
+        Duration::from_nanos(now_ns().saturating_sub(self.started_ns))
     }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Event {
+enum StudyEvent {
     /// It starts.
     Began { out: String },
     /// A step of it.
@@ -71,20 +71,20 @@ enum Event {
 ///
 /// # Errors
 /// A record that cannot be read.
-pub fn under_way(lasting: &dyn Storage) -> Result<Option<UnderWay>, ApplyError> {
-    let notes = Notes::<Event>::read(lasting, NAME)?;
-    let mut found: Option<UnderWay> = None;
+pub fn under_way(lasting: &dyn Storage) -> Result<Option<RunningStudy>, ApplyError> {
+    let notes = RecordLog::<StudyEvent>::read(lasting, NAME)?;
+    let mut found: Option<RunningStudy> = None;
     for note in notes.all() {
         match (&note.event, &mut found) {
-            (Event::Began { out }, _) => {
-                found = Some(UnderWay {
+            (StudyEvent::Began { out }, _) => {
+                found = Some(RunningStudy {
                     out: out.clone(),
-                    began_ns: note.at_ns,
+                    started_ns: note.at_ns,
                     restarts: Vec::new(),
                 });
             }
-            (Event::Step { step }, Some(found)) => found.restarts.push(step.clone()),
-            (Event::Step { .. }, None) => {}
+            (StudyEvent::Step { step }, Some(found)) => found.restarts.push(step.clone()),
+            (StudyEvent::Step { .. }, None) => {}
         }
     }
     Ok(found)
@@ -104,7 +104,7 @@ pub fn restart_machine(live: &Live) -> Result<(), BusError> {
 /// # Errors
 /// The write error.
 pub fn begin(lasting: &dyn Storage, out: &str) -> Result<(), ApplyError> {
-    Notes::read(lasting, NAME)?.append(Event::Began { out: out.to_owned() })
+    RecordLog::read(lasting, NAME)?.append(StudyEvent::Began { out: out.to_owned() })
 }
 
 /// Records a step; it is on disk on return.
@@ -112,7 +112,7 @@ pub fn begin(lasting: &dyn Storage, out: &str) -> Result<(), ApplyError> {
 /// # Errors
 /// The write error; the caller must not make the step then.
 pub fn note(lasting: &dyn Storage, step: &Restart) -> Result<(), ApplyError> {
-    Notes::read(lasting, NAME)?.append(Event::Step { step: step.clone() })
+    RecordLog::read(lasting, NAME)?.append(StudyEvent::Step { step: step.clone() })
 }
 
 /// Removes the record: no study is running any more. Returns whether there was one.

@@ -1,13 +1,13 @@
 //! Holds what an action of `apply` works with: the machine, the journal, and the state of the partitions in force.
 
 use crate::layers::is_in;
-use crate::record::{After, Before, Event, Outcome, TaskState};
-use crate::{ApplyError, Busy, Journal, System};
+use crate::record::{ChangeOutcome, JournalEvent, StateAfter, StateBefore, TaskState};
+use crate::{ApplyError, BusyLoops, Journal, System};
 use machine::{CpuSet, Version};
 use plan::{Change, Finding};
 
 /// What an action works with.
-pub(crate) struct Stage<'a, 'j> {
+pub(crate) struct ActionContext<'a, 'j> {
     /// The machine.
     pub system: &'a dyn System,
     /// The journal, open for this apply.
@@ -17,11 +17,11 @@ pub(crate) struct Stage<'a, 'j> {
     /// Where that hierarchy is mounted.
     pub mount: &'a str,
     /// Whether unpinned tasks may be recorded together.
-    pub noting: Noting,
+    pub recording_mode: RecordingMode,
     /// Cgroups of the partitions in force; tasks in them are not changed.
     pub others: &'a [String],
     /// CPUs of the partitions in force.
-    pub taken: &'a CpuSet,
+    pub reserved_cpus: &'a CpuSet,
     /// Masks of unpinned tasks: the online CPUs minus those of the partitions in force. Once this partition has taken
     /// its CPUs, also minus those.
     pub usual: &'a [CpuSet],
@@ -30,18 +30,18 @@ pub(crate) struct Stage<'a, 'j> {
     pub pins: &'a mut Option<Vec<TaskState>>,
     /// What the file held before the layer, if another program may have written to it since: undo restores this value,
     /// not that program's. `None` in an apply.
-    pub stood: Option<&'a str>,
+    pub content_before: Option<&'a str>,
     /// CPUs to isolate.
     pub isolating: &'a CpuSet,
     /// Processes that keep CPUs busy during this change, if it takes them out of a scheduling domain.
-    pub busy: Busy,
+    pub busy: BusyLoops,
     /// Findings for the user.
     pub findings: &'a mut Vec<Finding>,
 }
 
 /// How moved tasks are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Noting {
+pub(crate) enum RecordingMode {
     /// Unpinned tasks by ID only: a partition takes all of them, and returns all.
     Together,
     /// Each with its mask: explicitly named tasks are restored one by one.
@@ -50,7 +50,7 @@ pub(crate) enum Noting {
 
 /// One line of what was done, for tables and JSON.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct StepResult {
     /// `seq` of the journal record; 0 if nothing was written.
     pub seq: u64,
     /// The former state.
@@ -58,13 +58,13 @@ pub(crate) struct Step {
     /// The current state.
     pub after: Option<String>,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
 }
 
-impl Step {
+impl StepResult {
     /// For a change that wrote nothing.
-    pub fn unchanged(value: Option<String>, outcome: Outcome) -> Step {
-        Step {
+    pub fn unchanged(value: Option<String>, outcome: ChangeOutcome) -> StepResult {
+        StepResult {
             seq: 0,
             before: value.clone(),
             after: value,
@@ -73,9 +73,9 @@ impl Step {
     }
 }
 
-impl Stage<'_, '_> {
+impl ActionContext<'_, '_> {
     /// Whether a cgroup is a partition that is in force already.
-    pub fn holds(&self, cgroup: &str) -> bool {
+    pub fn is_active_partition(&self, cgroup: &str) -> bool {
         self.others.iter().any(|other| is_in(cgroup, other))
     }
 
@@ -91,10 +91,10 @@ impl Stage<'_, '_> {
 
     /// A task as recorded before it is moved. CPUs that partitions in force took from an unpinned task are added: it
     /// gets them back if those partitions end before this layer.
-    pub fn noted(&self, state: TaskState) -> TaskState {
+    pub fn state_to_record(&self, state: TaskState) -> TaskState {
         match self.is_everywhere(&state.mask) {
             true => TaskState {
-                mask: state.mask.or(self.taken),
+                mask: state.mask.or(self.reserved_cpus),
                 ..state
             },
             false => state,
@@ -102,27 +102,34 @@ impl Stage<'_, '_> {
     }
 
     /// Records the state before a write.
-    pub fn will(&mut self, change: &Change, before: Before) -> Result<u64, ApplyError> {
-        self.journal.append(Event::Will {
+    pub fn record_intent(&mut self, change: &Change, before: StateBefore) -> Result<u64, ApplyError> {
+        self.journal.append(JournalEvent::Will {
             change: change.id.clone(),
             before,
         })
     }
 
     /// Records the outcome.
-    pub fn did(&mut self, of: u64, outcome: Outcome, after: After) -> Result<(), ApplyError> {
-        self.journal.append(Event::Did { of, outcome, after }).map(|_| ())
+    pub fn record_outcome(&mut self, of: u64, outcome: ChangeOutcome, after: StateAfter) -> Result<(), ApplyError> {
+        self.journal
+            .append(JournalEvent::Did { of, outcome, after })
+            .map(|_| ())
     }
 
-    /// Like [`Stage::will`], for a value that does not affect task masks.
-    pub fn will_value(&mut self, change: &Change, value: Option<String>) -> Result<u64, ApplyError> {
+    /// Like [`ActionContext::record_intent`], for a value that does not affect task masks.
+    pub fn record_value_intent(&mut self, change: &Change, value: Option<String>) -> Result<u64, ApplyError> {
         let tasks = Vec::new();
-        self.will(change, Before::Value { value, tasks })
+        self.record_intent(change, StateBefore::Value { value, tasks })
     }
 
-    /// Like [`Stage::did`], for such a value.
-    pub fn did_value(&mut self, of: u64, outcome: Outcome, value: Option<String>) -> Result<(), ApplyError> {
+    /// Like [`ActionContext::record_outcome`], for such a value.
+    pub fn record_value_outcome(
+        &mut self,
+        of: u64,
+        outcome: ChangeOutcome,
+        value: Option<String>,
+    ) -> Result<(), ApplyError> {
         let masks = Vec::new();
-        self.did(of, outcome, After::Value { value, masks })
+        self.record_outcome(of, outcome, StateAfter::Value { value, masks })
     }
 }

@@ -55,7 +55,7 @@ pub trait System {
     ///
     /// # Errors
     /// The kernel's errno.
-    fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError>;
+    fn set_ownership(&self, path: &str, ownership: Ownership) -> Result<(), RootError>;
     /// `sched_setaffinity` of a thread.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ pub trait System {
     fn set_policy(&self, tid: u32, _policy: FormerPolicy) -> Result<(), RootError> {
         Err(RootError::Io {
             path: format!("/proc/{tid}"),
-            doing: "sched_setscheduler",
+            operation: "sched_setscheduler",
             errno: libc::ENOSYS,
         })
     }
@@ -95,15 +95,15 @@ pub trait System {
     ///
     /// # Errors
     /// The errno of connecting, ENOENT if no process listens, ETIMEDOUT if no answer comes.
-    fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError>;
+    fn query_daemon(&self, addresses: &[Address], question: &str) -> Result<String, RootError>;
     /// The kernel's tracing files; `None` where there are none.
     ///
     /// # Errors
     /// As for [`Tracefs::find`].
     fn tracefs(&self) -> Result<Option<Tracefs>, RootError>;
     /// Keeps these CPUs busy until the returned value is dropped, from the cgroup with this list. A rehearsal has none.
-    fn keep_busy(&self, _cpus: &CpuSet, _list: &str) -> Busy {
-        Busy::default()
+    fn keep_busy(&self, _cpus: &CpuSet, _list: &str) -> BusyLoops {
+        BusyLoops::default()
     }
     /// Waits; the duration is only a hint.
     fn pause(&self, time: Duration);
@@ -111,6 +111,6 @@ pub trait System {
 
 /// Processes that compute until this is dropped, one on each CPU.
 #[derive(Debug, Default)]
-pub struct Busy {
+pub struct BusyLoops {
     pub(crate) spinners: Vec<(CpuId, Spinner)>,
 }

@@ -5,7 +5,7 @@
 //! wait as a whole in the root cgroup, outside of its slice, until the last of its threads leaves the partition. The
 //! journal records this with its former place, and it is undone with the partition.
 
-use crate::parcel::{Ground, Parcel};
+use crate::parcel::{MoveContext, PlannedMove};
 use machine::Version;
 use root::Root;
 
@@ -24,14 +24,14 @@ const LIMITS: &[&str] = &[
 
 /// A limit that stops applying to a process when it leaves its cgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limit {
+pub struct CgroupLimit {
     /// The file.
     pub path: String,
     /// Its value.
     pub value: String,
 }
 
-impl Limit {
+impl CgroupLimit {
     /// Whether it was set for this very cgroup. Every unit of systemd has a task limit.
     #[must_use]
     pub fn is_chosen(&self) -> bool {
@@ -41,7 +41,7 @@ impl Limit {
 
 /// What prevents a single thread from moving to a cgroup on v2.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Threshold {
+pub enum ThreadMoveObstacle {
     /// Nothing: the cgroup accepts the thread.
     Open,
     /// The cgroup is not threaded, and cannot become so while it has tasks.
@@ -51,7 +51,7 @@ pub enum Threshold {
         /// Its cgroup, below the mount.
         cgroup: String,
         /// Limits that then stop applying to it.
-        limits: Vec<Limit>,
+        limits: Vec<CgroupLimit>,
     },
 }
 
@@ -97,7 +97,7 @@ pub fn threads_of(root: &Root, pid: u32) -> Vec<u32> {
 
 /// Whether a thread of the process, other than those in `leaving`, is in a threaded cgroup.
 #[must_use]
-pub fn has_others_inside(ground: &Ground, pid: u32, leaving: &[u32]) -> bool {
+pub fn has_others_inside(ground: &MoveContext, pid: u32, leaving: &[u32]) -> bool {
     let root = ground.system.root();
     let others = threads_of(root, pid);
     let mut others = others.iter().filter(|tid| !leaving.contains(tid));
@@ -109,7 +109,7 @@ pub fn has_others_inside(ground: &Ground, pid: u32, leaving: &[u32]) -> bool {
 
 /// The domain above a threaded cgroup, as a directory.
 #[must_use]
-pub fn domain_dir(ground: &Ground, dir: &str) -> String {
+pub fn domain_dir(ground: &MoveContext, dir: &str) -> String {
     let mount = &ground.hierarchy.mount;
     let cgroup = dir.strip_prefix(mount.as_str()).unwrap_or(dir);
     dir_of(mount, &domain_of(ground.system.root(), mount, cgroup))
@@ -117,22 +117,22 @@ pub fn domain_dir(ground: &Ground, dir: &str) -> String {
 
 /// Checks what a move of a single thread into a partition on v2 requires.
 #[must_use]
-pub fn threshold(ground: &Ground, tid: u32, to: &str) -> Threshold {
+pub fn threshold(ground: &MoveContext, tid: u32, to: &str) -> ThreadMoveObstacle {
     let root = ground.system.root();
     let mount = &ground.hierarchy.mount;
     if !is_threaded(root, to) && is_populated(root, to) {
-        return Threshold::Populated;
+        return ThreadMoveObstacle::Populated;
     }
     let Some(cgroup) = machine::tasks::cgroup_of(root, tid, Version::V2) else {
-        return Threshold::Open;
+        return ThreadMoveObstacle::Open;
     };
-    let wanted = domain_after(root, mount, to);
+    let destination = domain_after(root, mount, to);
     let theirs = domain_of(root, mount, &cgroup);
-    if theirs == wanted {
-        return Threshold::Open;
+    if theirs == destination {
+        return ThreadMoveObstacle::Open;
     }
-    Threshold::Leaves {
-        limits: limits(root, mount, &theirs, &wanted),
+    ThreadMoveObstacle::Leaves {
+        limits: limits(root, mount, &theirs, &destination),
         cgroup: theirs,
     }
 }
@@ -140,7 +140,7 @@ pub fn threshold(ground: &Ground, tid: u32, to: &str) -> Threshold {
 /// Moves threads of a process that are in threaded cgroups to their leader, before the process is moved as a whole. The
 /// kernel looks only at the cpuset of the first thread (`cpuset_attach`, from 6.2 on). If the move does not change that
 /// thread's CPUs, threads from other cgroups keep their former CPUs. Refusals show when the process is moved.
-pub(crate) fn gather(ground: &Ground, parcel: &Parcel) {
+pub(crate) fn gather(ground: &MoveContext, parcel: &PlannedMove) {
     let root = ground.system.root();
     let mount = &ground.hierarchy.mount;
     let place = |tid: u32| machine::tasks::cgroup_of(root, tid, Version::V2);
@@ -157,7 +157,7 @@ pub(crate) fn gather(ground: &Ground, parcel: &Parcel) {
 }
 
 /// Limits of a cgroup and its parents, below the domain that its tasks move to.
-fn limits(root: &Root, mount: &str, cgroup: &str, domain: &str) -> Vec<Limit> {
+fn limits(root: &Root, mount: &str, cgroup: &str, domain: &str) -> Vec<CgroupLimit> {
     let mut found = Vec::new();
     let mut path = cgroup.trim_end_matches('/');
     while !path.is_empty() && path != domain {
@@ -166,7 +166,7 @@ fn limits(root: &Root, mount: &str, cgroup: &str, domain: &str) -> Vec<Limit> {
             let value = root.value(&file).ok().flatten().unwrap_or_default();
             let is_limit = !value.is_empty() && value.split_whitespace().next() != Some(NO_LIMIT);
             if is_limit {
-                found.push(Limit { path: file, value });
+                found.push(CgroupLimit { path: file, value });
             }
         }
         path = path.rsplit_once('/').map_or("", |(above, _)| above);

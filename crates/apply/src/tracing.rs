@@ -4,7 +4,7 @@
 //! end of the measurement removes the instance and restores the settings; if the process died, the next call does.
 
 use crate::journal::Storage;
-use crate::ledger::Whose;
+use crate::ledger::LeaseOwner;
 use crate::{ApplyError, System, ledger};
 use machine::TaskKey;
 use root::{RootError, Tracefs};
@@ -14,60 +14,60 @@ const NAME: &str = "tracing";
 
 /// A file and its intended value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct TracingSetting {
     /// Its name below the instance, or below tracefs.
     pub file: String,
     /// What is written.
     pub value: String,
     /// Whether it is required.
-    pub need: Need,
+    pub need: SettingRequirement,
 }
 
 /// Whether a measurement needs a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum SettingRequirement {
     /// It does.
     Must,
     /// It can run on a kernel that lacks the file or refuses the value.
     May,
 }
 
-impl Setting {
+impl TracingSetting {
     /// A required setting.
     #[must_use]
-    pub fn must(file: &str, value: impl Into<String>) -> Setting {
-        Setting {
+    pub fn must(file: &str, value: impl Into<String>) -> TracingSetting {
+        TracingSetting {
             file: file.to_owned(),
             value: value.into(),
-            need: Need::Must,
+            need: SettingRequirement::Must,
         }
     }
 
     /// A setting that may fail.
     #[must_use]
-    pub fn may(file: &str, value: impl Into<String>) -> Setting {
-        Setting {
-            need: Need::May,
-            ..Setting::must(file, value)
+    pub fn may(file: &str, value: impl Into<String>) -> TracingSetting {
+        TracingSetting {
+            need: SettingRequirement::May,
+            ..TracingSetting::must(file, value)
         }
     }
 }
 
 /// The settings of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TracingSettings {
     /// Below tracefs, seen by every tracer; written first, in this order.
-    pub shared: Vec<Setting>,
+    pub shared: Vec<TracingSetting>,
     /// Below the instance, in this order.
-    pub own: Vec<Setting>,
+    pub own: Vec<TracingSetting>,
     /// Below a second instance, named after the first with the suffix `-2`, for a tracer that would fill the buffers of
     /// the first. Empty means no second instance.
-    pub beside: Vec<Setting>,
+    pub beside: Vec<TracingSetting>,
 }
 
 /// The name of the second instance for one that [`hold`] has named.
 #[must_use]
-pub fn beside(instance: &str) -> String {
+pub fn second_instance_name(instance: &str) -> String {
     format!("{instance}-2")
 }
 
@@ -76,7 +76,7 @@ const LARGEST_PAGE_KIB: u64 = 64;
 
 /// What one process holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Hold {
+struct TracingLease {
     holder: TaskKey,
     /// Below `instances`.
     instance: String,
@@ -84,50 +84,45 @@ struct Hold {
     #[serde(default)]
     has_beside: bool,
     /// The shared settings, in the order of writing.
-    shared: Vec<Shared>,
+    shared: Vec<SharedSetting>,
 }
 
-impl Hold {
+impl TracingLease {
     /// Its instances below tracefs, the second one first, because it is made last.
     fn paths(&self) -> Vec<String> {
         let path = format!("instances/{}", self.instance);
         match self.has_beside {
-            true => vec![beside(&path), path],
+            true => vec![second_instance_name(&path), path],
             false => vec![path],
         }
     }
 }
 
-impl ledger::Held for Hold {
+impl ledger::Lease for TracingLease {
     fn holder(&self) -> TaskKey {
         self.holder
     }
 }
 
-impl ledger::InTracefs for Hold {
+impl ledger::TracefsLease for TracingLease {
     const NAME: &'static str = NAME;
 
     /// Removes the instances first: while their tracers run, the kernel refuses some settings. Returns whether all is done.
-    fn give_back(
-        &self,
-        system: &dyn System,
-        tracefs: &Tracefs,
-        left: &mut Vec<String>,
-    ) -> Result<bool, ApplyError> {
+    fn release(&self, system: &dyn System, tracefs: &Tracefs, left: &mut Vec<String>) -> Result<bool, ApplyError> {
         for path in self.paths() {
             let dir = tracefs.file(&path);
             let is_there = system.root().kind(&dir)?.is_some();
             if is_there && !ledger::remove_unless_busy(system, || system.remove_dir(&dir))? {
                 left.push(format!(
                     "{}: another program reads it, so it stays until that ends",
-                    Tracefs::shown(&path)
+                    Tracefs::display_path(&path)
                 ));
                 return Ok(false);
             }
         }
         for shared in self.shared.iter().rev() {
             let file = tracefs.file(&shared.file);
-            let Some(now) = said(system, tracefs, &shared.file)? else {
+            let Some(now) = restorable_value(system, tracefs, &shared.file)? else {
                 continue;
             };
             if now == shared.former {
@@ -138,7 +133,7 @@ impl ledger::InTracefs for Hold {
             } else if !is_as_written(&shared.file, &now, &shared.former) {
                 left.push(format!(
                     "{}: `{now}` now, set by another program; before it was `{}`",
-                    Tracefs::shown(&shared.file),
+                    Tracefs::display_path(&shared.file),
                     shared.former
                 ));
             }
@@ -149,7 +144,7 @@ impl ledger::InTracefs for Hold {
 
 /// A shared setting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Shared {
+struct SharedSetting {
     file: String,
     former: String,
     ours: String,
@@ -165,66 +160,64 @@ pub fn hold(
     storage: &dyn Storage,
     tracefs: &Tracefs,
     holder: TaskKey,
-    wanted: &Wanted,
+    settings: &TracingSettings,
 ) -> Result<String, ApplyError> {
-    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
+    let holds: Vec<TracingLease> = ledger::read(storage, NAME)?;
     let other = holds.iter().find(|hold| !hold.shared.is_empty());
-    if let Some(other) = other.filter(|_| !wanted.shared.is_empty()) {
-        return Err(ApplyError::Tracing {
-            pid: other.holder.tid,
-        });
+    if let Some(other) = other.filter(|_| !settings.shared.is_empty()) {
+        return Err(ApplyError::Tracing { pid: other.holder.tid });
     }
     let mut shared = Vec::new();
-    for setting in &wanted.shared {
-        match said(system, tracefs, &setting.file)? {
-            Some(former) => shared.push(Shared {
+    for setting in &settings.shared {
+        match restorable_value(system, tracefs, &setting.file)? {
+            Some(former) => shared.push(SharedSetting {
                 file: setting.file.clone(),
                 former,
                 ours: setting.value.clone(),
             }),
-            None if setting.need == Need::May => {}
+            None if setting.need == SettingRequirement::May => {}
             None => return Err(missing(&setting.file).into()),
         }
     }
-    let hold = Hold {
+    let hold = TracingLease {
         holder,
         instance: format!("quietcore-{}", holder.tid),
-        has_beside: !wanted.beside.is_empty(),
+        has_beside: !settings.beside.is_empty(),
         shared,
     };
     let path = format!("instances/{}", hold.instance);
     for path in hold.paths() {
         if system.root().kind(&tracefs.file(&path))?.is_some() {
             return Err(ApplyError::Exists {
-                path: Tracefs::shown(&path),
+                path: Tracefs::display_path(&path),
             });
         }
     }
     ledger::note(storage, NAME, hold)?;
-    let done = set_up(system, tracefs, &path, wanted);
+    let done = set_up(system, tracefs, &path, settings);
     match done {
         Ok(()) => Ok(path),
         Err(error) => {
-            let_go(system, storage, tracefs, holder)?;
+            release_own(system, storage, tracefs, holder)?;
             Err(error.into())
         }
     }
 }
 
-fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, wanted: &Wanted) -> Result<(), RootError> {
+fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, settings: &TracingSettings) -> Result<(), RootError> {
     system.make_dir(&tracefs.file(path))?;
-    for setting in &wanted.shared {
+    for setting in &settings.shared {
         let file = tracefs.file(&setting.file);
-        if said(system, tracefs, &setting.file)?.is_some_and(|now| now != setting.value) {
+        if restorable_value(system, tracefs, &setting.file)?.is_some_and(|now| now != setting.value) {
             take(setting, system.write(&file, &setting.value))?;
         }
     }
-    let second = beside(path);
-    if !wanted.beside.is_empty() {
+    let second = second_instance_name(path);
+    if !settings.beside.is_empty() {
         system.make_dir(&tracefs.file(&second))?;
     }
-    let own = wanted.own.iter().map(|setting| (path, setting));
-    let beside = wanted.beside.iter().map(|setting| (second.as_str(), setting));
+    let own = settings.own.iter().map(|setting| (path, setting));
+    let beside = settings.beside.iter().map(|setting| (second.as_str(), setting));
     for (path, setting) in own.chain(beside) {
         let file = tracefs.file(&format!("{path}/{}", setting.file));
         take(setting, system.write(&file, &setting.value))?;
@@ -237,15 +230,13 @@ fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, wanted: &Wanted) -
 /// An unused trace buffer has a page or two per CPU, and shows the size that it gets on first use: `7 (expanded:
 /// 1408)`. That size is what the next user finds, and what has to be restored for each CPU's own file. Restoring the
 /// pages would leave that CPU with them permanently.
-fn said(system: &dyn System, tracefs: &Tracefs, file: &str) -> Result<Option<String>, RootError> {
+fn restorable_value(system: &dyn System, tracefs: &Tracefs, file: &str) -> Result<Option<String>, RootError> {
     let says = system.root().value(&tracefs.file(file))?;
     let whole = match file.starts_with("per_cpu/") && file.ends_with("/buffer_size_kb") {
         true => system.root().value(&tracefs.file("buffer_size_kb"))?,
         false => None,
     };
-    let unused = whole
-        .as_deref()
-        .and_then(|whole| whole.split_once(" (expanded: "));
+    let unused = whole.as_deref().and_then(|whole| whole.split_once(" (expanded: "));
     Ok(says.map(|says| match unused {
         Some((now, then)) if now == says => then.trim_end_matches(')').to_owned(),
         _ => chosen(&says).to_owned(),
@@ -270,10 +261,10 @@ fn chosen(text: &str) -> &str {
     word.unwrap_or(text)
 }
 
-fn take(setting: &Setting, outcome: Result<(), RootError>) -> Result<(), RootError> {
+fn take(setting: &TracingSetting, outcome: Result<(), RootError>) -> Result<(), RootError> {
     match setting.need {
-        Need::Must => outcome,
-        Need::May => Ok(()),
+        SettingRequirement::Must => outcome,
+        SettingRequirement::May => Ok(()),
     }
 }
 
@@ -290,27 +281,27 @@ pub fn stop(system: &dyn System, tracefs: &Tracefs, instance: &str) -> Result<()
 ///
 /// # Errors
 /// A ledger that cannot be read or written, or a refused write.
-pub fn let_go(
+pub fn release_own(
     system: &dyn System,
     storage: &dyn Storage,
     tracefs: &Tracefs,
     holder: TaskKey,
 ) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<Hold>(system, storage, &Whose::Own(holder, tracefs))
+    ledger::release::<TracingLease>(system, storage, &LeaseOwner::Own(holder, tracefs))
 }
 
 /// Does the same for processes that ended without it.
 ///
 /// # Errors
-/// As for [`let_go`].
+/// As for [`release_own`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<Hold>(system, storage, &Whose::Ended)
+    ledger::release::<TracingLease>(system, storage, &LeaseOwner::Ended)
 }
 
 fn missing(file: &str) -> RootError {
     RootError::Io {
-        path: Tracefs::shown(file),
-        doing: "open",
+        path: Tracefs::display_path(file),
+        operation: "open",
         errno: libc::ENOENT,
     }
 }

@@ -17,13 +17,13 @@ mod verify;
 mod waiting;
 mod workers;
 
-use crate::entry::Entry;
+use crate::entry::ChangeEntry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::LayerState;
-use crate::record::Event;
+use crate::record::JournalEvent;
 use crate::resize_record::Resize;
 use crate::{ApplyError, System};
-use layer::take_layer;
+use layer::undo_layer;
 pub(crate) use sharing::shared_now;
 use std::collections::BTreeSet;
 pub(crate) use unban::irq_of;
@@ -41,7 +41,7 @@ pub enum Force {
 
 /// Which apply is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which<'a> {
+pub enum UndoTarget<'a> {
     /// The last one.
     Last,
     /// All of them.
@@ -60,7 +60,7 @@ pub enum Which<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndoRequest<'a> {
     /// Which apply.
-    pub which: Which<'a>,
+    pub which: UndoTarget<'a>,
     /// What to do with things that another program changed since.
     pub force: Force,
     /// The reason, for the journal.
@@ -73,18 +73,18 @@ pub(crate) enum OpenResize {
     /// It was interrupted: restore the state before the partition, including policies.
     Finish,
     /// This undo is a step of it.
-    GoesOn,
+    Continues,
 }
 
 /// What an undo did.
 #[derive(Debug, Default)]
-pub struct Undone {
+pub struct UndoOutcome {
     /// Whether there was anything to undo.
     pub was_in_force: bool,
     /// Names of the undone partitions, in the order of the undo.
-    pub taken: Vec<String>,
+    pub undone_partitions: Vec<String>,
     /// Every step, in the order of the undo.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ChangeEntry>,
     /// Files that another program has changed since, and that were left alone.
     pub drift: Vec<String>,
     /// Tasks whose affinity another program has set since, and that were left alone. They do not keep the journal open:
@@ -97,19 +97,19 @@ pub struct Undone {
     /// Interrupts that a running irqbalance has placed since and will place again, so that restoring them is pointless.
     pub placed: BTreeSet<String>,
     /// That irqbalance; the outer `None` until it was searched for.
-    pub placer: Option<Option<Placer>>,
+    pub placer: Option<Option<ActiveIrqbalance>>,
 }
 
 /// An irqbalance that places interrupts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placer {
+pub struct ActiveIrqbalance {
     /// Its process.
     pub pid: u32,
     /// Interrupts that it never places.
     pub left_alone: BTreeSet<u32>,
 }
 
-impl Undone {
+impl UndoOutcome {
     /// Whether the former state is fully restored.
     #[must_use]
     pub fn equal(&self) -> bool {
@@ -144,28 +144,28 @@ pub fn undo(
     storage: &dyn Storage,
     boot_id: Option<&str>,
     request: UndoRequest,
-) -> Result<Undone, ApplyError> {
+) -> Result<UndoOutcome, ApplyError> {
     Journal::sweep(storage)?;
     let Some(journal) = Journal::open(storage)? else {
         return match request.which {
-            Which::Named(name) => Err(no_partition(name, &[])),
-            _ => Ok(Undone::default()),
+            UndoTarget::Named(name) => Err(no_partition(name, &[])),
+            _ => Ok(UndoOutcome::default()),
         };
     };
     let state = journal.state(boot_id);
     if state == JournalState::Void {
         journal.retire()?;
         let notes = vec!["what was in force belonged to an earlier boot and went with it".to_owned()];
-        return Ok(Undone {
+        return Ok(UndoOutcome {
             notes,
-            ..Undone::default()
+            ..UndoOutcome::default()
         });
     }
     if state == JournalState::Ended {
         journal.retire()?;
-        return Ok(Undone {
+        return Ok(UndoOutcome {
             was_in_force: true,
-            ..Undone::default()
+            ..UndoOutcome::default()
         });
     }
     undo_open(system, journal, request, OpenResize::Finish)
@@ -177,9 +177,9 @@ pub(crate) fn undo_open(
     mut journal: Journal,
     request: UndoRequest,
     resize: OpenResize,
-) -> Result<Undone, ApplyError> {
+) -> Result<UndoOutcome, ApplyError> {
     let which = request.which;
-    let mut undone = Undone::default();
+    let mut undone = UndoOutcome::default();
     let mut keeps = Resize::open(journal.records()).is_some();
     if keeps && resize == OpenResize::Finish {
         let Some(open) = finish_resize(system, &mut journal, request, &mut undone)? else {
@@ -187,8 +187,8 @@ pub(crate) fn undo_open(
         };
         keeps = false;
         let is_all = match which {
-            Which::Last => true,
-            Which::Named(name) => name == open.name,
+            UndoTarget::Last => true,
+            UndoTarget::Named(name) => name == open.name,
             _ => false,
         };
         if !journal.layers().iter().any(|layer| layer.is_live()) {
@@ -201,13 +201,13 @@ pub(crate) fn undo_open(
     }
     while let Some(next) = next_layer(&journal, which, &undone)? {
         undone.was_in_force = true;
-        undone.taken.push(next.name);
-        take_layer(system, &mut journal, next.seq, request, &mut undone)?;
+        undone.undone_partitions.push(next.name);
+        undo_layer(system, &mut journal, next.seq, request, &mut undone)?;
         if undone.is_open(request.force) {
             return Ok(undone);
         }
         let layer = Some(next.seq);
-        say(&mut journal, &mut undone, Event::Undone { layer });
+        record_step(&mut journal, &mut undone, JournalEvent::Undone { layer });
         if !journal.layers().iter().any(|layer| layer.is_live()) {
             // During a resize, only the journal has the former state.
             if !keeps {
@@ -215,11 +215,11 @@ pub(crate) fn undo_open(
             }
             break;
         }
-        if !next.is_leftover && !matches!(which, Which::All | Which::Because(_) | Which::To(_)) {
+        if !next.is_leftover && !matches!(which, UndoTarget::All | UndoTarget::Because(_) | UndoTarget::To(_)) {
             break;
         }
         // The interrupted one was the last one.
-        if next.is_leftover && which == Which::Last {
+        if next.is_leftover && which == UndoTarget::Last {
             break;
         }
     }
@@ -232,13 +232,13 @@ fn finish_resize(
     system: &dyn System,
     journal: &mut Journal,
     request: UndoRequest,
-    undone: &mut Undone,
+    undone: &mut UndoOutcome,
 ) -> Result<Option<Resize>, ApplyError> {
     let Some(open) = Resize::open(journal.records()) else {
         return Ok(None);
     };
     undone.was_in_force = true;
-    undone.taken.push(open.name.clone());
+    undone.undone_partitions.push(open.name.clone());
     undone.notes.push(format!(
         "recreating partition {} with CPU {} had been stopped in the middle; this is the state before the partition",
         open.name, open.cpus
@@ -249,34 +249,34 @@ fn finish_resize(
         .rfind(|layer| layer.is_live() && layer.intent.name.as_str() == open.name)
         .map(|layer| layer.seq);
     if let Some(seq) = half {
-        take_layer(system, journal, seq, request, undone)?;
+        undo_layer(system, journal, seq, request, undone)?;
         if undone.is_open(request.force) {
             return Ok(None);
         }
-        say(journal, undone, Event::Undone { layer: Some(seq) });
+        record_step(journal, undone, JournalEvent::Undone { layer: Some(seq) });
     }
-    policies::give_policies(&open, system, journal.records(), undone);
-    say(journal, undone, Event::Resized { of: open.seq });
+    policies::restore_policies(&open, system, journal.records(), undone);
+    record_step(journal, undone, JournalEvent::Resized { of: open.seq });
     Ok(Some(open))
 }
 
-struct Next {
+struct NextLayer {
     seq: u64,
     name: String,
     /// Whether an interrupted process started it.
     is_leftover: bool,
 }
 
-fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option<Next>, ApplyError> {
+fn next_layer(journal: &Journal, which: UndoTarget, undone: &UndoOutcome) -> Result<Option<NextLayer>, ApplyError> {
     let layers = journal.layers();
     let live = || layers.iter().rev().filter(|layer| layer.is_live());
     let leftover = live().find(|layer| layer.state != LayerState::InForce);
-    let wanted = match which {
-        Which::Last | Which::All => live().next(),
-        Which::Named(name) => live().find(|layer| layer.intent.name.as_str() == name),
-        Which::Because(reason) => live().find(|layer| layer.reason == reason),
-        Which::Guarded(token) => live().find(|layer| layer.guard == Some(token)),
-        Which::To(to) => {
+    let selected = match which {
+        UndoTarget::Last | UndoTarget::All => live().next(),
+        UndoTarget::Named(name) => live().find(|layer| layer.intent.name.as_str() == name),
+        UndoTarget::Because(reason) => live().find(|layer| layer.reason == reason),
+        UndoTarget::Guarded(token) => live().find(|layer| layer.guard == Some(token)),
+        UndoTarget::To(to) => {
             // A plan is undone as a whole: nobody ever requested half of one.
             if let Some(layer) = live().find(|layer| layer.seq <= to && to < layer.end) {
                 return Err(ApplyError::Within {
@@ -289,16 +289,16 @@ fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option
             live().find(|layer| layer.seq > to)
         }
     };
-    let next = |layer: &crate::layers::Layer, is_leftover| Next {
+    let next = |layer: &crate::layers::ApplyLayer, is_leftover| NextLayer {
         seq: layer.seq,
         name: layer.intent.name.to_string(),
         is_leftover,
     };
-    match (leftover, wanted, which) {
-        (Some(leftover), Some(wanted), _) if leftover.seq == wanted.seq => Ok(Some(next(wanted, false))),
+    match (leftover, selected, which) {
+        (Some(leftover), Some(selected), _) if leftover.seq == selected.seq => Ok(Some(next(selected, false))),
         (Some(leftover), _, _) => Ok(Some(next(leftover, true))),
-        (None, Some(wanted), _) => Ok(Some(next(wanted, false))),
-        (None, None, Which::Named(name)) if !undone.taken.iter().any(|taken| taken == name) => {
+        (None, Some(selected), _) => Ok(Some(next(selected, false))),
+        (None, None, UndoTarget::Named(name)) if !undone.undone_partitions.iter().any(|taken| taken == name) => {
             let names: Vec<&str> = live().map(|layer| layer.intent.name.as_str()).collect();
             Err(no_partition(name, &names))
         }
@@ -318,7 +318,7 @@ pub(crate) fn no_partition(name: &str, in_force: &[&str]) -> ApplyError {
 }
 
 /// Records a step of the undo. A full disk must not stop the undo, so a failure to record becomes a note.
-fn say(journal: &mut Journal, undone: &mut Undone, event: Event) {
+fn record_step(journal: &mut Journal, undone: &mut UndoOutcome, event: JournalEvent) {
     if let Err(error) = journal.append(event) {
         let note = format!("the undo could not be recorded: {error}");
         if !undone.notes.contains(&note) {

@@ -1,6 +1,6 @@
 //! Defines the answer of `blame`. Field names are a contract with consumers of its JSON.
 
-use crate::stories::Story;
+use crate::stories::GapStory;
 use observe::Class;
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ pub struct Link {
 /// What a row is about, as input for a cure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Subject {
+pub enum InterruptionSubject {
     /// Nothing with a number.
     #[default]
     None,
@@ -66,9 +66,9 @@ pub enum Subject {
     Worker(String),
 }
 
-impl Subject {
+impl InterruptionSubject {
     fn is_none(&self) -> bool {
-        *self == Subject::None
+        *self == InterruptionSubject::None
     }
 }
 
@@ -91,20 +91,20 @@ pub struct Interruption {
     pub culprit: Option<Culprit>,
     /// How certain the name is; the culprit is at most as certain.
     pub confidence: Confidence,
-    /// The command that would stop it, or `nothing` with the reason; empty until [`Answer::cure`].
+    /// The command that would stop it, or `nothing` with the reason; empty until [`BlameResult::cure`].
     pub fix: String,
     /// What that command changes, and its cost.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// What it is about.
-    #[serde(default, skip_serializing_if = "Subject::is_none")]
-    pub subject: Subject,
+    #[serde(default, skip_serializing_if = "InterruptionSubject::is_none")]
+    pub subject: InterruptionSubject,
 }
 
 /// The source of the gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GapsFrom {
+pub enum GapSource {
     /// Measured by a spinning probe.
     #[default]
     Probe,
@@ -124,7 +124,7 @@ pub struct CpuAnswer {
     pub cpu: u32,
     /// The source of its gaps.
     #[serde(default)]
-    pub gaps_from: GapsFrom,
+    pub gaps_from: GapSource,
     /// How long it was observed, in nanoseconds.
     pub duration_ns: u64,
     /// Time that its program did not get: `explained_ns + unexplained_ns`.
@@ -143,9 +143,9 @@ pub struct CpuAnswer {
     pub lost_events: u64,
     /// The rows, most time first.
     pub interruptions: Vec<Interruption>,
-    /// Individual gaps with their pieces, in order of time, limited by [`Keep`](crate::Keep).
+    /// Individual gaps with their pieces, in order of time, limited by [`GapSelection`](crate::GapSelection).
     #[serde(skip)]
-    pub stories: Vec<Story>,
+    pub stories: Vec<GapStory>,
     /// Number of gaps not in that list.
     #[serde(skip)]
     pub stories_left_out: u64,
@@ -184,7 +184,7 @@ impl CpuAnswer {
 
 /// The answer for all requested CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct BlameResult {
     /// One entry per CPU, in their order.
     pub cpus: Vec<CpuAnswer>,
 }

@@ -3,32 +3,32 @@
 //! Gaps and events are joined at once and dropped: only what is in progress, possible later causes and the answer stay in
 //! memory. A complete trace takes the same path and gives the same answer.
 
-use crate::answer::Answer;
-use crate::cpu::Cpu;
+use crate::answer::BlameResult;
+use crate::cpu::CpuTracker;
 use crate::gaps::Gap;
-use crate::question::Question;
-use crate::reader::Reader;
-use crate::scene::{Now, Scene};
-use crate::senders::Tells;
-use events::{Event, Names};
+use crate::question::BlameQuestion;
+use crate::reader::RecordDecoder;
+use crate::scene::{BlameState, EventPosition};
+use crate::senders::SenderSupport;
+use events::{AddressNames, StreamItem};
 use std::collections::HashMap;
 
 /// An answer under construction.
 pub struct Attribution<'n> {
-    reader: &'n Reader,
-    scene: Scene<'n>,
-    cpus: Vec<Cpu>,
+    reader: &'n RecordDecoder,
+    scene: BlameState<'n>,
+    cpus: Vec<CpuTracker>,
     /// Time of the last event.
     at: u64,
 }
 
 /// Runs the attribution. Events must arrive in order of time.
 pub fn attribute<'a>(
-    reader: &Reader,
-    names: &dyn Names,
-    events: impl Iterator<Item = Event<'a>>,
-    question: &Question,
-) -> Answer {
+    reader: &RecordDecoder,
+    names: &dyn AddressNames,
+    events: impl Iterator<Item = StreamItem<'a>>,
+    question: &BlameQuestion,
+) -> BlameResult {
     let mut attribution = Attribution::new(reader, names, question);
     for event in events {
         attribution.event(&event);
@@ -40,13 +40,13 @@ impl<'n> Attribution<'n> {
     /// Starts without events. The end of a window may be far away, and set by [`Attribution::ends`] later; gaps can be added
     /// later, by [`Attribution::gaps`].
     #[must_use]
-    pub fn new(reader: &'n Reader, names: &'n dyn Names, question: &Question) -> Attribution<'n> {
-        let tells = Tells::of(reader.formats());
+    pub fn new(reader: &'n RecordDecoder, names: &'n dyn AddressNames, question: &BlameQuestion) -> Attribution<'n> {
+        let tells = SenderSupport::of(reader.formats());
         let targets = question.targets.iter();
         Attribution {
             reader,
-            scene: Scene::new(names, tells, question.comms.clone()),
-            cpus: targets.map(|target| Cpu::new(target, question.keep)).collect(),
+            scene: BlameState::new(names, tells, question.comms.clone()),
+            cpus: targets.map(|target| CpuTracker::new(target, question.keep)).collect(),
             at: 0,
         }
     }
@@ -68,7 +68,7 @@ impl<'n> Attribution<'n> {
     /// Gaps that the victim measured on a CPU. They must arrive before the first event in them or after them.
     pub fn gaps(&mut self, cpu: u32, gaps: &[Gap]) {
         if let Some(target) = self.cpus.iter_mut().find(|target| target.cpu == cpu) {
-            target.put(gaps);
+            target.add_gaps(gaps);
         }
     }
 
@@ -78,25 +78,25 @@ impl<'n> Attribution<'n> {
     }
 
     /// The next item of the stream, in the order of time.
-    pub fn event(&mut self, event: &Event<'_>) {
+    pub fn event(&mut self, event: &StreamItem<'_>) {
         if self.found().is_some() {
             return;
         }
         match *event {
-            Event::Record { cpu, record } => {
+            StreamItem::Record { cpu, record } => {
                 self.at = record.at;
                 let common = self.reader.formats().common(record.payload);
                 if let (Some(common), Some(kernel_event)) = (common, self.reader.read(&record)) {
-                    let now = Now {
+                    let now = EventPosition {
                         cpu,
                         at: record.at,
                         common,
                     };
-                    self.scene.happens(&mut self.cpus, &now, &kernel_event);
+                    self.scene.process(&mut self.cpus, &now, &kernel_event);
                 }
             }
-            Event::Lost { cpu, count } => self.scene.lost(&mut self.cpus, cpu, count.unwrap_or(1)),
-            Event::Broken { cpu, .. } => self.scene.lost(&mut self.cpus, cpu, 1),
+            StreamItem::Lost { cpu, count } => self.scene.lost(&mut self.cpus, cpu, count.unwrap_or(1)),
+            StreamItem::Broken { cpu, .. } => self.scene.lost(&mut self.cpus, cpu, 1),
         }
     }
 
@@ -114,15 +114,15 @@ impl<'n> Attribution<'n> {
 
     /// The answer. The windows end at their set end, or at the gap found.
     #[must_use]
-    pub fn finish(mut self) -> Answer {
+    pub fn finish(mut self) -> BlameResult {
         if let Some((_, gap)) = self.found() {
             // Everything else observed, on any of them, is in its sums.
             let seen = self.cpus.iter().map(|cpu| cpu.at);
             let end = seen.fold(gap.end.max(self.at), u64::max);
             self.cpus.iter_mut().for_each(|cpu| cpu.end_at(end));
         }
-        Answer {
-            cpus: self.cpus.into_iter().map(Cpu::finish).collect(),
+        BlameResult {
+            cpus: self.cpus.into_iter().map(CpuTracker::finish).collect(),
         }
     }
 }

@@ -16,7 +16,7 @@ const WAKING_NS: u64 = 20_000;
 
 /// An interrupt or softirq in progress.
 #[derive(Clone, Debug)]
-pub(crate) struct Busy {
+pub(crate) struct ActiveHandler {
     /// The thread that it interrupted; it stays in that thread.
     pid: i32,
     pub(crate) name: String,
@@ -27,13 +27,13 @@ pub(crate) struct Busy {
 /// What is in progress on every CPU.
 #[derive(Debug, Default)]
 pub(crate) struct Chains {
-    busy: HashMap<u32, Vec<Busy>>,
+    busy: HashMap<u32, Vec<ActiveHandler>>,
     calls: HashMap<i32, &'static str>,
-    woken: HashMap<u32, Woken>,
+    woken: HashMap<u32, WakeUpRecord>,
 }
 
 #[derive(Debug)]
-struct Woken {
+struct WakeUpRecord {
     at: u64,
     target_cpu: u32,
     comm: String,
@@ -42,14 +42,14 @@ struct Woken {
 impl Chains {
     /// What that thread has in progress there. With PREEMPT_RT another thread may run before a softirq has ended, and does its
     /// own work; without traced switches no other event shows that.
-    pub(crate) fn innermost(&self, cpu: u32, pid: i32) -> Option<&Busy> {
+    pub(crate) fn innermost(&self, cpu: u32, pid: i32) -> Option<&ActiveHandler> {
         self.busy.get(&cpu)?.last().filter(|busy| busy.pid == pid)
     }
 
-    pub(crate) fn begin(&mut self, cpu: u32, pid: i32, name: String, cause: Option<Culprit>) {
+    pub(crate) fn start(&mut self, cpu: u32, pid: i32, name: String, cause: Option<Culprit>) {
         let busy = self.busy.entry(cpu).or_default();
         if busy.len() < DEEPEST {
-            busy.push(Busy { pid, name, cause });
+            busy.push(ActiveHandler { pid, name, cause });
         }
     }
 
@@ -79,7 +79,7 @@ impl Chains {
         }
     }
 
-    pub(crate) fn call_begins(&mut self, pid: i32, nr: i64) {
+    pub(crate) fn start_call(&mut self, pid: i32, nr: i64) {
         self.calls.remove(&pid);
         if let Some(name) = kernel_numbers::call_name(nr).filter(|_| self.calls.len() < MOST_CALLS) {
             self.calls.insert(pid, name);
@@ -91,13 +91,13 @@ impl Chains {
     }
 
     pub(crate) fn wakes(&mut self, cpu: u32, at: u64, target_cpu: u32, comm: String) {
-        self.woken.insert(cpu, Woken { at, target_cpu, comm });
+        self.woken.insert(cpu, WakeUpRecord { at, target_cpu, comm });
     }
 
     /// What a thread does while it sends an interrupt: its system call.
     pub(crate) fn in_call(&self, by: Culprit) -> Culprit {
         match self.calls.get(&by.pid) {
-            Some(call) if by.pid != 0 && by.via.is_none() => by.doing(call),
+            Some(call) if by.pid != 0 && by.via.is_none() => by.with_own_work(call),
             _ => by,
         }
     }
@@ -109,7 +109,7 @@ impl Chains {
             .get(&from)
             .filter(|woken| woken.target_cpu == to && at.saturating_sub(woken.at) <= WAKING_NS);
         match woken {
-            Some(woken) => by.doing(&format!("wakes {}", woken.comm)),
+            Some(woken) => by.with_own_work(&format!("wakes {}", woken.comm)),
             None => by,
         }
     }
@@ -144,7 +144,7 @@ impl Culprit {
     }
 
     /// Appends its own work to its chain.
-    pub(crate) fn doing(mut self, what: &str) -> Culprit {
+    pub(crate) fn with_own_work(mut self, what: &str) -> Culprit {
         let mut chain = self.links();
         match chain.last_mut() {
             Some(last) if last.what.is_empty() => what.clone_into(&mut last.what),

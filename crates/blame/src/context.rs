@@ -1,6 +1,6 @@
 //! Models what a CPU does instead of running the program: one interrupt, softirq, thread, fault or system call in progress.
 
-use crate::answer::{Confidence, Culprit, Subject};
+use crate::answer::{Confidence, Culprit, InterruptionSubject};
 use crate::kernel_numbers;
 use observe::{Class, of_softirq};
 
@@ -9,15 +9,15 @@ const MOST_DETAILS: usize = 4;
 
 /// One context in progress.
 #[derive(Clone, Debug)]
-pub(crate) struct Context {
+pub(crate) struct ExecutionContext {
     pub(crate) class: Class,
-    pub(crate) what: What,
+    pub(crate) what: ContextKind,
     /// Functions that ran in it, in order, without duplicates.
     pub(crate) details: Vec<String>,
     pub(crate) culprit: Option<Culprit>,
     pub(crate) confidence: Confidence,
     /// A thread that runs although one of higher priority could, because something allowed it.
-    pub(crate) let_in: bool,
+    pub(crate) is_admitted: bool,
     /// It raised the softirq that completes disk requests, and so serves their senders too.
     pub(crate) raised_block: bool,
     /// A timer function, or a function that another CPU requested, has run in it.
@@ -36,7 +36,7 @@ pub(crate) struct Context {
 
 /// Kind of a context; determines which event ends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum ContextKind {
     Irq { irq: i64, name: String },
     Vector { name: String },
     Nmi,
@@ -47,22 +47,22 @@ pub(crate) enum What {
     Fault,
 }
 
-impl What {
+impl ContextKind {
     /// Whether the program requested it itself.
     pub(crate) const fn is_own(&self) -> bool {
-        matches!(self, What::Syscall { .. } | What::Fault)
+        matches!(self, ContextKind::Syscall { .. } | ContextKind::Fault)
     }
 }
 
-impl Context {
-    pub(crate) fn new(what: What, serial: u64) -> Context {
-        Context {
+impl ExecutionContext {
+    pub(crate) fn new(what: ContextKind, serial: u64) -> ExecutionContext {
+        ExecutionContext {
             class: class_of(&what),
             what,
             details: Vec::new(),
             culprit: None,
             confidence: Confidence::Traced,
-            let_in: false,
+            is_admitted: false,
             raised_block: false,
             has_functions: false,
             functions_of: None,
@@ -89,15 +89,17 @@ impl Context {
     }
 
     /// What it is about.
-    pub(crate) fn subject(&self) -> Subject {
+    pub(crate) fn subject(&self) -> InterruptionSubject {
         match &self.what {
-            What::Irq { irq, .. } => Subject::Irq(*irq),
-            What::Task { pid, .. } if self.let_in => Subject::LetIn(*pid),
-            What::Task { pid, .. } => Subject::Thread(*pid),
-            What::Work { worker, .. } => Subject::Worker(worker.clone()),
-            What::Vector { .. } | What::Nmi | What::Softirq { .. } | What::Syscall { .. } | What::Fault => {
-                Subject::None
-            }
+            ContextKind::Irq { irq, .. } => InterruptionSubject::Irq(*irq),
+            ContextKind::Task { pid, .. } if self.is_admitted => InterruptionSubject::LetIn(*pid),
+            ContextKind::Task { pid, .. } => InterruptionSubject::Thread(*pid),
+            ContextKind::Work { worker, .. } => InterruptionSubject::Worker(worker.clone()),
+            ContextKind::Vector { .. }
+            | ContextKind::Nmi
+            | ContextKind::Softirq { .. }
+            | ContextKind::Syscall { .. }
+            | ContextKind::Fault => InterruptionSubject::None,
         }
     }
 
@@ -113,15 +115,15 @@ impl Context {
     }
 
     /// A function that another CPU requested runs in it.
-    pub(crate) fn call(&mut self, function: String, asker: Option<Culprit>) {
+    pub(crate) fn call(&mut self, function: String, requester: Option<Culprit>) {
         self.has_functions = true;
-        self.functions_of.clone_from(&asker);
+        self.functions_of.clone_from(&requester);
         if function.contains("flush_tlb") {
             self.class = Class::TlbShootdown;
         }
         // The interrupt may have a different sender, whose call arrived first.
-        if asker.is_some() {
-            self.culprit = asker;
+        if requester.is_some() {
+            self.culprit = requester;
         }
         self.detail(function);
     }
@@ -129,14 +131,14 @@ impl Context {
     /// Its name in the answer.
     pub(crate) fn name(&self) -> String {
         let plain = match &self.what {
-            What::Irq { irq, name } => format!("irq {irq} {name}"),
-            What::Vector { name } => name.clone(),
-            What::Nmi => "nmi".to_owned(),
-            What::Softirq { vec } => kernel_numbers::softirq_name(*vec).to_owned(),
-            What::Task { comm, .. } => comm.clone(),
-            What::Work { function, .. } => function.clone(),
-            What::Syscall { nr } => kernel_numbers::call_label(*nr),
-            What::Fault => "page fault".to_owned(),
+            ContextKind::Irq { irq, name } => format!("irq {irq} {name}"),
+            ContextKind::Vector { name } => name.clone(),
+            ContextKind::Nmi => "nmi".to_owned(),
+            ContextKind::Softirq { vec } => kernel_numbers::softirq_name(*vec).to_owned(),
+            ContextKind::Task { comm, .. } => comm.clone(),
+            ContextKind::Work { function, .. } => function.clone(),
+            ContextKind::Syscall { nr } => kernel_numbers::call_label(*nr),
+            ContextKind::Fault => "page fault".to_owned(),
         };
         if self.details.is_empty() {
             plain
@@ -146,22 +148,22 @@ impl Context {
     }
 }
 
-fn class_of(what: &What) -> Class {
+fn class_of(what: &ContextKind) -> Class {
     match what {
-        What::Irq { name, .. } => match name.as_str() {
+        ContextKind::Irq { name, .. } => match name.as_str() {
             "arch_timer" | "twd" | "riscv-timer" => Class::Tick,
             _ => Class::Device,
         },
-        What::Vector { name } => of_vector(name),
-        What::Nmi => Class::Nmi,
-        What::Softirq { vec } => of_softirq(kernel_numbers::softirq_name(*vec)),
-        What::Task { comm, .. } => match comm.as_str() {
+        ContextKind::Vector { name } => of_vector(name),
+        ContextKind::Nmi => Class::Nmi,
+        ContextKind::Softirq { vec } => of_softirq(kernel_numbers::softirq_name(*vec)),
+        ContextKind::Task { comm, .. } => match comm.as_str() {
             comm if is_kernel_thread(comm) => Class::KernelThread,
             _ => Class::Preemption,
         },
-        What::Work { .. } => Class::Work,
-        What::Syscall { .. } => Class::SystemCall,
-        What::Fault => Class::PageFault,
+        ContextKind::Work { .. } => Class::Work,
+        ContextKind::Syscall { .. } => Class::SystemCall,
+        ContextKind::Fault => Class::PageFault,
     }
 }
 

@@ -1,12 +1,12 @@
 //! Adds kernel counters to the answer: they report how often a CPU was interrupted and by what, never for how long. Without
 //! a trace they are the only source.
 
-use crate::answer::{Confidence, CpuAnswer, Interruption, Subject};
+use crate::answer::{Confidence, CpuAnswer, Interruption, InterruptionSubject};
 use observe::{Class, CpuActivity};
 
 /// Counter values for the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CounterDeltas {
     /// Time stolen by the hypervisor, in nanoseconds (`/proc/stat`).
     pub steal_ns: Option<u64>,
     /// System management interrupts (MSR 0x34).
@@ -15,7 +15,7 @@ pub struct Counted {
 
 impl CpuAnswer {
     /// Attributes time without events to counters. The rest stays unexplained.
-    pub fn confirm(&mut self, counted: Counted) {
+    pub fn confirm(&mut self, counted: CounterDeltas) {
         let stolen = counted.steal_ns.unwrap_or(0).min(self.unexplained_ns);
         self.unexplained_ns -= stolen;
         self.explained_ns += stolen;
@@ -43,8 +43,7 @@ impl CpuAnswer {
                 (false, Some(_)) => counted.what.clone(),
                 (_, None) => counted.name.clone(),
             };
-            self.interruptions
-                .push(counted_row(counted.class, name, counted.count));
+            self.interruptions.push(counted_row(counted.class, name, counted.count));
         }
         self.interruptions
             .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
@@ -64,6 +63,6 @@ fn counted_row(class: Class, name: String, count: u64) -> Interruption {
         confidence: Confidence::Counted,
         fix: String::new(),
         why: String::new(),
-        subject: Subject::None,
+        subject: InterruptionSubject::None,
     }
 }

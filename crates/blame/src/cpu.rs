@@ -10,14 +10,14 @@ mod program;
 
 pub(crate) use migration::follow;
 
-use crate::answer::{CpuAnswer, Culprit, GapsFrom};
-use crate::context::{Context, What};
-use crate::gaps::{Edge, Gap, Pieces, Usual};
-use crate::question::Target;
-use crate::rows::Rows;
-use crate::stories::{Keep, Stories};
+use crate::answer::{CpuAnswer, Culprit, GapSource};
+use crate::context::{ContextKind, ExecutionContext};
+use crate::gaps::{Edge, EdgeEstimator, Gap, OpenGap};
+use crate::question::BlameTarget;
+use crate::rows::InterruptionRows;
+use crate::stories::{GapSelection, StoryCollector};
 use crate::victims::Victims;
-use inside::{After, Inside};
+use inside::{BlankSuccessor, KernelStay};
 use observe::Class;
 use std::collections::{HashMap, VecDeque};
 
@@ -30,16 +30,16 @@ const MOST_RAISERS: usize = 16;
 
 /// State change of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum ThreadStateChange {
     /// From now on it can run here, or already runs here.
-    Wants,
+    Runnable,
     /// From now on it runs, or waits, on another CPU.
     Left,
 }
 
 /// One CPU.
 #[derive(Default)]
-pub(crate) struct Cpu {
+pub(crate) struct CpuTracker {
     pub(crate) cpu: u32,
     pub(crate) victims: Victims,
     window: Gap,
@@ -48,36 +48,36 @@ pub(crate) struct Cpu {
     /// End of the last gap taken from the queue.
     gaps_end: u64,
     /// Thread locations that other CPUs reported.
-    changes: Vec<(u64, i32, Change)>,
+    changes: Vec<(u64, i32, ThreadStateChange)>,
     /// End of the time that has been attributed.
     /// End of the time that has been attributed.
     pub(crate) at: u64,
     pub(crate) current: i32,
-    irqs: Vec<Context>,
-    stacks: HashMap<i32, Vec<Context>>,
+    irqs: Vec<ExecutionContext>,
+    stacks: HashMap<i32, Vec<ExecutionContext>>,
     /// The thread that runs instead of the victim.
-    task: Option<Context>,
+    task: Option<ExecutionContext>,
     next_serial: u64,
-    pieces: Pieces,
+    pieces: OpenGap,
     /// Rows of interruptions that ended in the gap in progress.
-    ended_now: HashMap<u64, usize>,
+    ended_in_gap: HashMap<u64, usize>,
     waiting: Vec<Edge>,
     undecided: Vec<(Edge, usize)>,
-    usual: Usual,
-    rows: Rows,
+    usual: EdgeEstimator,
+    rows: InterruptionRows,
     /// Rows of interrupts that raised the softirq of disk requests, until it has run.
     raisers: Vec<usize>,
-    stories: Stories,
+    stories: StoryCollector,
     /// What the program requested from the kernel, if events are the only source.
-    own: Rows,
+    own: InterruptionRows,
     /// Time in which the victim ran or could have run; counted only if events are the only source.
-    wanted_ns: u64,
+    runnable_ns: u64,
     stolen_ns: u64,
     unexplained_ns: u64,
     gap_count: u64,
     outside: u64,
     longest_run_ns: u64,
-    ran_since: u64,
+    running_since: u64,
     in_gap: bool,
     /// Start of the gap in progress, if events are the only source.
     gap_since: u64,
@@ -91,18 +91,18 @@ pub(crate) struct Cpu {
     /// On this CPU the kernel reports when a program leaves user mode and returns.
     pub(crate) is_tracked: bool,
     /// The program's stay in the kernel, if so.
-    inside: Inside,
+    inside: KernelStay,
 }
 
-impl Cpu {
-    pub(crate) fn new(target: &Target, keep: Keep) -> Cpu {
-        let mut cpu = Cpu::quiet(target, keep);
-        cpu.put(target.gaps.as_deref().unwrap_or_default());
+impl CpuTracker {
+    pub(crate) fn new(target: &BlameTarget, keep: GapSelection) -> CpuTracker {
+        let mut cpu = CpuTracker::quiet(target, keep);
+        cpu.add_gaps(target.gaps.as_deref().unwrap_or_default());
         cpu
     }
 
-    fn quiet(target: &Target, keep: Keep) -> Cpu {
-        Cpu {
+    fn quiet(target: &BlameTarget, keep: GapSelection) -> CpuTracker {
+        CpuTracker {
             cpu: target.cpu,
             victims: Victims::of(&target.victim),
             window: target.window,
@@ -110,10 +110,10 @@ impl Cpu {
             gaps_end: target.window.start,
             at: target.window.start,
             current: UNKNOWN,
-            stories: Stories::new(keep),
-            ran_since: target.window.start,
+            stories: StoryCollector::new(keep),
+            running_since: target.window.start,
             limit_ns: u64::MAX,
-            ..Cpu::default()
+            ..CpuTracker::default()
         }
     }
 
@@ -153,7 +153,7 @@ impl Cpu {
     }
 
     /// A gap has ended.
-    fn ended(&mut self, gap: Gap) {
+    fn record_gap(&mut self, gap: Gap) {
         if self.found.is_none() && gap.end.saturating_sub(gap.start) >= self.limit_ns {
             self.found = Some(gap);
         }
@@ -171,29 +171,25 @@ impl Cpu {
     }
 
     /// What has the CPU now, if not the victim.
-    fn owner(&mut self) -> Option<&mut Context> {
+    fn owner(&mut self) -> Option<&mut ExecutionContext> {
         if let Some(irq) = self.irqs.last_mut() {
             return Some(irq);
         }
-        match self
-            .stacks
-            .get_mut(&self.current)
-            .and_then(|stack| stack.last_mut())
-        {
+        match self.stacks.get_mut(&self.current).and_then(|stack| stack.last_mut()) {
             Some(context) => Some(context),
             None => self.task.as_mut(),
         }
     }
 
-    fn context(&mut self, what: What) -> Context {
+    fn context(&mut self, what: ContextKind) -> ExecutionContext {
         self.next_serial += 1;
-        Context::new(what, self.next_serial)
+        ExecutionContext::new(what, self.next_serial)
     }
 
-    fn end(&mut self, context: &Context) {
+    fn end(&mut self, context: &ExecutionContext) {
         if !self.is_measured() && context.what.is_own() {
             let place = self.own.add(context);
-            return self.inside.ended(context.serial, place);
+            return self.inside.end_interruption(context.serial, place);
         }
         if context.in_gaps_ns == 0 {
             return;
@@ -204,8 +200,8 @@ impl Cpu {
             self.raisers.push(place);
         }
         match self.is_measured() {
-            true => drop(self.ended_now.insert(context.serial, place)),
-            false => self.inside.ended(context.serial, place),
+            true => drop(self.ended_in_gap.insert(context.serial, place)),
+            false => self.inside.end_interruption(context.serial, place),
         }
         let of_it = |edge: &mut Edge| edge.beside == context.serial;
         for edge in self.waiting.extract_if(.., of_it).collect::<Vec<_>>() {
@@ -214,14 +210,14 @@ impl Cpu {
     }
 
     /// An interrupt started. Returns its context, for further facts.
-    pub(crate) fn begin_irq(&mut self, what: What) -> Option<&mut Context> {
+    pub(crate) fn start_irq(&mut self, what: ContextKind) -> Option<&mut ExecutionContext> {
         let context = self.context(what);
         self.irqs.push(context);
         self.irqs.last_mut()
     }
 
     /// The innermost interrupt of that kind ended, and with it those nested inside whose end was lost.
-    pub(crate) fn end_irq(&mut self, is: impl Fn(&What) -> bool) {
+    pub(crate) fn end_irq(&mut self, is: impl Fn(&ContextKind) -> bool) {
         let Some(from) = self.irqs.iter().rposition(|context| is(&context.what)) else {
             return;
         };
@@ -231,7 +227,7 @@ impl Cpu {
     }
 
     /// A context started in the current thread.
-    pub(crate) fn begin_in_task(&mut self, what: What) -> Option<&mut Context> {
+    pub(crate) fn start_in_task(&mut self, what: ContextKind) -> Option<&mut ExecutionContext> {
         let context = self.context(what);
         let stack = self.stacks.entry(self.current).or_default();
         stack.push(context);
@@ -239,7 +235,7 @@ impl Cpu {
     }
 
     /// The innermost context of that kind in the current thread ended.
-    pub(crate) fn end_in_task(&mut self, is: impl Fn(&What) -> bool) {
+    pub(crate) fn end_in_task(&mut self, is: impl Fn(&ContextKind) -> bool) {
         let Some(stack) = self.stacks.get_mut(&self.current) else {
             return;
         };
@@ -255,13 +251,12 @@ impl Cpu {
         }
     }
 
-    fn end_task_contexts(&mut self, pid: i32, is: impl Fn(&What) -> bool) -> Vec<Context> {
+    fn end_task_contexts(&mut self, pid: i32, is: impl Fn(&ContextKind) -> bool) -> Vec<ExecutionContext> {
         let Some(stack) = self.stacks.get_mut(&pid) else {
             return Vec::new();
         };
-        let (ended, stay): (Vec<Context>, Vec<Context>) = std::mem::take(stack)
-            .into_iter()
-            .partition(|context| is(&context.what));
+        let (ended, stay): (Vec<ExecutionContext>, Vec<ExecutionContext>) =
+            std::mem::take(stack).into_iter().partition(|context| is(&context.what));
         if stay.is_empty() {
             self.stacks.remove(&pid);
         } else {
@@ -276,43 +271,39 @@ impl Cpu {
     /// Whether the current thread is inside a system call.
     pub(crate) fn is_in_call(&self) -> bool {
         let stack = self.stacks.get(&self.current);
-        let is_call = |context: &Context| matches!(context.what, What::Syscall { .. });
+        let is_call = |context: &ExecutionContext| matches!(context.what, ContextKind::Syscall { .. });
         stack.is_some_and(|stack| stack.iter().any(is_call))
     }
 
     /// What is in progress continues for another culprit: ends the current part and starts another of the same kind.
-    pub(crate) fn split(&mut self) -> Option<&mut Context> {
+    pub(crate) fn split(&mut self) -> Option<&mut ExecutionContext> {
         self.next_serial += 1;
         let serial = self.next_serial;
         let owner = self.owner()?;
-        let rest = Context::new(owner.what.clone(), serial);
+        let rest = ExecutionContext::new(owner.what.clone(), serial);
         let ended = std::mem::replace(owner, rest);
         self.end(&ended);
         self.owner()
     }
 
     /// The innermost context in progress, which a function that runs now belongs to.
-    pub(crate) fn innermost(&mut self) -> Option<&mut Context> {
+    pub(crate) fn innermost(&mut self) -> Option<&mut ExecutionContext> {
         self.owner()
     }
 
     /// A disk request of a thread was completed: by the context in progress, by the thread in which it runs, and by the
     /// interrupts that led to it.
     pub(crate) fn completed(&mut self, by: &Culprit) {
-        let serves = |what: &What| {
+        let serves = |what: &ContextKind| {
             matches!(
                 what,
-                What::Irq { .. } | What::Vector { .. } | What::Softirq { .. }
+                ContextKind::Irq { .. } | ContextKind::Vector { .. } | ContextKind::Softirq { .. }
             )
         };
         if let Some(context) = self.owner().filter(|context| serves(&context.what)) {
             context.served(by);
         }
-        if let Some(task) = self
-            .task
-            .as_mut()
-            .filter(|task| task.class == Class::KernelThread)
-        {
+        if let Some(task) = self.task.as_mut().filter(|task| task.class == Class::KernelThread) {
             task.served(by);
         }
         for place in &self.raisers {
@@ -326,22 +317,16 @@ impl Cpu {
         if ends_block {
             self.raisers.clear();
         }
-        self.end_in_task(|what| matches!(what, What::Softirq { .. }));
+        self.end_in_task(|what| matches!(what, ContextKind::Softirq { .. }));
     }
 
     /// The thread that runs instead of the victim.
-    pub(crate) const fn instead(&mut self) -> Option<&mut Context> {
+    pub(crate) const fn instead(&mut self) -> Option<&mut ExecutionContext> {
         self.task.as_mut()
     }
 
     /// Another thread runs from now on. Calls `woken_by` if that is not the victim.
-    pub(crate) fn switch(
-        &mut self,
-        prev: i32,
-        prev_could_go_on: bool,
-        next: (i32, &str),
-        woken_by: Option<Culprit>,
-    ) {
+    pub(crate) fn switch(&mut self, prev: i32, prev_could_go_on: bool, next: (i32, &str), woken_by: Option<Culprit>) {
         for context in std::mem::take(&mut self.irqs) {
             self.end(&context);
         }
@@ -349,14 +334,14 @@ impl Cpu {
             self.end(&task);
         }
         if prev_could_go_on {
-            self.victims.wants(prev);
+            self.victims.set_runnable(prev);
         }
         self.current = next.0;
         self.victims.no_longer_waits(next.0);
         if self.is_victim(next.0) {
             self.inside.resumes(next.0);
         } else {
-            let mut task = self.context(What::Task {
+            let mut task = self.context(ContextKind::Task {
                 pid: next.0,
                 comm: next.1.to_owned(),
             });
@@ -394,7 +379,7 @@ impl Cpu {
         self.lost_events += count;
         self.blind = true;
         self.settle();
-        self.resolve(After::Nothing);
+        self.resolve(BlankSuccessor::Nothing);
         self.inside.lost();
         self.end_all();
         self.raisers.clear();
@@ -405,7 +390,7 @@ impl Cpu {
         // Deterministic order: the first entry of a row sets its subject.
         let mut stacks: Vec<_> = std::mem::take(&mut self.stacks).into_iter().collect();
         stacks.sort_by_key(|(pid, _)| *pid);
-        let open: Vec<Context> = std::mem::take(&mut self.irqs)
+        let open: Vec<ExecutionContext> = std::mem::take(&mut self.irqs)
             .into_iter()
             .chain(stacks.into_iter().flat_map(|(_, stack)| stack))
             .chain(self.task.take())
@@ -419,23 +404,23 @@ impl Cpu {
     pub(crate) fn finish(mut self) -> CpuAnswer {
         self.charge(self.window.end);
         self.cut();
-        self.resolve(After::Nothing);
+        self.resolve(BlankSuccessor::Nothing);
         self.leave_gap();
         self.end_all();
         self.usual.settle();
         for (edge, place) in std::mem::take(&mut self.undecided) {
-            self.give(edge, place);
+            self.credit(edge, place);
         }
         self.unexplained_ns += self.waiting.iter().map(|edge| edge.len_ns).sum::<u64>();
-        let wanted_ns = self.gaps.is_none().then_some(self.wanted_ns);
-        let last_run = self.window.end.saturating_sub(self.ran_since);
+        let runnable_ns = self.gaps.is_none().then_some(self.runnable_ns);
+        let last_run = self.window.end.saturating_sub(self.running_since);
         let (stories, stories_left_out) = self.stories.finish(&self.usual);
         let mut answer = CpuAnswer {
             cpu: self.cpu,
             gaps_from: match (&self.gaps, self.is_tracked) {
-                (Some(_), _) => GapsFrom::Probe,
-                (None, false) => GapsFrom::Events,
-                (None, true) => GapsFrom::ContextTracking,
+                (Some(_), _) => GapSource::Probe,
+                (None, false) => GapSource::Events,
+                (None, true) => GapSource::ContextTracking,
             },
             duration_ns: self.window.end.saturating_sub(self.window.start),
             stolen_ns: self.stolen_ns,
@@ -445,7 +430,7 @@ impl Cpu {
             outside: self.outside,
             longest_run_ns: Some(self.longest_run_ns.max(last_run)),
             lost_events: self.lost_events,
-            wanted_ns,
+            wanted_ns: runnable_ns,
             own: self.own.into_rows(),
             interruptions: self.rows.into_rows(),
             stories,

@@ -10,7 +10,7 @@ mod rules;
 pub use context::CureContext;
 pub use functions::{FUNCTIONS, Function, Remedy};
 
-use crate::answer::{Answer, Interruption};
+use crate::answer::{BlameResult, Interruption};
 
 /// What would stop an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn cure(row: &Interruption, cpu: u32, context: &CureContext) -> Cure {
     rules::of(row, cpu, context)
 }
 
-impl Answer {
+impl BlameResult {
     /// Fills in for each row what would stop it on this machine.
     pub fn cure(&mut self, context: &CureContext) {
         for cpu in &mut self.cpus {

@@ -5,7 +5,7 @@
 //! that has not returned: its own time, without its callees and what interrupted it.
 
 use crate::gaps::Gap;
-use events::{Event, Field, Formats, Names};
+use events::{AddressNames, Field, Formats, StreamItem};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 
@@ -75,13 +75,13 @@ pub struct LostRecords {
 /// Reads those records.
 #[derive(Clone, Debug)]
 struct Graph {
-    entry: Of,
-    exit: Of,
+    entry: FunctionEventFields,
+    exit: FunctionEventFields,
 }
 
 /// A start or a return.
 #[derive(Clone, Debug)]
-struct Of {
+struct FunctionEventFields {
     id: u16,
     function: Field,
     depth: Field,
@@ -93,12 +93,12 @@ pub struct Functions<'f> {
     graph: Graph,
     /// Number of gaps to keep per CPU.
     most: usize,
-    lanes: Vec<Lane>,
+    lanes: Vec<FunctionLane>,
 }
 
 /// One CPU.
 #[derive(Default)]
-struct Lane {
+struct FunctionLane {
     cpu: u32,
     /// Gaps that have not passed yet.
     gaps: VecDeque<Gap>,
@@ -109,12 +109,12 @@ struct Lane {
     /// End of the time that has been attributed.
     at: u64,
     /// Of the first gap.
-    tallies: HashMap<u64, Tally>,
-    kept: Vec<(Gap, HashMap<u64, Tally>)>,
+    tallies: HashMap<u64, FunctionTally>,
+    stored_gaps: Vec<(Gap, HashMap<u64, FunctionTally>)>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+struct FunctionTally {
     calls: u64,
     net_ns: u64,
     longest_ns: u64,
@@ -128,15 +128,15 @@ impl<'f> Functions<'f> {
     pub fn new(formats: &'f Formats, cpus: impl Iterator<Item = u32>, most: usize) -> Option<Functions<'f>> {
         let of = |name: &str| {
             let format = formats.named("ftrace", name)?;
-            Some(Of {
+            Some(FunctionEventFields {
                 id: format.id,
                 function: format.field("func")?.clone(),
                 depth: format.field("depth")?.clone(),
             })
         };
-        let lane = |cpu| Lane {
+        let lane = |cpu| FunctionLane {
             cpu,
-            ..Lane::default()
+            ..FunctionLane::default()
         };
         Some(Functions {
             formats,
@@ -157,12 +157,12 @@ impl<'f> Functions<'f> {
     }
 
     /// The next item of the trace, in order of time.
-    pub fn event(&mut self, event: &Event<'_>) {
-        let (Event::Record { cpu, .. } | Event::Lost { cpu, .. } | Event::Broken { cpu, .. }) = event;
+    pub fn event(&mut self, event: &StreamItem<'_>) {
+        let (StreamItem::Record { cpu, .. } | StreamItem::Lost { cpu, .. } | StreamItem::Broken { cpu, .. }) = event;
         let Some(lane) = self.lanes.iter_mut().find(|lane| lane.cpu == *cpu) else {
             return;
         };
-        let Event::Record { record, .. } = event else {
+        let StreamItem::Record { record, .. } = event else {
             lane.stacks.clear();
             return;
         };
@@ -206,7 +206,7 @@ impl<'f> Functions<'f> {
 
     /// The longest gaps of each CPU, the longest first.
     #[must_use]
-    pub fn finish(mut self, names: &dyn Names) -> Vec<GapFunctions> {
+    pub fn finish(mut self, names: &dyn AddressNames) -> Vec<GapFunctions> {
         for lane in &mut self.lanes {
             // Time after the last record is unknown.
             lane.stacks.clear();
@@ -214,7 +214,7 @@ impl<'f> Functions<'f> {
         }
         let lanes = self.lanes.into_iter();
         let gaps = lanes.flat_map(|lane| {
-            lane.kept
+            lane.stored_gaps
                 .into_iter()
                 .map(move |(gap, tallies)| (lane.cpu, gap, tallies))
         });
@@ -223,7 +223,7 @@ impl<'f> Functions<'f> {
     }
 }
 
-impl Lane {
+impl FunctionLane {
     /// The open calls of the last record's thread.
     fn stack(&self) -> &[u64] {
         self.stacks.get(&self.pid).map_or(&[], Vec::as_slice)
@@ -234,11 +234,7 @@ impl Lane {
         while let Some(gap) = self.gaps.front().copied().filter(|gap| gap.start < to) {
             let slice_ns = gap.end.min(to).saturating_sub(gap.start.max(self.at));
             let stack = self.stacks.get(&self.pid).map_or(&[][..], Vec::as_slice);
-            if let Some(function) = stack
-                .last()
-                .copied()
-                .filter(|function| *function != 0 && slice_ns > 0)
-            {
+            if let Some(function) = stack.last().copied().filter(|function| *function != 0 && slice_ns > 0) {
                 let tally = self.tallies.entry(function).or_default();
                 tally.net_ns += slice_ns;
                 if slice_ns > tally.longest_ns {
@@ -251,18 +247,18 @@ impl Lane {
             }
             self.gaps.pop_front();
             let tallies = std::mem::take(&mut self.tallies);
-            self.keep(gap, tallies, most);
+            self.store(gap, tallies, most);
         }
         self.at = self.at.max(to);
     }
 
-    fn keep(&mut self, gap: Gap, tallies: HashMap<u64, Tally>, most: usize) {
+    fn store(&mut self, gap: Gap, tallies: HashMap<u64, FunctionTally>, most: usize) {
         let place = self
-            .kept
-            .partition_point(|(kept, _)| length(*kept) >= length(gap));
+            .stored_gaps
+            .partition_point(|(stored, _)| length(*stored) >= length(gap));
         if place < most {
-            self.kept.insert(place, (gap, tallies));
-            self.kept.truncate(most);
+            self.stored_gaps.insert(place, (gap, tallies));
+            self.stored_gaps.truncate(most);
         }
     }
 }
@@ -271,7 +267,7 @@ const fn length(gap: Gap) -> u64 {
     gap.end.saturating_sub(gap.start)
 }
 
-fn gap_functions(cpu: u32, gap: Gap, tallies: HashMap<u64, Tally>, names: &dyn Names) -> GapFunctions {
+fn gap_functions(cpu: u32, gap: Gap, tallies: HashMap<u64, FunctionTally>, names: &dyn AddressNames) -> GapFunctions {
     let name = |address: u64| match names.symbol(address) {
         Some(symbol) => symbol.function.to_owned(),
         None => format!("{address:#x}"),
@@ -283,14 +279,7 @@ fn gap_functions(cpu: u32, gap: Gap, tallies: HashMap<u64, Tally>, names: &dyn N
             calls: tally.calls,
             net_ns: tally.net_ns,
             // The last one is the function itself.
-            way: tally
-                .way
-                .iter()
-                .rev()
-                .skip(1)
-                .rev()
-                .map(|above| name(*above))
-                .collect(),
+            way: tally.way.iter().rev().skip(1).rev().map(|above| name(*above)).collect(),
         })
         .collect();
     all.sort_by(|a, b| b.net_ns.cmp(&a.net_ns).then_with(|| a.name.cmp(&b.name)));

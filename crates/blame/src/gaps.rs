@@ -22,7 +22,7 @@ const SHORTEST_NS: u64 = 1_000;
 
 /// One piece of a gap.
 #[derive(Clone, Copy, Debug)]
-enum Piece {
+enum GapPiece {
     /// A context ran.
     Context(u64),
     /// No event covers it.
@@ -32,7 +32,7 @@ enum Piece {
 /// A piece of a gap without an event, next to an interruption.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
-    pub(crate) way: Way,
+    pub(crate) way: EdgeDirection,
     pub(crate) len_ns: u64,
     /// Serial of the context next to it.
     pub(crate) beside: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Edge {
 /// The direction of an edge. On a virtual machine an interrupt goes through the hypervisor before its first event, so the way
 /// in is many times as long as the way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum EdgeDirection {
     /// From the program into the first interruption of the gap.
     In,
     /// Out of one and into the next, too short for the program to notice.
@@ -50,59 +50,59 @@ pub(crate) enum Way {
     Out,
 }
 
-impl Way {
+impl EdgeDirection {
     /// The direction of a piece, by whether a context of the gap precedes or follows it.
-    pub(crate) const fn of(before: bool, after: bool) -> Way {
+    pub(crate) const fn of(before: bool, after: bool) -> EdgeDirection {
         match (before, after) {
-            (false, _) => Way::In,
-            (true, true) => Way::Between,
-            (true, false) => Way::Out,
+            (false, _) => EdgeDirection::In,
+            (true, true) => EdgeDirection::Between,
+            (true, false) => EdgeDirection::Out,
         }
     }
 }
 
 /// The gap in progress.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
-    pieces: Vec<Piece>,
+pub(crate) struct OpenGap {
+    pieces: Vec<GapPiece>,
 }
 
-impl Pieces {
+impl OpenGap {
     pub(crate) fn context(&mut self, serial: u64) {
-        if !matches!(self.pieces.last(), Some(Piece::Context(last)) if *last == serial) {
-            self.pieces.push(Piece::Context(serial));
+        if !matches!(self.pieces.last(), Some(GapPiece::Context(last)) if *last == serial) {
+            self.pieces.push(GapPiece::Context(serial));
         }
     }
 
     pub(crate) fn blank(&mut self, len_ns: u64) {
         match self.pieces.last_mut() {
-            Some(Piece::Blank(last)) => *last += len_ns,
+            Some(GapPiece::Blank(last)) => *last += len_ns,
             _ if len_ns == 0 => {}
-            _ => self.pieces.push(Piece::Blank(len_ns)),
+            _ => self.pieces.push(GapPiece::Blank(len_ns)),
         }
     }
 
     /// Ends the gap: returns its edges, and the time next to no context.
     pub(crate) fn end(&mut self) -> (Vec<Edge>, u64, bool) {
         let pieces = std::mem::take(&mut self.pieces);
-        let context = |piece: Option<&Piece>| match piece {
-            Some(Piece::Context(serial)) => Some(*serial),
+        let context = |piece: Option<&GapPiece>| match piece {
+            Some(GapPiece::Context(serial)) => Some(*serial),
             _ => None,
         };
         let (mut edges, mut alone_ns) = (Vec::new(), 0);
         for (at, piece) in pieces.iter().enumerate() {
-            let Piece::Blank(len_ns) = *piece else {
+            let GapPiece::Blank(len_ns) = *piece else {
                 continue;
             };
             let before = at.checked_sub(1).and_then(|before| context(pieces.get(before)));
             let after = context(pieces.get(at + 1));
-            let way = Way::of(before.is_some(), after.is_some());
+            let way = EdgeDirection::of(before.is_some(), after.is_some());
             match before.or(after) {
                 Some(beside) => edges.push(Edge { way, len_ns, beside }),
                 None => alone_ns += len_ns,
             }
         }
-        let outside = edges.is_empty() && pieces.iter().all(|piece| matches!(piece, Piece::Blank(_)));
+        let outside = edges.is_empty() && pieces.iter().all(|piece| matches!(piece, GapPiece::Blank(_)));
         (edges, alone_ns, outside)
     }
 }
@@ -112,20 +112,20 @@ const LEAST: usize = 8;
 
 /// Determines the usual length of an edge.
 #[derive(Debug, Default)]
-pub(crate) struct Usual {
-    sample: Vec<(Way, u64)>,
-    known: Option<Known>,
+pub(crate) struct EdgeEstimator {
+    sample: Vec<(EdgeDirection, u64)>,
+    known: Option<EdgeLengths>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct EdgeLengths {
     way_in: u64,
     between: u64,
     out: u64,
 }
 
-impl Usual {
-    /// Records an edge; returns true if there are enough and [`Usual::split`] may be called.
+impl EdgeEstimator {
+    /// Records an edge; returns true if there are enough and [`EdgeEstimator::split`] may be called.
     pub(crate) fn note(&mut self, edge: &Edge) -> bool {
         if self.known.is_none() {
             self.sample.push((edge.way, edge.len_ns));
@@ -143,10 +143,10 @@ impl Usual {
         }
         let of = |way| median(self.sample.iter().filter(|(of, _)| *of == way), LEAST);
         let all = median(self.sample.iter(), 1).unwrap_or(0);
-        self.known = Some(Known {
-            way_in: of(Way::In).unwrap_or(all),
-            between: of(Way::Between).unwrap_or(all),
-            out: of(Way::Out).unwrap_or(all),
+        self.known = Some(EdgeLengths {
+            way_in: of(EdgeDirection::In).unwrap_or(all),
+            between: of(EdgeDirection::Between).unwrap_or(all),
+            out: of(EdgeDirection::Out).unwrap_or(all),
         });
         self.sample = Vec::new();
     }
@@ -155,9 +155,9 @@ impl Usual {
     pub(crate) fn split(&self, edge: &Edge) -> u64 {
         let known = self.known.unwrap_or_default();
         let usual = match edge.way {
-            Way::In => known.way_in,
-            Way::Between => known.between,
-            Way::Out => known.out,
+            EdgeDirection::In => known.way_in,
+            EdgeDirection::Between => known.between,
+            EdgeDirection::Out => known.out,
         };
         if edge.len_ns <= (usual * USUAL_TIMES).max(SHORTEST_NS) {
             edge.len_ns
@@ -168,7 +168,7 @@ impl Usual {
 }
 
 /// The median, if there are at least this many.
-fn median<'a>(edges: impl Iterator<Item = &'a (Way, u64)>, least: usize) -> Option<u64> {
+fn median<'a>(edges: impl Iterator<Item = &'a (EdgeDirection, u64)>, least: usize) -> Option<u64> {
     let mut lengths: Vec<u64> = edges.map(|(_, len_ns)| *len_ns).collect();
     lengths.sort_unstable();
     lengths

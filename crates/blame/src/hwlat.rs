@@ -1,7 +1,7 @@
 //! Reads the hwlat tracer: with interrupts off it reads a clock repeatedly, and reports when time was lost in between. No
 //! thread and no interrupt can have used that time.
 
-use events::{Event, Field, Formats};
+use events::{Field, Formats, StreamItem};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -72,11 +72,11 @@ impl<'f> Hwlat<'f> {
     }
 
     /// The next item of the trace.
-    pub fn event(&mut self, event: &Event<'_>) {
-        let Event::Record { cpu, record } = event else {
+    pub fn event(&mut self, event: &StreamItem<'_>) {
+        let StreamItem::Record { cpu, record } = event else {
             return;
         };
-        let is_ours = |common: &events::Common| common.id == self.id;
+        let is_ours = |common: &events::CommonValues| common.id == self.id;
         if self.formats.common(record.payload).filter(is_ours).is_none() {
             return;
         }

@@ -9,21 +9,21 @@ pub enum KernelEvent<'a> {
     /// The CPU switched from one thread to another.
     Switch {
         /// The previous thread.
-        prev: Thread<'a>,
+        prev: EventThread<'a>,
         /// State of the previous thread; 0 means that it could have continued.
         prev_state: u64,
         /// The next thread.
-        next: Thread<'a>,
+        next: EventThread<'a>,
     },
     /// The current thread wakes a thread.
     Waking {
         /// The woken thread.
-        thread: Thread<'a>,
+        thread: EventThread<'a>,
         /// CPU on which it will run.
         target_cpu: u32,
     },
     /// A new thread may run.
-    Begun {
+    ThreadStart {
         /// The new thread.
         pid: i32,
         /// Its CPU.
@@ -37,16 +37,16 @@ pub enum KernelEvent<'a> {
         to: u32,
     },
     /// The current thread created another one.
-    Born {
+    ThreadCreated {
         /// The new one, with its creator's name.
-        thread: Thread<'a>,
+        thread: EventThread<'a>,
         /// Whether it belongs to the same process.
         of_process: bool,
     },
     /// A thread has been renamed.
     Renamed {
         /// The thread, with the new name.
-        thread: Thread<'a>,
+        thread: EventThread<'a>,
     },
     /// A device's hard interrupt started.
     IrqEntry {
@@ -96,11 +96,11 @@ pub enum KernelEvent<'a> {
     /// It ended.
     SyscallExit,
     /// A disk request was created.
-    Request(Request<'a>),
+    Request(BlockRequest<'a>),
     /// A driver received it.
-    RequestIssue(Request<'a>),
+    RequestIssue(BlockRequest<'a>),
     /// It was completed.
-    RequestDone(Request<'a>),
+    RequestDone(BlockRequest<'a>),
     /// The current thread set a timer.
     TimerStart {
         /// The timer.
@@ -153,7 +153,7 @@ pub enum KernelEvent<'a> {
     },
     /// A probe of ours: the current thread requests a function call on other CPUs. The next event of the same CPU shows whether
     /// that takes an interrupt, and of which CPUs.
-    Asks {
+    CallRequest {
         /// The function to call.
         what: Callee,
         /// The kernel function that decided to.
@@ -162,14 +162,14 @@ pub enum KernelEvent<'a> {
         call: u64,
     },
     /// A probe of ours: one CPU is interrupted for a requested call.
-    AskSend {
+    CallInterrupt {
         /// The target CPU.
         cpu: u32,
         /// The kernel function that decided to, if no request preceded it.
         callsite: u64,
     },
     /// A probe of ours: several CPUs are interrupted for a requested call.
-    AskSendMask {
+    CallInterruptMask {
         /// The target CPUs, in the kernel's mask layout.
         mask: &'a [u8],
         /// The kernel function that decided to, if no request preceded it.
@@ -220,7 +220,7 @@ pub enum Callee {
 
 /// A thread, as described by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thread<'a> {
+pub struct EventThread<'a> {
     /// Its number; 0 is the idle task.
     pub pid: i32,
     /// Its name.
@@ -229,7 +229,7 @@ pub struct Thread<'a> {
     pub prio: Option<i64>,
 }
 
-impl Request<'_> {
+impl BlockRequest<'_> {
     /// The key that identifies a request from creation to completion.
     pub(crate) const fn key(&self) -> (u64, u64) {
         (self.dev, self.sector)
@@ -247,7 +247,7 @@ impl Request<'_> {
     }
 }
 
-impl Thread<'_> {
+impl EventThread<'_> {
     /// Whether it has precedence over all ordinary threads.
     #[must_use]
     pub fn is_real_time(&self) -> bool {
@@ -257,7 +257,7 @@ impl Thread<'_> {
 
 /// A disk request, as described by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request<'a> {
+pub struct BlockRequest<'a> {
     /// Number of the disk.
     pub dev: u64,
     /// Its first sector.

@@ -49,19 +49,13 @@ pub(crate) fn call_label(nr: i64) -> String {
 
 /// The name of such a call; `None` for any other call.
 pub(crate) fn call_name(nr: i64) -> Option<&'static str> {
-    CALLS
-        .iter()
-        .find(|(number, _)| *number == nr)
-        .map(|(_, name)| *name)
+    CALLS.iter().find(|(number, _)| *number == nr).map(|(_, name)| *name)
 }
 
 /// A filter of `raw_syscalls` that passes only these calls, on all CPUs.
 #[must_use]
 pub fn interrupting_calls() -> String {
-    let each: Vec<String> = CALLS
-        .iter()
-        .map(|(number, _)| format!("id == {number}"))
-        .collect();
+    let each: Vec<String> = CALLS.iter().map(|(number, _)| format!("id == {number}")).collect();
     each.join(" || ")
 }
 
@@ -97,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_has_its_name_and_its_number_and_one_of_no_table_the_number_alone() {
+    fn a_system_call_is_labelled_by_name_and_number_or_number_alone() {
         let (munmap, _) = CALLS
             .iter()
             .find(|(_, name)| *name == "munmap")
@@ -110,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_that_interrupt_have_the_numbers_of_this_machine() {
+    fn system_call_numbers_are_those_of_this_architecture() {
         for (number, name) in CALLS {
             assert_eq!(call_label(*number), format!("system call {name} ({number})"));
         }

@@ -26,21 +26,21 @@ mod senders;
 mod stories;
 mod victims;
 
-pub use answer::{Answer, Confidence, CpuAnswer, Culprit, GapsFrom, Interruption, Link, Subject};
+pub use answer::{BlameResult, Confidence, CpuAnswer, Culprit, GapSource, Interruption, InterruptionSubject, Link};
 pub use attribution::{Attribution, attribute};
-pub use counters::Counted;
+pub use counters::CounterDeltas;
 pub use cures::{Cure, CureContext, FUNCTIONS, Function, Remedy, cure};
 pub use functions::{FunctionTime, Functions, FunctionsReport, GapFunctions, LostRecords};
 pub use gaps::Gap;
 pub use hwlat::{Hwlat, HwlatCpu, HwlatReport};
-pub use kernel_event::{KernelEvent, Thread};
+pub use kernel_event::{EventThread, KernelEvent};
 pub use kernel_numbers::{interrupting_calls, serving_softirqs};
 pub use observe::Class;
-pub use question::{Follow, Question, Target, Victim};
-pub use reader::Reader;
+pub use question::{BlameQuestion, BlameTarget, FollowMode, Victim};
+pub use reader::RecordDecoder;
 pub use runs::{
-    LongestRun, LongestWaits, RunsOfCpu, Step, Stretch, ThreadChange, ThreadFilter, longest_run_of_pages,
+    LongestRun, LongestWaits, RunsOfCpu, ThreadChange, ThreadEvent, ThreadFilter, ThreadPeriod, longest_run_of_pages,
 };
 pub use scene::could_go_on;
-pub use senders::{GROUP, Sender, is_group, senders};
-pub use stories::{Keep, Piece, Story};
+pub use senders::{GROUP, SenderProbe, is_group, senders};
+pub use stories::{GapSelection, GapStory, StoryPiece};

@@ -13,17 +13,17 @@ const LONGEST_FLIGHT_NS: u64 = 100_000_000;
 
 /// A sent interrupt.
 #[derive(Clone, Debug)]
-pub(crate) struct Send {
+pub(crate) struct SentIpi {
     pub(crate) at: u64,
     /// Time at which the sender requested the work, before it sent the interrupt.
-    pub(crate) asked: u64,
-    pub(crate) to: To,
+    pub(crate) requested_at: u64,
+    pub(crate) to: IpiReason,
     pub(crate) by: Culprit,
 }
 
 /// The reason for interrupting a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum To {
+pub(crate) enum IpiReason {
     /// Check the run queue.
     Reschedule,
     /// Call this function.
@@ -37,18 +37,18 @@ pub(crate) enum To {
 /// Remembered events.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
-    sends: HashMap<u32, VecDeque<Send>>,
-    wakers: Memory<i32, Culprit>,
-    timers: Memory<u64, Culprit>,
-    works: Memory<u64, Culprit>,
-    calls: Memory<u64, Culprit>,
+    sends: HashMap<u32, VecDeque<SentIpi>>,
+    wakers: BoundedMap<i32, Culprit>,
+    timers: BoundedMap<u64, Culprit>,
+    works: BoundedMap<u64, Culprit>,
+    calls: BoundedMap<u64, Culprit>,
     raised: HashMap<(u32, u32), Culprit>,
-    requests: Memory<(u64, u64), Request>,
+    requests: BoundedMap<(u64, u64), RequestOrigin>,
 }
 
 /// A disk request in progress.
 #[derive(Debug)]
-struct Request {
+struct RequestOrigin {
     by: Culprit,
     /// The driver has received it.
     issued: bool,
@@ -56,22 +56,22 @@ struct Request {
 
 /// A map that drops its oldest entries when full, at twice the number that it must keep.
 #[derive(Debug)]
-pub(crate) struct Memory<K, V> {
+pub(crate) struct BoundedMap<K, V> {
     now: HashMap<K, V>,
     before: HashMap<K, V>,
 }
 
-impl<K, V> Default for Memory<K, V> {
+impl<K, V> Default for BoundedMap<K, V> {
     fn default() -> Self {
-        Memory {
+        BoundedMap {
             now: HashMap::new(),
             before: HashMap::new(),
         }
     }
 }
 
-impl<K: std::hash::Hash + Eq, V> Memory<K, V> {
-    pub(crate) fn put(&mut self, key: K, value: V) {
+impl<K: std::hash::Hash + Eq, V> BoundedMap<K, V> {
+    pub(crate) fn insert(&mut self, key: K, value: V) {
         if self.now.len() >= MOST {
             self.before = std::mem::take(&mut self.now);
         }
@@ -97,7 +97,7 @@ impl<K: std::hash::Hash + Eq, V> Memory<K, V> {
 }
 
 impl Origins {
-    pub(crate) fn sent(&mut self, to: u32, send: Send) {
+    pub(crate) fn sent(&mut self, to: u32, send: SentIpi) {
         let sends = self.sends.entry(to).or_default();
         if sends.len() >= MOST_SENDS {
             sends.pop_front();
@@ -107,10 +107,10 @@ impl Origins {
 
     /// The sender of the interrupt that starts now, and whether other threads sent one too: several sends before it arrive as
     /// one interrupt, and the first is to blame.
-    pub(crate) fn sender(&mut self, cpu: u32, at: u64, is: impl Fn(&Send) -> bool) -> Option<(Send, bool)> {
+    pub(crate) fn sender(&mut self, cpu: u32, at: u64, is: impl Fn(&SentIpi) -> bool) -> Option<(SentIpi, bool)> {
         let sends = self.sends.get_mut(&cpu)?;
         sends.retain(|send| at.saturating_sub(send.at) <= LONGEST_FLIGHT_NS);
-        let came = |send: &Send| send.at <= at && is(send);
+        let came = |send: &SentIpi| send.at <= at && is(send);
         let first = sends.iter().find(|send| came(send)).cloned()?;
         let is_shared = sends.iter().any(|send| came(send) && send.by.pid != first.by.pid);
         sends.retain(|send| !came(send));
@@ -121,14 +121,14 @@ impl Origins {
     pub(crate) fn lost(&mut self, cpu: u32) {
         self.sends.remove(&cpu);
         self.raised.retain(|(on, _), _| *on != cpu);
-        self.wakers = Memory::default();
-        self.requests = Memory::default();
+        self.wakers = BoundedMap::default();
+        self.requests = BoundedMap::default();
         // The kernel reuses a request for the next call.
-        self.calls = Memory::default();
+        self.calls = BoundedMap::default();
     }
 
     pub(crate) fn woken(&mut self, pid: i32, by: Culprit) {
-        self.wakers.put(pid, by);
+        self.wakers.insert(pid, by);
     }
 
     pub(crate) fn waker(&mut self, pid: i32) -> Option<Culprit> {
@@ -136,7 +136,7 @@ impl Origins {
     }
 
     pub(crate) fn timer_set(&mut self, timer: u64, by: Culprit) {
-        self.timers.put(timer, by);
+        self.timers.insert(timer, by);
     }
 
     pub(crate) fn timer_setter(&mut self, timer: u64) -> Option<Culprit> {
@@ -144,7 +144,7 @@ impl Origins {
     }
 
     pub(crate) fn queued(&mut self, work: u64, by: Culprit) {
-        self.works.put(work, by);
+        self.works.insert(work, by);
     }
 
     pub(crate) fn queuer(&mut self, work: u64) -> Option<Culprit> {
@@ -152,11 +152,11 @@ impl Origins {
     }
 
     /// A CPU was requested to call a function.
-    pub(crate) fn asked(&mut self, call: u64, by: Culprit) {
-        self.calls.put(call, by);
+    pub(crate) fn record_request(&mut self, call: u64, by: Culprit) {
+        self.calls.insert(call, by);
     }
 
-    pub(crate) fn asker(&mut self, call: u64) -> Option<Culprit> {
+    pub(crate) fn take_requester(&mut self, call: u64) -> Option<Culprit> {
         self.calls.take(&call)
     }
 
@@ -173,7 +173,7 @@ impl Origins {
     pub(crate) fn requested(&mut self, key: (u64, u64), by: Culprit) {
         let known = self.requests.get_mut(&key).is_some_and(|request| !request.issued);
         if !known {
-            self.requests.put(key, Request { by, issued: false });
+            self.requests.insert(key, RequestOrigin { by, issued: false });
         }
     }
 
@@ -181,7 +181,7 @@ impl Origins {
     pub(crate) fn issued(&mut self, key: (u64, u64), by: Culprit) {
         match self.requests.get_mut(&key) {
             Some(request) if !request.issued => request.issued = true,
-            _ => self.requests.put(key, Request { by, issued: true }),
+            _ => self.requests.insert(key, RequestOrigin { by, issued: true }),
         }
     }
 

@@ -1,15 +1,15 @@
 //! Defines what to analyse: which CPUs, whose time, and the window.
 
 use crate::gaps::Gap;
-use crate::stories::Keep;
+use crate::stories::GapSelection;
 use std::collections::HashMap;
 
 /// Which threads join the known ones because one of them created them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Follow {
+pub enum FollowMode {
     /// None.
     #[default]
-    Nobody,
+    NoThread,
     /// Those of the same process.
     Threads,
     /// Those of child processes too.
@@ -22,12 +22,12 @@ pub struct Victim {
     /// The threads.
     pub pids: Vec<i32>,
     /// Which others join them.
-    pub follow: Follow,
+    pub follow: FollowMode,
 }
 
 /// One requested CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct BlameTarget {
     /// Its number.
     pub cpu: u32,
     /// Whose time it is there.
@@ -40,11 +40,11 @@ pub struct Target {
 
 /// The complete request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct BlameQuestion {
     /// Each CPU once.
-    pub targets: Vec<Target>,
+    pub targets: Vec<BlameTarget>,
     /// Names of threads known beforehand (`saved_cmdlines`).
     pub comms: HashMap<i32, String>,
     /// Which gaps to report individually.
-    pub keep: Keep,
+    pub keep: GapSelection,
 }

@@ -8,21 +8,21 @@ mod threads;
 use crate::kernel_event::KernelEvent;
 use cross_calls::CrossCallFields;
 use deferred_work::DeferredFields;
-use events::{Endian, Field, Format, Formats, Record};
+use events::{Endian, EventFormat, Field, Formats, PageRecord};
 use interrupts::InterruptFields;
 use threads::ThreadFields;
 
 /// Decodes records.
 #[derive(Clone, Debug)]
-pub struct Reader {
+pub struct RecordDecoder {
     formats: Formats,
-    kinds: Vec<Option<Kind>>,
+    kinds: Vec<Option<RecordKind>>,
 }
 
-impl Reader {
+impl RecordDecoder {
     /// Prepares for the events of one kernel.
     #[must_use]
-    pub fn new(formats: Formats) -> Reader {
+    pub fn new(formats: Formats) -> RecordDecoder {
         let mut kinds = Vec::new();
         for format in formats.all() {
             let id = usize::from(format.id);
@@ -30,10 +30,10 @@ impl Reader {
                 kinds.resize_with(id + 1, || None);
             }
             if let Some(slot) = kinds.get_mut(id) {
-                *slot = Kind::of(format);
+                *slot = RecordKind::of(format);
             }
         }
-        Reader { formats, kinds }
+        RecordDecoder { formats, kinds }
     }
 
     /// The format descriptions in use.
@@ -50,7 +50,7 @@ impl Reader {
 
     /// The decoded record; `None` for an event that is irrelevant to interruptions, or truncated.
     #[must_use]
-    pub fn read<'a>(&'a self, record: &Record<'a>) -> Option<KernelEvent<'a>> {
+    pub fn read<'a>(&'a self, record: &PageRecord<'a>) -> Option<KernelEvent<'a>> {
         let common = self.formats.common(record.payload)?;
         let kind = self.kinds.get(usize::from(common.id))?.as_ref()?;
         let payload = Payload {
@@ -58,31 +58,31 @@ impl Reader {
             endian: self.formats.endian,
         };
         match kind {
-            Kind::Thread(fields) => fields.read(payload),
-            Kind::Interrupt(fields) => fields.read(payload),
-            Kind::Deferred(fields) => fields.read(payload),
-            Kind::CrossCall(fields) => fields.read(payload),
+            RecordKind::Thread(fields) => fields.read(payload),
+            RecordKind::Interrupt(fields) => fields.read(payload),
+            RecordKind::Deferred(fields) => fields.read(payload),
+            RecordKind::CrossCall(fields) => fields.read(payload),
         }
     }
 }
 
 /// The fields of an event, by the subject of the event.
 #[derive(Clone, Debug)]
-enum Kind {
+enum RecordKind {
     Thread(ThreadFields),
     Interrupt(InterruptFields),
     Deferred(DeferredFields),
     CrossCall(CrossCallFields),
 }
 
-impl Kind {
+impl RecordKind {
     /// `None` for an event that is irrelevant to interruptions, or lacks a field.
-    fn of(format: &Format) -> Option<Kind> {
+    fn of(format: &EventFormat) -> Option<RecordKind> {
         ThreadFields::of(format)
-            .map(Kind::Thread)
-            .or_else(|| InterruptFields::of(format).map(Kind::Interrupt))
-            .or_else(|| DeferredFields::of(format).map(Kind::Deferred))
-            .or_else(|| CrossCallFields::of(format).map(Kind::CrossCall))
+            .map(RecordKind::Thread)
+            .or_else(|| InterruptFields::of(format).map(RecordKind::Interrupt))
+            .or_else(|| DeferredFields::of(format).map(RecordKind::Deferred))
+            .or_else(|| CrossCallFields::of(format).map(RecordKind::CrossCall))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Counts interruptions in a table: one row per kind and culprit.
 
 use crate::answer::{Confidence, Culprit, Interruption};
-use crate::context::Context;
+use crate::context::ExecutionContext;
 use observe::Class;
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use std::collections::{HashMap, HashSet};
 const MOST: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct RowKey {
     class: Class,
     name: String,
     culprit: Option<CulpritKey>,
 }
 
 /// Threads with the same name and work are one culprit: a build starts hundreds of compilers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct CulpritKey {
     comm: String,
     cpu: u32,
@@ -49,25 +49,25 @@ const MOST_THREADS: usize = 65_536;
 
 /// The rows of one CPU.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
-    places: HashMap<Key, usize>,
+pub(crate) struct InterruptionRows {
+    places: HashMap<RowKey, usize>,
     rows: Vec<Interruption>,
     threads: Vec<HashSet<i32>>,
     /// Threads that a row's interruptions served, as found out after they ended, and how often.
     served: HashMap<usize, HashMap<CulpritKey, (Culprit, u64)>>,
 }
 
-impl Rows {
+impl InterruptionRows {
     /// Counts an ended interruption; returns the index of its row.
-    pub(crate) fn add(&mut self, context: &Context) -> usize {
+    pub(crate) fn add(&mut self, context: &ExecutionContext) -> usize {
         let key = if self.rows.len() < MOST {
-            Key {
+            RowKey {
                 class: context.class,
                 name: context.name(),
                 culprit: context.culprit.as_ref().map(CulpritKey::of),
             }
         } else {
-            Key {
+            RowKey {
                 class: context.class,
                 name: "many others".to_owned(),
                 culprit: None,
@@ -137,11 +137,11 @@ impl Rows {
         }
         for (place, all) in self.served {
             let several = all.len() > 1;
-            // Ties are resolved the same way each time.
+            // Ties are resolved the same way each time, whatever the order of the table.
             let most = all
-                .into_values()
-                .max_by(|(a, times), (b, more)| times.cmp(more).then_with(|| b.comm.cmp(&a.comm)));
-            let Some((row, (by, _))) = rows.get_mut(place).zip(most) else {
+                .into_iter()
+                .max_by(|(a, (_, times)), (b, (_, more))| times.cmp(more).then_with(|| b.cmp(a)));
+            let Some((row, (_, (by, _)))) = rows.get_mut(place).zip(most) else {
                 continue;
             };
             if row.culprit.as_ref().is_none_or(|culprit| culprit.pid == 0) {
@@ -152,5 +152,49 @@ impl Rows {
             }
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::InterruptionSubject;
+
+    fn row() -> Interruption {
+        Interruption {
+            class: Class::SoftBlock,
+            name: "BLOCK".to_owned(),
+            count: 1,
+            total_ns: 0,
+            max_ns: 0,
+            transition_ns: 0,
+            culprit: None,
+            confidence: Confidence::Traced,
+            fix: String::new(),
+            why: String::new(),
+            subject: InterruptionSubject::None,
+        }
+    }
+
+    /// Hash tables of the standard library have another order in each run.
+    #[test]
+    fn equally_frequent_culprits_are_chosen_in_one_order() {
+        let mut rows = InterruptionRows::default();
+        rows.rows.push(row());
+        rows.threads.push(HashSet::new());
+        for cpu in (0..60).rev() {
+            let culprit = Culprit {
+                pid: 100,
+                comm: "make".to_owned(),
+                threads: 1,
+                cpu,
+                callsite: None,
+                via: None,
+                chain: Vec::new(),
+            };
+            rows.served(0, &culprit);
+        }
+        let chosen = rows.into_rows().remove(0).culprit.unwrap();
+        assert_eq!(chosen.cpu, 0);
     }
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// One event, reduced to what these questions need, from a trace in any format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step<'a> {
+pub struct ThreadEvent<'a> {
     /// CPU that recorded it.
     pub cpu: u32,
     /// Timestamp, in units of the trace clock.
@@ -64,22 +64,22 @@ impl ThreadFilter {
     const fn may_be(&self, pid: i32) -> bool {
         match self {
             ThreadFilter::Any | ThreadFilter::Comm(_) => pid != 0,
-            ThreadFilter::Pid(wanted) => pid == *wanted,
+            ThreadFilter::Pid(number) => pid == *number,
         }
     }
 
     fn is(&self, pid: i32, comm: &str) -> bool {
         match self {
             ThreadFilter::Any => pid != 0,
-            ThreadFilter::Pid(wanted) => pid == *wanted,
-            ThreadFilter::Comm(wanted) => pid != 0 && comm == wanted,
+            ThreadFilter::Pid(number) => pid == *number,
+            ThreadFilter::Comm(name) => pid != 0 && comm == name,
         }
     }
 }
 
 /// A period of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct ThreadPeriod {
     /// Its CPU.
     pub cpu: u32,
     /// Its thread.
@@ -91,10 +91,10 @@ pub struct Stretch {
     /// Last moment.
     pub end: u64,
     /// The first thread that had the CPU during the wait; only for a wait after preemption.
-    pub taken_by: Option<(i32, String)>,
+    pub first_runner: Option<(i32, String)>,
 }
 
-impl Stretch {
+impl ThreadPeriod {
     /// Its length.
     #[must_use]
     pub const fn len(&self) -> u64 {
@@ -111,40 +111,40 @@ impl Stretch {
 /// Finds the longest run of each CPU, one event at a time.
 #[derive(Clone, Debug)]
 pub struct LongestRun {
-    whose: ThreadFilter,
+    threads: ThreadFilter,
     last: HashMap<u32, (u64, i32)>,
-    longest: HashMap<u32, Stretch>,
+    longest: HashMap<u32, ThreadPeriod>,
 }
 
 impl LongestRun {
     /// Selects these threads.
     #[must_use]
-    pub fn of(whose: ThreadFilter) -> LongestRun {
+    pub fn of(threads: ThreadFilter) -> LongestRun {
         LongestRun {
-            whose,
+            threads,
             last: HashMap::new(),
             longest: HashMap::new(),
         }
     }
 
     /// Processes the next event.
-    pub fn step(&mut self, step: &Step) {
+    pub fn step(&mut self, step: &ThreadEvent) {
         if step.what == ThreadChange::Lost {
             self.last.remove(&step.cpu);
             return;
         }
         let before = self.last.get(&step.cpu).copied();
-        if let Some((since, running)) = before.filter(|_| self.whose.is(step.pid, step.comm)) {
-            let longest = self.longest.get(&step.cpu).map_or(0, Stretch::len);
+        if let Some((since, running)) = before.filter(|_| self.threads.is(step.pid, step.comm)) {
+            let longest = self.longest.get(&step.cpu).map_or(0, ThreadPeriod::len);
             // A thread that is current at both events was current in between, too.
             if running == step.pid && step.at.saturating_sub(since) > longest {
-                let stretch = Stretch {
+                let stretch = ThreadPeriod {
                     cpu: step.cpu,
                     pid: step.pid,
                     comm: step.comm.to_owned(),
                     start: since,
                     end: step.at,
-                    taken_by: None,
+                    first_runner: None,
                 };
                 self.longest.insert(step.cpu, stretch);
             }
@@ -158,8 +158,8 @@ impl LongestRun {
 
     /// The longest run of each CPU that had one, by CPU.
     #[must_use]
-    pub fn end(self) -> Vec<Stretch> {
-        let mut all: Vec<Stretch> = self.longest.into_values().collect();
+    pub fn end(self) -> Vec<ThreadPeriod> {
+        let mut all: Vec<ThreadPeriod> = self.longest.into_values().collect();
         all.sort_by_key(|stretch| stretch.cpu);
         all
     }
@@ -168,18 +168,18 @@ impl LongestRun {
 /// Finds the longest waits for a CPU: from preemption, or wake-up, to running.
 #[derive(Clone, Debug)]
 pub struct LongestWaits {
-    whose: ThreadFilter,
+    threads: ThreadFilter,
     most: usize,
-    waiting: HashMap<i32, Stretch>,
-    longest: Vec<Stretch>,
+    waiting: HashMap<i32, ThreadPeriod>,
+    longest: Vec<ThreadPeriod>,
 }
 
 impl LongestWaits {
     /// Keeps the `most` longest waits of these threads.
     #[must_use]
-    pub fn of(whose: ThreadFilter, most: usize) -> LongestWaits {
+    pub fn of(threads: ThreadFilter, most: usize) -> LongestWaits {
         LongestWaits {
-            whose,
+            threads,
             most,
             waiting: HashMap::new(),
             longest: Vec::new(),
@@ -187,19 +187,19 @@ impl LongestWaits {
     }
 
     /// Processes the next event.
-    pub fn step(&mut self, step: &Step) {
+    pub fn step(&mut self, step: &ThreadEvent) {
         match step.what {
             ThreadChange::Nothing => {}
             // The thread that got the CPU since then is no longer known.
             ThreadChange::Lost => self.waiting.clear(),
             ThreadChange::Woken { pid } => {
-                self.waiting.entry(pid).or_insert_with(|| Stretch {
+                self.waiting.entry(pid).or_insert_with(|| ThreadPeriod {
                     cpu: step.cpu,
                     pid,
                     comm: String::new(),
                     start: step.at,
                     end: step.at,
-                    taken_by: None,
+                    first_runner: None,
                 });
             }
             ThreadChange::Switch {
@@ -208,31 +208,31 @@ impl LongestWaits {
                 next_comm,
             } => {
                 if preempted && step.pid != 0 {
-                    let wait = Stretch {
+                    let wait = ThreadPeriod {
                         cpu: step.cpu,
                         pid: step.pid,
                         comm: step.comm.to_owned(),
                         start: step.at,
                         end: step.at,
-                        taken_by: Some((next_pid, next_comm.to_owned())),
+                        first_runner: Some((next_pid, next_comm.to_owned())),
                     };
                     self.waiting.insert(step.pid, wait);
                 }
                 if let Some(mut wait) = self
                     .waiting
                     .remove(&next_pid)
-                    .filter(|_| self.whose.is(next_pid, next_comm))
+                    .filter(|_| self.threads.is(next_pid, next_comm))
                 {
                     wait.end = step.at;
                     wait.cpu = step.cpu;
                     wait.comm = next_comm.to_owned();
-                    self.keep(wait);
+                    self.insert(wait);
                 }
             }
         }
     }
 
-    fn keep(&mut self, wait: Stretch) {
+    fn insert(&mut self, wait: ThreadPeriod) {
         let at = self.longest.partition_point(|other| other.len() >= wait.len());
         if at < self.most {
             self.longest.insert(at, wait);
@@ -242,7 +242,7 @@ impl LongestWaits {
 
     /// The longest waits, longest first.
     #[must_use]
-    pub fn end(self) -> Vec<Stretch> {
+    pub fn end(self) -> Vec<ThreadPeriod> {
         self.longest
     }
 }

@@ -8,12 +8,12 @@ mod thread_names;
 
 use crate::answer::Culprit;
 use crate::chains::Chains;
-use crate::cpu::{self, Cpu};
+use crate::cpu::{self, CpuTracker};
 use crate::kernel_event::KernelEvent;
 use crate::kernel_numbers;
-use crate::origins::{Memory, Origins};
-use crate::senders::Tells;
-use events::{Common, Names};
+use crate::origins::{BoundedMap, Origins};
+use crate::senders::SenderSupport;
+use events::{AddressNames, CommonValues};
 use pending_calls::PendingCall;
 use std::collections::HashMap;
 
@@ -29,60 +29,64 @@ pub const fn could_go_on(prev_state: u64) -> bool {
 }
 
 /// State of the machine besides what runs on the requested CPUs.
-pub(crate) struct Scene<'n> {
-    names: &'n dyn Names,
-    tells: Tells,
+pub(crate) struct BlameState<'n> {
+    names: &'n dyn AddressNames,
+    reported: SenderSupport,
     /// Names known beforehand.
     comms: HashMap<i32, String>,
     /// Names from events.
-    recent_comms: Memory<i32, String>,
+    recent_comms: BoundedMap<i32, String>,
     /// Events have been lost, possibly including thread creations.
     has_lost: bool,
     /// Threads that first appeared after a loss, without an event that reports their creator.
-    unborn: Memory<i32, ()>,
+    first_seen_after_loss: BoundedMap<i32, ()>,
     origins: Origins,
     chains: Chains,
     /// The cause of the interrupt or softirq that starts with this event.
     entered: Option<Culprit>,
     /// The last TLB shootdown requested from other CPUs.
     flush: Option<(u64, Culprit)>,
-    tick_kept: HashMap<u32, &'static str>,
+    tick_reasons: HashMap<u32, &'static str>,
     /// Function calls being requested, by CPU and its interrupt context.
-    asking: HashMap<(u32, u8), PendingCall>,
+    pending_calls: HashMap<(u32, u8), PendingCall>,
 }
 
 /// Place and time of an event.
-pub(crate) struct Now {
+pub(crate) struct EventPosition {
     pub(crate) cpu: u32,
     pub(crate) at: u64,
-    pub(crate) common: Common,
+    pub(crate) common: CommonValues,
 }
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-impl<'n> Scene<'n> {
+impl<'n> BlameState<'n> {
     /// Starts without events.
-    pub(crate) fn new(names: &'n dyn Names, tells: Tells, comms: HashMap<i32, String>) -> Scene<'n> {
-        Scene {
+    pub(crate) fn new(
+        names: &'n dyn AddressNames,
+        tells: SenderSupport,
+        comms: HashMap<i32, String>,
+    ) -> BlameState<'n> {
+        BlameState {
             names,
-            tells,
+            reported: tells,
             comms,
-            recent_comms: Memory::default(),
+            recent_comms: BoundedMap::default(),
             has_lost: false,
-            unborn: Memory::default(),
+            first_seen_after_loss: BoundedMap::default(),
             origins: Origins::default(),
             chains: Chains::default(),
             entered: None,
             flush: None,
-            tick_kept: HashMap::new(),
-            asking: HashMap::new(),
+            tick_reasons: HashMap::new(),
+            pending_calls: HashMap::new(),
         }
     }
 
     /// Processes an event.
-    pub(crate) fn happens(&mut self, cpus: &mut [Cpu], now: &Now, event: &KernelEvent) {
+    pub(crate) fn process(&mut self, cpus: &mut [CpuTracker], now: &EventPosition, event: &KernelEvent) {
         self.remember(now, event);
         cpu::follow(cpus, (now.cpu, now.common.pid, now.at), event);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == now.cpu) {
@@ -92,7 +96,7 @@ impl<'n> Scene<'n> {
     }
 }
 
-impl Scene<'_> {
+impl BlameState<'_> {
     fn function(&self, address: u64) -> String {
         let symbol = self.names.symbol(address);
         symbol.map_or_else(|| format!("{address:#x}"), |symbol| symbol.function.to_owned())
@@ -106,7 +110,7 @@ impl Scene<'_> {
     }
 
     /// The current thread as culprit.
-    fn culprit(&self, now: &Now, callsite: Option<String>) -> Culprit {
+    fn culprit(&self, now: &EventPosition, callsite: Option<String>) -> Culprit {
         let busy = self.chains.innermost(now.cpu, now.common.pid);
         if let Some((cause, busy)) = busy.and_then(|busy| Some((busy.cause.as_ref()?, busy))) {
             return cause.through(&busy.name, now.cpu, callsite);
@@ -121,11 +125,7 @@ impl Scene<'_> {
         let pid = if via.is_some() { 0 } else { now.common.pid };
         Culprit {
             pid,
-            comm: if via.is_some() {
-                String::new()
-            } else {
-                self.comm(pid)
-            },
+            comm: if via.is_some() { String::new() } else { self.comm(pid) },
             threads: 1,
             cpu: now.cpu,
             callsite,
@@ -135,9 +135,9 @@ impl Scene<'_> {
     }
 
     /// Events of a CPU are missing: what waits for one of them must not become the cause of a later one.
-    pub(crate) fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
+    pub(crate) fn lost(&mut self, cpus: &mut [CpuTracker], cpu: u32, count: u64) {
         self.has_lost = true;
-        self.asking.retain(|(on, _), _| *on != cpu);
+        self.pending_calls.retain(|(on, _), _| *on != cpu);
         self.chains.lost(cpu);
         self.origins.lost(cpu);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
@@ -146,7 +146,7 @@ impl Scene<'_> {
     }
 
     /// Records what the CPU is doing, for later events.
-    fn follow(&mut self, now: &Now, event: &KernelEvent) {
+    fn follow(&mut self, now: &EventPosition, event: &KernelEvent) {
         let name = match *event {
             KernelEvent::IrqEntry { irq, name } => format!("irq {irq} {}", text(name)),
             KernelEvent::VectorEntry { name } => text(name),
@@ -166,6 +166,6 @@ impl Scene<'_> {
             _ => return,
         };
         let cause = self.entered.take();
-        self.chains.begin(now.cpu, now.common.pid, name, cause);
+        self.chains.start(now.cpu, now.common.pid, name, cause);
     }
 }

@@ -14,7 +14,7 @@ const MOST_WORDS: u32 = 64;
 
 /// One probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sender {
+pub struct SenderProbe {
     /// Its name in the group.
     pub event: &'static str,
     /// The functions to probe: the first of these that the kernel accepts.
@@ -27,7 +27,7 @@ pub struct Sender {
 
 /// Values to fetch.
 #[derive(Clone, Copy)]
-enum Fetches {
+enum FetchedValues {
     /// The CPU.
     Cpu,
     /// The mask of CPUs.
@@ -39,34 +39,34 @@ enum Fetches {
 }
 
 /// Event, functions and fetched values, in the kernel's call order.
-type Row = (&'static str, &'static [&'static str], Fetches);
+type ProbeRow = (&'static str, &'static [&'static str], FetchedValues);
 
-const REQUESTS: [Row; 3] = [
-    ("asks_one", &["generic_exec_single"], Fetches::Request),
-    ("queues_one", &["__smp_call_single_queue"], Fetches::Request),
+const REQUESTS: [ProbeRow; 3] = [
+    ("asks_one", &["generic_exec_single"], FetchedValues::Request),
+    ("queues_one", &["__smp_call_single_queue"], FetchedValues::Request),
     (
         "asks_many",
         &["smp_call_function_many_cond", "smp_call_function_many"],
-        Fetches::Function,
+        FetchedValues::Function,
     ),
 ];
 
 #[cfg(target_arch = "x86_64")]
-const INTERRUPTS: [Row; 3] = [
-    ("reschedules", &["native_smp_send_reschedule"], Fetches::Cpu),
-    ("calls_one", &["native_send_call_func_single_ipi"], Fetches::Cpu),
-    ("calls_many", &["native_send_call_func_ipi"], Fetches::Mask),
+const INTERRUPTS: [ProbeRow; 3] = [
+    ("reschedules", &["native_smp_send_reschedule"], FetchedValues::Cpu),
+    ("calls_one", &["native_send_call_func_single_ipi"], FetchedValues::Cpu),
+    ("calls_many", &["native_send_call_func_ipi"], FetchedValues::Mask),
 ];
 
 #[cfg(not(target_arch = "x86_64"))]
-const INTERRUPTS: [Row; 3] = [
+const INTERRUPTS: [ProbeRow; 3] = [
     (
         "reschedules",
         &["smp_send_reschedule", "arch_smp_send_reschedule"],
-        Fetches::Cpu,
+        FetchedValues::Cpu,
     ),
-    ("calls_one", &["arch_send_call_function_single_ipi"], Fetches::Cpu),
-    ("calls_many", &["arch_send_call_function_ipi_mask"], Fetches::Mask),
+    ("calls_one", &["arch_send_call_function_single_ipi"], FetchedValues::Cpu),
+    ("calls_many", &["arch_send_call_function_ipi_mask"], FetchedValues::Mask),
 ];
 
 /// The registers of the first two arguments, and the location of a function's return address.
@@ -85,24 +85,24 @@ const IN_REQUEST: (u32, u32) = (4, 8);
 
 /// All probes, for a machine with CPU numbers up to this one.
 #[must_use]
-pub fn senders(highest_cpu: u32) -> Vec<Sender> {
+pub fn senders(highest_cpu: u32) -> Vec<SenderProbe> {
     let (first, second, caller) = REGISTERS;
     let words = (highest_cpu / 64 + 1).min(MOST_WORDS);
-    let sender = |(event, functions, fetches): Row| Sender {
+    let sender = |(event, functions, fetches): ProbeRow| SenderProbe {
         event,
         functions,
-        naming: matches!(fetches, Fetches::Cpu | Fetches::Request).then_some("cpu"),
+        naming: matches!(fetches, FetchedValues::Cpu | FetchedValues::Request).then_some("cpu"),
         fetches: match fetches {
-            Fetches::Cpu => format!("cpu={first}:u32 callsite={caller}:x64"),
-            Fetches::Mask => format!("mask=+0({first}):x64[{words}] callsite={caller}:x64"),
-            Fetches::Request => {
+            FetchedValues::Cpu => format!("cpu={first}:u32 callsite={caller}:x64"),
+            FetchedValues::Mask => format!("mask=+0({first}):x64[{words}] callsite={caller}:x64"),
+            FetchedValues::Request => {
                 let (flags, function) = IN_REQUEST;
                 format!(
                     "cpu={first}:u32 call={second}:x64 flags=+{flags}({second}):x32 \
                      function=+{function}({second}):x64 callsite={caller}:x64"
                 )
             }
-            Fetches::Function => format!("function={second}:x64 callsite={caller}:x64"),
+            FetchedValues::Function => format!("function={second}:x64 callsite={caller}:x64"),
         },
     };
     // Requests precede sends: an interrupt without its reason would be incomplete.
@@ -118,18 +118,18 @@ pub fn is_group(system: &str) -> bool {
 
 /// What a kernel reports about interrupts between CPUs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tells {
+pub(crate) struct SenderSupport {
     /// The senders, by its own events (6.4) or by our probes.
     pub(crate) sends: bool,
     /// Each function called in one (`csd:csd_function_entry`, absent in 6.1).
     pub(crate) calls: bool,
 }
 
-impl Tells {
+impl SenderSupport {
     /// What it reports with these events.
-    pub(crate) fn of(formats: &Formats) -> Tells {
-        let by_probe = |format: &events::Format| format.name == "reschedules" && is_group(&format.system);
-        Tells {
+    pub(crate) fn of(formats: &Formats) -> SenderSupport {
+        let by_probe = |format: &events::EventFormat| format.name == "reschedules" && is_group(&format.system);
+        SenderSupport {
             sends: formats.named("ipi", "ipi_send_cpu").is_some() || formats.all().iter().any(by_probe),
             calls: formats.named("csd", "csd_function_entry").is_some(),
         }
@@ -141,22 +141,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mask_is_fetched_as_far_as_the_machine_has_cpus() {
+    fn a_cpu_mask_is_fetched_up_to_the_highest_cpu() {
         let fetches = |highest| {
             let mut all = senders(highest).into_iter();
             all.find(|sender| sender.event == "calls_many")
                 .map(|sender| sender.fetches)
         };
         for (highest, words) in [(0, "x64[1]"), (63, "x64[1]"), (64, "x64[2]"), (8_191, "x64[64]")] {
-            assert!(
-                fetches(highest).is_some_and(|text| text.contains(words)),
-                "{highest}"
-            );
+            assert!(fetches(highest).is_some_and(|text| text.contains(words)), "{highest}");
         }
     }
 
     #[test]
-    fn only_groups_with_a_number_are_ours() {
+    fn only_kprobe_groups_with_a_pid_are_own_groups() {
         assert!(is_group("quietcore_17"));
         for other in [
             "quietcore",

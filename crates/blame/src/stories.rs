@@ -3,12 +3,12 @@
 //! The rows are the sums of these. While events arrive, a piece knows only the serial of its interruption; its row is known
 //! when the interruption has ended, and the usual length of the way in and out only at the end.
 
-use crate::gaps::{Edge, Gap, Usual, Way};
+use crate::gaps::{Edge, EdgeDirection, EdgeEstimator, Gap};
 use std::collections::{HashMap, HashSet};
 
 /// Which gaps to keep with their pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keep {
+pub enum GapSelection {
     /// None.
     #[default]
     Nothing,
@@ -20,7 +20,7 @@ pub enum Keep {
 
 /// A piece of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct StoryPiece {
     /// Its start and end.
     pub span: Gap,
     /// Its interruption: an index into the interruptions of the same CPU. `None` if no event accounts for it.
@@ -29,55 +29,55 @@ pub struct Piece {
 
 /// One gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
+pub struct GapStory {
     /// Its start and end.
     pub gap: Gap,
     /// Its pieces in order of time, without holes.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<StoryPiece>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Raw {
+struct RawPiece {
     span: Gap,
     serial: Option<u64>,
 }
 
 /// Memory of a gap that is kept, without its pieces: the vector of gaps grows to twice their size.
-const GAP_BYTES: usize = 2 * size_of::<(Gap, Vec<Raw>)>();
+const GAP_BYTES: usize = 2 * size_of::<(Gap, Vec<RawPiece>)>();
 /// Memory of one piece, with the row of its interruption.
-const PIECE_BYTES: usize = size_of::<Raw>() + 4 * size_of::<(u64, usize)>();
+const PIECE_BYTES: usize = size_of::<RawPiece>() + 4 * size_of::<(u64, usize)>();
 
 /// Collects gaps.
 #[derive(Debug, Default)]
-pub(crate) struct Stories {
-    keep: Keep,
-    now: Vec<Raw>,
-    kept: Vec<(Gap, Vec<Raw>)>,
+pub(crate) struct StoryCollector {
+    keep: GapSelection,
+    now: Vec<RawPiece>,
+    stored_gaps: Vec<(Gap, Vec<RawPiece>)>,
     /// Rows of the interruptions that have ended.
     places: HashMap<u64, usize>,
     /// The highest serial of an interruption in the kept gaps.
     newest: u64,
     left_out: u64,
     /// Memory of the kept gaps, in bytes.
-    held: usize,
+    stored_bytes: usize,
 }
 
-impl Stories {
-    pub(crate) fn new(keep: Keep) -> Stories {
-        Stories {
+impl StoryCollector {
+    pub(crate) fn new(keep: GapSelection) -> StoryCollector {
+        StoryCollector {
             keep,
-            ..Stories::default()
+            ..StoryCollector::default()
         }
     }
 
     /// Adds a piece of the current gap, with the serial of its interruption.
     pub(crate) fn piece(&mut self, span: Gap, serial: Option<u64>) {
-        if self.keep == Keep::Nothing {
+        if self.keep == GapSelection::Nothing {
             return;
         }
         match self.now.last_mut() {
             Some(last) if last.serial == serial && last.span.end == span.start => last.span.end = span.end,
-            _ => self.now.push(Raw { span, serial }),
+            _ => self.now.push(RawPiece { span, serial }),
         }
     }
 
@@ -93,21 +93,19 @@ impl Stories {
         let mut pieces = std::mem::take(&mut self.now);
         let bytes = GAP_BYTES + pieces.len() * PIECE_BYTES;
         match self.keep {
-            Keep::Nothing => {}
-            Keep::First(most) if self.left_out == 0 && self.held.saturating_add(bytes) <= most => {
-                self.held += bytes;
+            GapSelection::Nothing => {}
+            GapSelection::First(most) if self.left_out == 0 && self.stored_bytes.saturating_add(bytes) <= most => {
+                self.stored_bytes += bytes;
                 pieces.shrink_to_fit();
                 let serials = pieces.iter().filter_map(|piece| piece.serial);
                 // Time with lost events has a serial that no interruption has.
-                self.newest = serials
-                    .filter(|serial| *serial != u64::MAX)
-                    .fold(self.newest, u64::max);
-                self.kept.push((gap, pieces));
+                self.newest = serials.filter(|serial| *serial != u64::MAX).fold(self.newest, u64::max);
+                self.stored_gaps.push((gap, pieces));
             }
-            Keep::First(_) => self.left_out += 1,
-            Keep::Longest(most) => {
-                self.kept.push((gap, pieces));
-                if self.kept.len() >= most.saturating_mul(2).max(64) {
+            GapSelection::First(_) => self.left_out += 1,
+            GapSelection::Longest(most) => {
+                self.stored_gaps.push((gap, pieces));
+                if self.stored_gaps.len() >= most.saturating_mul(2).max(64) {
                     self.shorten(most);
                 }
             }
@@ -116,24 +114,24 @@ impl Stories {
 
     /// An interruption has ended and is counted in that row.
     pub(crate) fn named(&mut self, serial: u64, row: usize) {
-        let is_kept = match self.keep {
-            Keep::Nothing => false,
-            Keep::Longest(_) => true,
+        let is_stored = match self.keep {
+            GapSelection::Nothing => false,
+            GapSelection::Longest(_) => true,
             // Interruptions that started after the last kept gap are in none of them.
-            Keep::First(_) => self.left_out == 0 || serial <= self.newest,
+            GapSelection::First(_) => self.left_out == 0 || serial <= self.newest,
         };
-        if is_kept {
+        if is_stored {
             self.places.insert(serial, row);
         }
     }
 
     fn shorten(&mut self, most: usize) {
-        self.kept
+        self.stored_gaps
             .sort_by_key(|(gap, _)| std::cmp::Reverse(gap.end - gap.start));
-        self.left_out += self.kept.len().saturating_sub(most) as u64;
-        self.kept.truncate(most);
+        self.left_out += self.stored_gaps.len().saturating_sub(most) as u64;
+        self.stored_gaps.truncate(most);
         let named: HashSet<u64> = self
-            .kept
+            .stored_gaps
             .iter()
             .flat_map(|(_, pieces)| pieces)
             .chain(&self.now)
@@ -143,13 +141,13 @@ impl Stories {
     }
 
     /// All gaps in order of time, and the number left out.
-    pub(crate) fn finish(mut self, usual: &Usual) -> (Vec<Story>, u64) {
+    pub(crate) fn finish(mut self, usual: &EdgeEstimator) -> (Vec<GapStory>, u64) {
         self.end();
-        if let Keep::Longest(most) = self.keep {
+        if let GapSelection::Longest(most) = self.keep {
             self.shorten(most);
         }
-        self.kept.sort_by_key(|(gap, _)| gap.start);
-        let stories = self.kept.into_iter().map(|(gap, pieces)| Story {
+        self.stored_gaps.sort_by_key(|(gap, _)| gap.start);
+        let stories = self.stored_gaps.into_iter().map(|(gap, pieces)| GapStory {
             gap,
             pieces: pieces_of(&pieces, &self.places, usual),
         });
@@ -158,12 +156,12 @@ impl Stories {
 }
 
 /// Assigns the way into and out of an interruption to it, as the rows do.
-fn pieces_of(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Piece> {
-    let row = |raw: Option<&Raw>| {
+fn pieces_of(raw: &[RawPiece], places: &HashMap<u64, usize>, usual: &EdgeEstimator) -> Vec<StoryPiece> {
+    let row = |raw: Option<&RawPiece>| {
         raw.and_then(|raw| raw.serial)
             .and_then(|serial| places.get(&serial).copied())
     };
-    let mut pieces: Vec<Piece> = Vec::with_capacity(raw.len());
+    let mut pieces: Vec<StoryPiece> = Vec::with_capacity(raw.len());
     for (at, piece) in raw.iter().enumerate() {
         if piece.serial.is_some() {
             push(&mut pieces, piece.span, row(Some(piece)));
@@ -174,7 +172,7 @@ fn pieces_of(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Pi
         let beside = before.or(after).and_then(|beside| beside.serial);
         let way_ns = beside.map_or(0, |beside| {
             usual.split(&Edge {
-                way: Way::of(before.is_some(), after.is_some()),
+                way: EdgeDirection::of(before.is_some(), after.is_some()),
                 len_ns: piece.span.end - piece.span.start,
                 beside,
             })
@@ -193,12 +191,12 @@ fn pieces_of(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Pi
     pieces
 }
 
-fn push(pieces: &mut Vec<Piece>, span: Gap, row: Option<usize>) {
+fn push(pieces: &mut Vec<StoryPiece>, span: Gap, row: Option<usize>) {
     if span.end <= span.start {
         return;
     }
     match pieces.last_mut() {
         Some(last) if last.row == row => last.span.end = span.end,
-        _ => pieces.push(Piece { span, row }),
+        _ => pieces.push(StoryPiece { span, row }),
     }
 }

@@ -1,13 +1,13 @@
 //! Tracks whose time it is: the threads of a program as they are created, wait for a CPU and move to another one.
 
-use crate::question::{Follow, Victim};
+use crate::question::{FollowMode, Victim};
 use std::collections::HashSet;
 
 /// The victim from the view of one CPU.
 #[derive(Debug, Default)]
 pub(crate) struct Victims {
     pids: HashSet<i32>,
-    follow: Follow,
+    follow: FollowMode,
     /// Threads that could run on this CPU now but do not.
     waiting: HashSet<i32>,
 }
@@ -23,7 +23,7 @@ impl Victims {
 
     /// Whether threads that one of them creates join it.
     pub(crate) fn grows(&self) -> bool {
-        self.follow != Follow::Nobody
+        self.follow != FollowMode::NoThread
     }
 
     pub(crate) fn has(&self, pid: i32) -> bool {
@@ -41,30 +41,30 @@ impl Victims {
     }
 
     /// It will never run again.
-    pub(crate) fn dead(&mut self, pid: i32) {
+    pub(crate) fn end_thread(&mut self, pid: i32) {
         self.waiting.remove(&pid);
-        if self.follow != Follow::Nobody {
+        if self.follow != FollowMode::NoThread {
             self.pids.remove(&pid);
         }
     }
 
     /// A thread created another one.
-    pub(crate) fn born(&mut self, parent: i32, child: i32, of_process: bool) {
+    pub(crate) fn create_thread(&mut self, parent: i32, child: i32, of_process: bool) {
         let joins = match self.follow {
-            Follow::Nobody => false,
-            Follow::Threads => of_process,
-            Follow::Children => true,
+            FollowMode::NoThread => false,
+            FollowMode::Threads => of_process,
+            FollowMode::Children => true,
         };
         if joins && self.has(parent) {
             self.pids.insert(child);
-        } else if self.follow != Follow::Nobody {
+        } else if self.follow != FollowMode::NoThread {
             // The number of an ended thread now belongs to another thread.
             self.pids.remove(&child);
         }
     }
 
     /// From now on it could run here.
-    pub(crate) fn wants(&mut self, pid: i32) {
+    pub(crate) fn set_runnable(&mut self, pid: i32) {
         if self.has(pid) {
             self.waiting.insert(pid);
         }

@@ -2,7 +2,7 @@
 //! regardless of other edits.
 
 /// The comment before a block.
-const BEGIN: &str = "# quietcore: begin";
+const BLOCK_START: &str = "# quietcore: begin";
 
 /// The comment after it.
 const END: &str = "# quietcore: end";
@@ -15,21 +15,21 @@ pub fn with_block(text: &str, block: &str) -> String {
     } else {
         "\n"
     };
-    format!("{text}{gap}{BEGIN}\n{block}{END}\n")
+    format!("{text}{gap}{BLOCK_START}\n{block}{END}\n")
 }
 
 /// A text without our blocks.
 pub fn without_blocks(text: &str) -> String {
-    let (mut kept, mut inside) = (String::new(), false);
+    let (mut rest, mut inside) = (String::new(), false);
     for line in text.split_inclusive('\n') {
         let bare = line.trim_end();
-        inside |= bare == BEGIN;
+        inside |= bare == BLOCK_START;
         if !inside {
-            kept.push_str(line);
+            rest.push_str(line);
         }
         inside &= bare != END;
     }
-    kept
+    rest
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_goes_and_what_is_around_it_stays() {
+    fn removing_a_block_keeps_the_surrounding_text() {
         let text = with_block("a\n", "b\n");
         assert_eq!(without_blocks(&text), "a\n");
         assert_eq!(without_blocks(&format!("x\r\n{text}y")), "x\r\na\ny");

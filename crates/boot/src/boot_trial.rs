@@ -1,21 +1,21 @@
 //! Builds the work that tries a line for one boot: the content of its entry, checked before anything is written.
 
-use crate::change::{OurFile, Ours, Work};
-use crate::tree::Tree;
-use crate::trial::{Chosen, OneBoot, PANIC, Trial};
-use crate::{BootError, Limit, Loader, TrialError};
+use crate::change::{OwnChanges, OwnFile, Work};
+use crate::tree::FileTree;
+use crate::trial::{OneShotEntry, OneShotSelection, PANIC, Trial};
+use crate::{BootError, LineLimit, Loader, TrialError};
 
 /// An entry for one boot.
 ///
 /// # Errors
 /// A loader without support, words that it does not accept, a line that is too long, a kernel that none of its entries starts.
 pub fn trial(
-    tree: &dyn Tree,
+    tree: &dyn FileTree,
     loader: &'static Loader,
-    wanted: &OneBoot,
-    limit: &Limit,
-) -> Result<(Work, Chosen), BootError> {
-    let OneBoot { words, kernel } = wanted;
+    one_boot: &OneShotEntry,
+    limit: &LineLimit,
+) -> Result<(Work, OneShotSelection), BootError> {
+    let OneShotEntry { words, kernel } = one_boot;
     loader.check_words(words)?;
     let make = match loader.trial {
         Trial::By(make) => make,
@@ -31,23 +31,23 @@ pub fn trial(
     if let Some(error) = loader.refusal(tree, words) {
         return Err(error);
     }
-    let made = make(tree, wanted)?;
+    let made = make(tree, one_boot)?;
     if made.line.len() > limit.most {
         return Err(BootError::TooLong {
             entry: made.entry,
             length: made.line.len(),
             most: limit.most,
-            who: limit.who.clone(),
+            source_name: limit.source_name.clone(),
         });
     }
-    let files = made.edits.iter().map(|edit| OurFile {
+    let files = made.edits.iter().map(|edit| OwnFile {
         path: edit.path.clone(),
         base: None,
         written: edit.after.clone(),
         mode: edit.mode,
         swaps: Vec::new(),
     });
-    let ours = Ours {
+    let ours = OwnChanges {
         loader: loader.name.to_owned(),
         words: words.clone(),
         files: files.collect(),
@@ -56,7 +56,7 @@ pub fn trial(
     let mut notes = vec![format!("entry {} has {PANIC}, and is started once", made.entry)];
     notes.extend(kernel.as_ref().map(|kernel| format!("it starts kernel {kernel}")));
     let work = Work {
-        ours: Some(ours),
+        own_changes: Some(ours),
         edits: made
             .edits
             .into_iter()

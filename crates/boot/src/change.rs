@@ -2,33 +2,33 @@
 //! content is never lost.
 
 use crate::blocks::without_blocks;
-use crate::checks::{check_length, check_lists, check_others, check_words, understood};
-use crate::edit::Edit;
-use crate::line::{self, Line, Slot};
-use crate::merge::{Part, Swap, merge, take_back};
-use crate::tools::Run;
-use crate::tree::{self, Edited, Tree};
-use crate::{BootError, Fallback, Keeper, Limit, Loader, Turn};
+use crate::checks::{check_length, check_lists, check_others, check_words, refuse_uneditable};
+use crate::edit::FileEdit;
+use crate::line::{self, EntryLine, LineSlot};
+use crate::merge::{MergeSlot, Swap, merge, undo_swaps};
+use crate::tools::ToolRun;
+use crate::tree::{self, EditedTree, FileTree};
+use crate::{BootError, Fallback, LineAuthor, LineLimit, Loader, WordChange};
 use root::{Failure, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Our changes to a machine, as the journal stores them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ours {
+pub struct OwnChanges {
     /// Name of the loader.
     pub loader: String,
     /// The requested words.
     pub words: Vec<String>,
     /// The files that were changed.
-    pub files: Vec<OurFile>,
+    pub files: Vec<OwnFile>,
     /// Every file with a boot line at that time. A file that appeared later has inherited our words.
     pub seen: Vec<String>,
 }
 
 /// A file that we changed or created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OurFile {
+pub struct OwnFile {
     /// Its path.
     pub path: String,
     /// Its content without our change; `None` for a file of our own.
@@ -45,11 +45,11 @@ pub struct OurFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Files to write, in this order.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<FileEdit>,
     /// The loader's own tools.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ToolRun>,
     /// Our changes afterwards.
-    pub ours: Option<Ours>,
+    pub own_changes: Option<OwnChanges>,
     /// Remarks: replaced words, entries that stay.
     pub notes: Vec<String>,
     /// Changes by others since then, which are left alone.
@@ -66,7 +66,7 @@ impl Work {
 
 /// Whether an entry without our words must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum FallbackRequirement {
     /// An entry without our words must stay, to boot from when ours does not boot.
     Fallback,
     /// No, by explicit request.
@@ -79,13 +79,13 @@ pub struct EveryBoot<'a> {
     /// Words of the line, in addition to those of the machine.
     pub words: &'a [String],
     /// Whether an entry without them must stay.
-    pub need: Need,
+    pub need: FallbackRequirement,
 }
 
 impl EveryBoot<'_> {
     /// From its two parts.
     #[must_use]
-    pub fn new(words: &[String], need: Need) -> EveryBoot<'_> {
+    pub fn new(words: &[String], need: FallbackRequirement) -> EveryBoot<'_> {
         EveryBoot { words, need }
     }
 }
@@ -95,50 +95,50 @@ impl EveryBoot<'_> {
 /// # Errors
 /// Any [`BootError`]; nothing must be written then.
 pub fn set(
-    tree: &dyn Tree,
+    tree: &dyn FileTree,
     loader: &'static Loader,
-    ours: Option<&Ours>,
+    ours: Option<&OwnChanges>,
     wanted: EveryBoot,
-    limit: &Limit,
+    limit: &LineLimit,
 ) -> Result<Work, BootError> {
     let EveryBoot { words, need } = wanted;
     loader.check_words(words)?;
-    let without = without_us(tree, loader, ours)?;
-    let bare = Edited::new(tree, &without.edits);
-    understood(tree, &bare, loader, words)?;
+    let without = without_own_changes(tree, loader, ours)?;
+    let bare = EditedTree::new(tree, &without.edits);
+    refuse_uneditable(tree, &bare, loader, words)?;
     // The entry that stays is made from the original state, before anything is added to it.
     let (mut edits, note) = fallback(&bare, loader, need)?;
     let mut notes = vec![note];
-    let with_copy = Edited::new(&bare, &edits);
+    let with_copy = EditedTree::new(&bare, &edits);
     let lines = (loader.lines)(&with_copy)?;
     let mut swaps: BTreeMap<String, Vec<Swap>> = BTreeMap::new();
     let merged = merged_lines(&with_copy, &lines, words, &mut swaps)?;
     check_lists(&swaps, words)?;
     edits = joined(&edits, &line::fill(&with_copy, &merged)?);
-    let done = Edited::new(&bare, &edits);
+    let done = EditedTree::new(&bare, &edits);
     check_length(&done, loader, limit)?;
     check_others(&with_copy, &lines, &(loader.lines)(&done)?, &done, words)?;
     check_words(&done, loader, words)?;
     add_replaced(&swaps, &mut notes);
-    let files = edits.iter().map(|edit| OurFile {
+    let files = edits.iter().map(|edit| OwnFile {
         path: edit.path.clone(),
         base: edit.before.clone(),
         written: edit.after.clone(),
         mode: edit.mode,
         swaps: swaps.get(&edit.path).cloned().unwrap_or_default(),
     });
-    let now = Ours {
+    let now = OwnChanges {
         loader: loader.name.to_owned(),
         words: words.to_vec(),
         files: files.collect(),
         seen: paths(&lines),
     };
     let edits = joined(&without.edits, &edits);
-    let (edits, runs) = carried(tree, loader, edits)?;
+    let (edits, runs) = files_and_tools(tree, loader, edits)?;
     Ok(Work {
         runs,
         // If all words were there already, nothing is ours.
-        ours: (!now.files.is_empty() || !swaps.values().all(Vec::is_empty)).then_some(now),
+        own_changes: (!now.files.is_empty() || !swaps.values().all(Vec::is_empty)).then_some(now),
         edits,
         notes,
         left: without.left,
@@ -146,11 +146,15 @@ pub fn set(
 }
 
 /// The edits that make an entry that stays bootable as it was, and a note about it.
-fn fallback(bare: &Edited, loader: &'static Loader, need: Need) -> Result<(Vec<Edit>, String), BootError> {
+fn fallback(
+    bare: &EditedTree,
+    loader: &'static Loader,
+    need: FallbackRequirement,
+) -> Result<(Vec<FileEdit>, String), BootError> {
     match (loader.fallback)(bare)? {
         Fallback::Stays(what) => Ok((Vec::new(), format!("stays bootable as it was: {what}"))),
         Fallback::Made(made, what) => Ok((made, format!("stays bootable as it was: {what}"))),
-        Fallback::None { why, next } if need == Need::Fallback => {
+        Fallback::None { why, next } if need == FallbackRequirement::Fallback => {
             let what = "no entry would stay bootable as it was";
             Err(BootError::usage(what, why, next))
         }
@@ -177,9 +181,9 @@ fn add_replaced(swaps: &BTreeMap<String, Vec<Swap>>, notes: &mut Vec<String>) {
 ///
 /// # Errors
 /// Any [`BootError`]; nothing must be written then.
-pub fn clear(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Work, BootError> {
-    let without = without_us(tree, loader, Some(ours))?;
-    let (edits, runs) = carried(tree, loader, without.edits)?;
+pub fn clear(tree: &dyn FileTree, loader: &'static Loader, ours: &OwnChanges) -> Result<Work, BootError> {
+    let without = without_own_changes(tree, loader, Some(ours))?;
+    let (edits, runs) = files_and_tools(tree, loader, without.edits)?;
     Ok(Work {
         edits,
         runs,
@@ -189,33 +193,29 @@ pub fn clear(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Wo
 }
 
 /// The work as it is carried out: files, then tools; or the tool alone if a tool owns the line.
-fn carried(
-    tree: &dyn Tree,
+fn files_and_tools(
+    tree: &dyn FileTree,
     loader: &'static Loader,
-    edits: Vec<Edit>,
-) -> Result<(Vec<Edit>, Vec<Run>), BootError> {
+    edits: Vec<FileEdit>,
+) -> Result<(Vec<FileEdit>, Vec<ToolRun>), BootError> {
     if edits.is_empty() {
         return Ok((edits, Vec::new()));
     }
     // Tools that generate files from files need no words, so a line that cannot be computed can still be cleared.
-    if loader.keeper == Keeper::Files {
-        let runs = (loader.commit)(tree, &Turn::default())?;
+    if loader.line_writer == LineAuthor::Files {
+        let runs = (loader.commit)(tree, &WordChange::default())?;
         return Ok((edits, runs));
     }
-    let done = Edited::new(tree, &edits);
-    let words = |tree: &dyn Tree| -> Result<Vec<String>, BootError> {
+    let done = EditedTree::new(tree, &edits);
+    let words = |tree: &dyn FileTree| -> Result<Vec<String>, BootError> {
         let line = crate::trial::first_line(tree, &(loader.lines)(tree)?)?;
         Ok(machine::cmdline::words(&line).map(str::to_owned).collect())
     };
     let (now, then) = (words(tree)?, words(&done)?);
-    let without = |all: &[String], others: &[String]| {
-        all.iter()
-            .filter(|word| !others.contains(word))
-            .cloned()
-            .collect()
-    };
-    let turn = Turn {
-        gone: without(&now, &then),
+    let without =
+        |all: &[String], others: &[String]| all.iter().filter(|word| !others.contains(word)).cloned().collect();
+    let turn = WordChange {
+        removed: without(&now, &then),
         new: without(&then, &now),
     };
     Ok((Vec::new(), (loader.commit)(tree, &turn)?))
@@ -226,12 +226,12 @@ fn carried(
 /// # Errors
 /// Any [`BootError`].
 pub fn former_line(
-    tree: &dyn Tree,
+    tree: &dyn FileTree,
     loader: &'static Loader,
-    ours: Option<&Ours>,
+    ours: Option<&OwnChanges>,
 ) -> Result<String, BootError> {
-    let without = without_us(tree, loader, ours)?;
-    let bare = Edited::new(tree, &without.edits);
+    let without = without_own_changes(tree, loader, ours)?;
+    let bare = EditedTree::new(tree, &without.edits);
     // `set` refuses a line that cannot be computed; the written words are the closest approximation.
     let lines = match (loader.lines)(&bare) {
         Err(BootError::NotComputed { .. }) => return Ok(String::new()),
@@ -244,7 +244,11 @@ pub fn former_line(
 }
 
 /// The edits that restore the files to their state without us.
-fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> Result<Work, BootError> {
+fn without_own_changes(
+    tree: &dyn FileTree,
+    loader: &'static Loader,
+    ours: Option<&OwnChanges>,
+) -> Result<Work, BootError> {
     let mut work = Work::default();
     let Some(ours) = ours else {
         return Ok(work);
@@ -257,17 +261,13 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
             "take them out with `quietcore boot clear` first",
         )));
     }
-    let mut slots: Vec<Slot> = Vec::new();
+    let mut slots: Vec<LineSlot> = Vec::new();
     for line in lines_with(tree, loader, ours)? {
-        slots.extend(
-            line.slots
-                .into_iter()
-                .filter(|slot| tree::is_there(tree, &slot.path)),
-        );
+        slots.extend(line.slots.into_iter().filter(|slot| tree::is_there(tree, &slot.path)));
     }
     let mut seen = BTreeSet::new();
     slots.retain(|slot| seen.insert((slot.path.clone(), slot.key.clone())));
-    if loader.keeper == Keeper::Tool {
+    if loader.line_writer == LineAuthor::Tool {
         undo_default_line(tree, ours, &slots, &mut work)?;
         return Ok(work);
     }
@@ -280,14 +280,19 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
 }
 
 /// Undoes a change through the loader's tool, which creates new files with each change: only the current default line counts.
-fn undo_default_line(tree: &dyn Tree, ours: &Ours, slots: &[Slot], work: &mut Work) -> Result<(), BootError> {
+fn undo_default_line(
+    tree: &dyn FileTree,
+    ours: &OwnChanges,
+    slots: &[LineSlot],
+    work: &mut Work,
+) -> Result<(), BootError> {
     let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
     let mut texts = Vec::new();
     for slot in slots {
         let raw = slot.raw(tree)?;
-        let (back, missing) = take_back(&part(slot, &raw), &all);
-        let gone = |word: String| format!("{word} is not there any more");
-        work.left.extend(missing.into_iter().map(gone));
+        let (back, missing) = undo_swaps(&part(slot, &raw), &all);
+        let missing_note = |word: String| format!("{word} is not there any more");
+        work.left.extend(missing.into_iter().map(missing_note));
         texts.push((slot, back));
     }
     work.edits = line::fill(tree, &texts)?;
@@ -295,15 +300,15 @@ fn undo_default_line(tree: &dyn Tree, ours: &Ours, slots: &[Slot], work: &mut Wo
 }
 
 /// Undoes the change of one file: its former bytes if it is unchanged since, else only our words.
-fn undo_file(tree: &dyn Tree, file: &OurFile, slots: &[Slot], work: &mut Work) -> Result<(), BootError> {
+fn undo_file(tree: &dyn FileTree, file: &OwnFile, slots: &[LineSlot], work: &mut Work) -> Result<(), BootError> {
     let now = tree::text(tree, &file.path)?;
     if now == file.base {
         return Ok(());
     }
     if now == file.written {
-        work.edits.push(Edit {
+        work.edits.push(FileEdit {
             mode: file.mode,
-            ..Edit::new(&file.path, now, file.base.clone())
+            ..FileEdit::new(&file.path, now, file.base.clone())
         });
         return Ok(());
     }
@@ -323,21 +328,21 @@ fn undo_file(tree: &dyn Tree, file: &OurFile, slots: &[Slot], work: &mut Work) -
         let raw = slot.raw(tree)?;
         let swaps = file.swaps.iter().filter(|swap| swap.key == slot.key);
         let swaps: Vec<Swap> = swaps.cloned().collect();
-        let (back, missing) = take_back(&part(slot, &raw), &swaps);
-        let gone = |word: String| format!("{}: {word} is not there any more", file.path);
-        work.left.extend(missing.into_iter().map(gone));
+        let (back, missing) = undo_swaps(&part(slot, &raw), &swaps);
+        let missing_note = |word: String| format!("{}: {word} is not there any more", file.path);
+        work.left.extend(missing.into_iter().map(missing_note));
         texts.push((slot, back));
     }
     for edit in line::fill(tree, &texts)? {
         let own = file.base.is_none() && edit.after == own_template(slots, &file.path);
         let after = edit.after.as_deref().filter(|_| !own).map(without_blocks);
-        work.edits.push(Edit { after, ..edit });
+        work.edits.push(FileEdit { after, ..edit });
     }
     Ok(())
 }
 
 /// Takes our words out of the entries of kernels that were installed since, which have inherited them.
-fn undo_inherited(tree: &dyn Tree, ours: &Ours, slots: &[Slot]) -> Result<Vec<Edit>, BootError> {
+fn undo_inherited(tree: &dyn FileTree, ours: &OwnChanges, slots: &[LineSlot]) -> Result<Vec<FileEdit>, BootError> {
     let known = |path: &String| ours.seen.contains(path) || ours.files.iter().any(|file| file.path == *path);
     let mut each: Vec<Swap> = Vec::new();
     for swap in ours.files.iter().flat_map(|file| &file.swaps) {
@@ -348,28 +353,28 @@ fn undo_inherited(tree: &dyn Tree, ours: &Ours, slots: &[Slot]) -> Result<Vec<Ed
     let mut texts = Vec::new();
     for slot in slots.iter().filter(|slot| !known(&slot.path)) {
         let raw = slot.raw(tree)?;
-        texts.push((slot, take_back(&part(slot, &raw), &each).0));
+        texts.push((slot, undo_swaps(&part(slot, &raw), &each).0));
     }
     line::fill(tree, &texts)
 }
 
 /// The lines of files with our words. Unchanged files are restored whole, even if another file cannot be parsed.
-fn lines_with(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Vec<Line>, BootError> {
+fn lines_with(tree: &dyn FileTree, loader: &'static Loader, ours: &OwnChanges) -> Result<Vec<EntryLine>, BootError> {
     (loader.lines)(tree).or_else(|error| {
-        let ours_still = |file: &OurFile| tree::text(tree, &file.path).is_ok_and(|now| now == file.written);
-        match loader.keeper == Keeper::Files && ours.files.iter().all(ours_still) {
+        let ours_still = |file: &OwnFile| tree::text(tree, &file.path).is_ok_and(|now| now == file.written);
+        match loader.line_writer == LineAuthor::Files && ours.files.iter().all(ours_still) {
             true => Ok(Vec::new()),
             false => Err(error),
         }
     })
 }
 
-fn own_template(slots: &[Slot], path: &str) -> Option<String> {
+fn own_template(slots: &[LineSlot], path: &str) -> Option<String> {
     slots.iter().find(|slot| slot.path == path)?.template.clone()
 }
 
-fn part<'a>(slot: &'a Slot, raw: &'a str) -> Part<'a> {
-    Part {
+fn part<'a>(slot: &'a LineSlot, raw: &'a str) -> MergeSlot<'a> {
+    MergeSlot {
         key: &slot.key,
         raw,
         writing: slot.writing,
@@ -378,19 +383,19 @@ fn part<'a>(slot: &'a Slot, raw: &'a str) -> Part<'a> {
 
 /// The new text of every slot that changes.
 fn merged_lines<'a>(
-    tree: &dyn Tree,
-    lines: &'a [Line],
+    tree: &dyn FileTree,
+    lines: &'a [EntryLine],
     words: &[String],
     swaps: &mut BTreeMap<String, Vec<Swap>>,
-) -> Result<Vec<(&'a Slot, String)>, BootError> {
-    let mut texts: Vec<(&Slot, String)> = Vec::new();
+) -> Result<Vec<(&'a LineSlot, String)>, BootError> {
+    let mut texts: Vec<(&LineSlot, String)> = Vec::new();
     for line in lines {
         let raws = line
             .slots
             .iter()
             .map(|slot| slot.raw(tree))
             .collect::<Result<Vec<_>, _>>()?;
-        let parts: Vec<Part> = line
+        let parts: Vec<MergeSlot> = line
             .slots
             .iter()
             .zip(&raws)
@@ -400,7 +405,7 @@ fn merged_lines<'a>(
             line.slots
                 .iter()
                 .zip(&raws)
-                .zip(merge(&parts, line.home, line.gather, words))
+                .zip(merge(&parts, line.new_word_slot, line.gather, words))
         {
             let done = texts
                 .iter()
@@ -414,7 +419,7 @@ fn merged_lines<'a>(
     Ok(texts)
 }
 
-fn paths(lines: &[Line]) -> Vec<String> {
+fn paths(lines: &[EntryLine]) -> Vec<String> {
     let paths: BTreeSet<&String> = lines
         .iter()
         .flat_map(|line| &line.slots)
@@ -424,8 +429,8 @@ fn paths(lines: &[Line]) -> Vec<String> {
 }
 
 /// Merges two rounds of edits; edits without effect are dropped.
-fn joined(first: &[Edit], second: &[Edit]) -> Vec<Edit> {
-    let mut all: Vec<Edit> = first.to_vec();
+fn joined(first: &[FileEdit], second: &[FileEdit]) -> Vec<FileEdit> {
+    let mut all: Vec<FileEdit> = first.to_vec();
     for edit in second {
         match all.iter_mut().find(|other| other.path == edit.path) {
             Some(earlier) => earlier.after.clone_from(&edit.after),

@@ -1,17 +1,17 @@
 //! Checks before and after an edit of boot lines: that the files can be parsed, and that the kernel will get exactly the
 //! requested words.
 
-use crate::line::Line;
+use crate::line::EntryLine;
 use crate::merge::{Swap, is_repeated, on_line};
-use crate::tree::Tree;
-use crate::{BootError, Limit, Loader};
+use crate::tree::FileTree;
+use crate::{BootError, LineLimit, Loader};
 use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
 use std::collections::BTreeMap;
 
 /// Refuses files that must not be edited here. Files generated from them may be older or newer than our words.
-pub fn understood(
-    tree: &dyn Tree,
-    bare: &dyn Tree,
+pub fn refuse_uneditable(
+    tree: &dyn FileTree,
+    bare: &dyn FileTree,
     loader: &'static Loader,
     words: &[String],
 ) -> Result<(), BootError> {
@@ -22,7 +22,7 @@ pub fn understood(
 }
 
 /// No line exceeds the kernel's limit.
-pub fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> Result<(), BootError> {
+pub fn check_length(tree: &dyn FileTree, loader: &'static Loader, limit: &LineLimit) -> Result<(), BootError> {
     for line in (loader.lines)(tree)? {
         let length = line.text(tree)?.len();
         if length > limit.most {
@@ -30,7 +30,7 @@ pub fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> 
                 entry: line.name,
                 length,
                 most: limit.most,
-                who: limit.who.clone(),
+                source_name: limit.source_name.clone(),
             });
         }
     }
@@ -38,29 +38,26 @@ pub fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> 
 }
 
 /// Every word is on every line once, as the kernel will parse it: an open quote before a word would swallow it.
-pub fn check_words(tree: &dyn Tree, loader: &'static Loader, words: &[String]) -> Result<(), BootError> {
+pub fn check_words(tree: &dyn FileTree, loader: &'static Loader, words: &[String]) -> Result<(), BootError> {
     for line in (loader.lines)(tree)? {
         let text = line.text(tree)?;
         let there: Vec<Parameter> = parse_cmdline(&text).parameters;
         let lost = words.iter().rev().find(|word| {
-            let wanted = Parameter::parse(word);
-            let same = there.iter().filter(|one| same_name(&one.name, &wanted.name));
+            let parameter = Parameter::parse(word);
+            let same = there.iter().filter(|one| same_name(&one.name, &parameter.name));
             let is_last = words
                 .iter()
-                .rfind(|other| same_name(&Parameter::parse(other).name, &wanted.name))
+                .rfind(|other| same_name(&Parameter::parse(other).name, &parameter.name))
                 == Some(word);
-            let times = same.clone().filter(|one| **one == wanted).count();
-            match is_repeated(&wanted.name) {
+            let times = same.clone().filter(|one| **one == parameter).count();
+            match is_repeated(&parameter.name) {
                 true => times == 0,
                 false => is_last && (times, same.count()) != (1, 1),
             }
         });
         if let Some(word) = lost {
             return Err(BootError::NoPlace {
-                path: line
-                    .slots
-                    .first()
-                    .map_or_else(String::new, |slot| slot.path.clone()),
+                path: line.slots.first().map_or_else(String::new, |slot| slot.path.clone()),
                 why: format!(
                     "on the line of {} the kernel would not read `{word}`, once and by itself",
                     line.name
@@ -76,11 +73,7 @@ pub fn check_words(tree: &dyn Tree, loader: &'static Loader, words: &[String]) -
 pub fn check_lists(swaps: &BTreeMap<String, Vec<Swap>>, words: &[String]) -> Result<(), BootError> {
     for (path, swaps) in swaps {
         let computed = |word: &&String| word.contains(['$', '`']);
-        if let Some(word) = swaps
-            .iter()
-            .filter_map(|swap| swap.before.as_ref())
-            .find(computed)
-        {
+        if let Some(word) = swaps.iter().filter_map(|swap| swap.before.as_ref()).find(computed) {
             return Err(BootError::NoPlace {
                 path: path.clone(),
                 why: format!("`{word}` gets its value from elsewhere, so it is not replaced"),
@@ -93,19 +86,19 @@ pub fn check_lists(swaps: &BTreeMap<String, Vec<Swap>>, words: &[String]) -> Res
 
 /// If a shell builds the line, the edit changes only the intended words.
 pub fn check_others(
-    before: &dyn Tree,
-    lines: &[Line],
-    later: &[Line],
-    after: &dyn Tree,
+    before: &dyn FileTree,
+    lines: &[EntryLine],
+    later: &[EntryLine],
+    after: &dyn FileTree,
     words: &[String],
 ) -> Result<(), BootError> {
     let pairs = lines.iter().zip(later).filter(|(line, _)| line.shell.is_some());
     for (former, line) in pairs {
         let (was, is) = (former.text(before)?, line.text(after)?);
         if !has_become(&was, words, &is) {
-            let home = former.slots.get(former.home);
+            let home_slot = former.slots.get(former.new_word_slot);
             return Err(BootError::NoPlace {
-                path: home.map_or_else(String::new, |slot| slot.path.clone()),
+                path: home_slot.map_or_else(String::new, |slot| slot.path.clone()),
                 why: format!("after the edit the shell would make `{is}` of `{was}`"),
                 next: format!("add these words by hand: {}", words.join(" ")),
             });
@@ -115,13 +108,13 @@ pub fn check_others(
 }
 
 /// Whether a line has gained exactly these words.
-fn has_become(before: &str, wanted: &[String], after: &str) -> bool {
+fn has_become(before: &str, requested: &[String], after: &str) -> bool {
     let sorted = |line: &str| {
         let mut all: Vec<String> = words(line).map(str::to_owned).collect();
         all.sort_unstable();
         all
     };
-    sorted(&on_line(before, wanted)) == sorted(after)
+    sorted(&on_line(before, requested)) == sorted(after)
 }
 
 #[cfg(test)]
@@ -129,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_wanted_words_may_change() {
+    fn only_the_requested_words_may_change() {
         let wanted = ["isolcpus=2".to_owned()];
         assert!(has_become("quiet isolcpus=1", &wanted, "isolcpus=2 quiet"));
         assert!(!has_become("quiet", &wanted, "isolcpus=2"));

@@ -40,7 +40,7 @@ pub enum BootError {
         next: String,
     },
     /// A loader whose files are displayed but not edited.
-    Shown {
+    DisplayOnly {
         /// The loader.
         loader: String,
         /// The evidence for it.
@@ -57,7 +57,7 @@ pub enum BootError {
         /// The limit in bytes.
         most: usize,
         /// The source of the limit.
-        who: String,
+        source_name: String,
     },
     /// A boot line that cannot be tried once.
     Trial(TrialError),
@@ -103,20 +103,12 @@ impl From<TrialError> for BootError {
 
 impl BootError {
     /// Wrong usage: what, why, next.
-    pub(crate) fn usage(
-        what: impl Into<String>,
-        why: impl Into<String>,
-        next: impl Into<String>,
-    ) -> BootError {
+    pub(crate) fn usage(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> BootError {
         BootError::Failed(Failure::usage(what, why, next))
     }
 
     /// Not possible on this machine: what, why, next.
-    pub(crate) fn unable(
-        what: impl Into<String>,
-        why: impl Into<String>,
-        next: impl Into<String>,
-    ) -> BootError {
+    pub(crate) fn unable(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> BootError {
         BootError::Failed(Failure::unable(what, why, next))
     }
 
@@ -146,12 +138,7 @@ impl From<&BootError> for Failure {
             BootError::NoPlace { path, why, next } => {
                 Failure::unable(format!("{path} has no place for the boot line"), why, next)
             }
-            BootError::NotComputed {
-                path,
-                line,
-                why,
-                next,
-            } => Failure::unable(
+            BootError::NotComputed { path, line, why, next } => Failure::unable(
                 "the boot line cannot be computed, so its files are not edited",
                 format!("{path}:{line}: {why}"),
                 next,
@@ -166,7 +153,7 @@ impl From<&BootError> for Failure {
                 why,
                 next,
             ),
-            BootError::Shown { loader, why, next } => Failure::unable(
+            BootError::DisplayOnly { loader, why, next } => Failure::unable(
                 format!("{loader} starts this machine, and quietcore does not edit its file"),
                 why,
                 next,
@@ -175,7 +162,7 @@ impl From<&BootError> for Failure {
                 entry,
                 length,
                 most,
-                who,
+                source_name: who,
             } => Failure::usage(
                 format!("the boot line of {entry} would be too long"),
                 format!("it would have {length} bytes, and {who} takes {most}"),
@@ -189,11 +176,7 @@ impl From<&BootError> for Failure {
 impl From<&TrialError> for Failure {
     fn from(error: &TrialError) -> Failure {
         match error {
-            TrialError::NoKernel {
-                loader,
-                release,
-                there,
-            } => Failure::usage(
+            TrialError::NoKernel { loader, release, there } => Failure::usage(
                 format!("no entry of {loader} starts kernel {release}"),
                 format!("its entries start: {there}"),
                 "name one of those as `uname -r` has it, or install that kernel first; nothing was changed",
@@ -203,11 +186,9 @@ impl From<&TrialError> for Failure {
                 why,
                 "leave the kernel out, or install it by hand and try it with the kernel that then runs",
             ),
-            TrialError::NoTrial { loader, why, next } => Failure::unable(
-                format!("loader {loader} cannot try an entry for one boot"),
-                why,
-                next,
-            ),
+            TrialError::NoTrial { loader, why, next } => {
+                Failure::unable(format!("loader {loader} cannot try an entry for one boot"), why, next)
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ pub enum Dialect {
 }
 
 /// Files other than the evaluated ones.
-pub struct Outside<'a> {
+pub struct ExternalFiles<'a> {
     /// The text of a file; `None` if it cannot be read.
     pub text: &'a dyn Fn(&str) -> Option<String>,
     /// What a path resolves to; `None` if unknown.
@@ -61,7 +61,7 @@ pub struct ShellFile {
 
 /// Why a file or a value is not computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uncomputed {
+pub struct EvaluationFailure {
     /// The file.
     pub path: String,
     /// The line in it, from 1.
@@ -70,7 +70,7 @@ pub struct Uncomputed {
     pub why: String,
 }
 
-impl fmt::Display for Uncomputed {
+impl fmt::Display for EvaluationFailure {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         write!(out, "{}:{}: {}", self.path, self.line, self.why)
     }
@@ -84,7 +84,7 @@ pub enum ShellValue {
     /// Unset.
     Unset,
     /// Unknown.
-    Unknown(Uncomputed),
+    Unknown(EvaluationFailure),
 }
 
 /// One assignment that ran, or may have run.
@@ -113,7 +113,7 @@ impl ShellVariables {
     ///
     /// # Errors
     /// A value that depends on anything outside the files.
-    pub fn value(&self, name: &str) -> Result<Option<&str>, &Uncomputed> {
+    pub fn value(&self, name: &str) -> Result<Option<&str>, &EvaluationFailure> {
         match self.values.get(name) {
             Some(ShellValue::Text(text)) => Ok(Some(text)),
             Some(ShellValue::Unset) | None => Ok(None),

@@ -27,24 +27,24 @@ mod tuned;
 mod writing;
 
 pub use boot_trial::trial;
-pub use change::{EveryBoot, Need, OurFile, Ours, Work, clear, former_line, set};
-pub use edit::{Edit, diff};
+pub use change::{EveryBoot, FallbackRequirement, OwnChanges, OwnFile, Work, clear, former_line, set};
+pub use edit::{FileEdit, diff};
 pub use error::{BootError, TrialError};
 pub use evaluation::{
-    Dialect, Outside, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate,
+    Dialect, EvaluationFailure, ExternalFiles, ShellFile, ShellSetting, ShellValue, ShellVariables, evaluate,
 };
-pub use limit::{Limit, limit};
-pub use line::{Gather, Length, Line, Slot};
+pub use limit::{LineLimit, limit};
+pub use line::{EntryLine, LengthRule, LineSlot, SlotChoice};
 pub use loaders::{
-    Adds, Entry, Fallback, Found, Keeper, LOADERS, Loader, Source, Turn, Words, choose, contradiction, find,
-    other_way,
+    BootEntry, DetectedLoader, EntrySource, Fallback, LOADERS, LineAuthor, Loader, LoaderAdditions, WordChange,
+    WordSupport, choose, contradiction, find, other_way,
 };
 pub use merge::{Swap, is_repeated, on_line};
-pub use reads::{Reads, reads};
-pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, state_after};
+pub use reads::{ReadExtent, reads};
+pub use seen::{BootSinceWrite, BootState, RecordedWords, has_words, isolated_by, missing_words, state_after};
 pub use shell_line::ShellLine;
-pub use tools::Run;
-pub use tree::{Edited, FileKind, Files, Tree};
-pub use trial::{Chosen, MARK, OneBoot, Trial, TrialWork};
-pub use tuned::{Tuned, tuned};
-pub use writing::{Word, Writing};
+pub use tools::ToolRun;
+pub use tree::{EditedTree, FileKind, FileTree, MachineTree};
+pub use trial::{MARK, OneShotEntry, OneShotSelection, Trial, TrialWork};
+pub use tuned::{TunedWords, tuned};
+pub use writing::{LineWord, TextEncoding};

@@ -24,29 +24,29 @@ const SMALLEST: usize = 512;
 
 /// The maximum length of a line in bytes, without the NUL, and the source of this limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limit {
+pub struct LineLimit {
     /// Bytes.
     pub most: usize,
     /// The source of the limit.
-    pub who: String,
+    pub source_name: String,
 }
 
 /// The kernel's limit on an architecture; the smallest of all if that is unknown.
 #[must_use]
-pub fn limit(architecture: Option<&str>) -> Limit {
+pub fn limit(architecture: Option<&str>) -> LineLimit {
     let known = architecture.and_then(|name| SIZES.iter().find(|(known, _)| *known == name));
     match (known, architecture) {
-        (Some((name, size)), _) => Limit {
+        (Some((name, size)), _) => LineLimit {
             most: size - 1,
-            who: format!("the kernel of {name}"),
+            source_name: format!("the kernel of {name}"),
         },
-        (None, Some(name)) => Limit {
+        (None, Some(name)) => LineLimit {
             most: SMALLEST - 1,
-            who: format!("a kernel of {name}, whose limit is not known here,"),
+            source_name: format!("a kernel of {name}, whose limit is not known here,"),
         },
-        (None, None) => Limit {
+        (None, None) => LineLimit {
             most: SMALLEST.max(1024) - 1,
-            who: "a kernel of unknown architecture".to_owned(),
+            source_name: "a kernel of unknown architecture".to_owned(),
         },
     }
 }

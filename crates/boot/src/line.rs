@@ -2,14 +2,14 @@
 //! entry may have several `options`.
 
 use crate::shell_line::ShellLine;
-use crate::tree::{self, Tree};
-use crate::{BootError, Edit, Writing};
+use crate::tree::{self, FileTree};
+use crate::{BootError, FileEdit, TextEncoding};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// One position in a file that holds a part of a boot line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct LineSlot {
     /// The file, with links resolved.
     pub path: String,
     /// Its name within the file (`options`, `APPEND of linux`), which other edits do not change.
@@ -17,18 +17,18 @@ pub struct Slot {
     /// The byte range in the file, or in the template if there is no file.
     pub range: Range<usize>,
     /// Its encoding.
-    pub writing: Writing,
+    pub writing: TextEncoding,
     /// The initial content of a file of our own.
     pub template: Option<String>,
     /// The text to write around it, if the file has no such slot yet.
     pub frame: Option<(String, String)>,
     /// Whether the file must keep its length (GRUB's environment block, padded with `#`).
-    pub length: Length,
+    pub length: LengthRule,
 }
 
 /// Whether a file may change its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum LengthRule {
     /// Yes.
     Free,
     /// No: the rest is padded with `#`, because GRUB writes such a file block by block.
@@ -37,45 +37,45 @@ pub enum Length {
 
 /// The boot line of one entry, or of all entries that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct EntryLine {
     /// Its display name.
     pub name: String,
     /// Its parts, in the kernel's order.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<LineSlot>,
     /// The slot for new words.
-    pub home: usize,
+    pub new_word_slot: usize,
     /// Whether a replacement goes into the slot of the old word.
-    pub gather: Gather,
+    pub gather: SlotChoice,
     /// How a shell builds the line from its files; `None` if the slots are the line.
     pub shell: Option<ShellLine>,
 }
 
 /// The slot for a word that replaces another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gather {
+pub enum SlotChoice {
     /// The slot of the old word.
     InPlace,
     /// The home slot, in a file of our own.
-    AtHome,
+    NewWordSlot,
 }
 
-impl Slot {
+impl LineSlot {
     /// A slot in an existing file.
     #[must_use]
     pub fn new(
         path: impl Into<String>,
         key: impl Into<String>,
         range: Range<usize>,
-        writing: Writing,
-    ) -> Slot {
-        Slot {
+        writing: TextEncoding,
+    ) -> LineSlot {
+        LineSlot {
             path: path.into(),
             key: key.into(),
             range,
             writing,
             template: None,
             frame: None,
-            length: Length::Free,
+            length: LengthRule::Free,
         }
     }
 
@@ -83,7 +83,7 @@ impl Slot {
     ///
     /// # Errors
     /// A file that is not text.
-    pub fn content(&self, tree: &dyn Tree) -> Result<String, BootError> {
+    pub fn content(&self, tree: &dyn FileTree) -> Result<String, BootError> {
         let text = tree::text(tree, &self.path)?;
         Ok(text.or_else(|| self.template.clone()).unwrap_or_default())
     }
@@ -92,21 +92,21 @@ impl Slot {
     ///
     /// # Errors
     /// A file that is not text.
-    pub fn raw(&self, tree: &dyn Tree) -> Result<String, BootError> {
+    pub fn raw(&self, tree: &dyn FileTree) -> Result<String, BootError> {
         let content = self.content(tree)?;
         Ok(content.get(self.range.clone()).unwrap_or_default().to_owned())
     }
 }
 
-impl Line {
+impl EntryLine {
     /// A line with one slot.
     #[must_use]
-    pub fn of(name: impl Into<String>, slot: Slot) -> Line {
-        Line {
+    pub fn of(name: impl Into<String>, slot: LineSlot) -> EntryLine {
+        EntryLine {
             name: name.into(),
             slots: vec![slot],
-            home: 0,
-            gather: Gather::InPlace,
+            new_word_slot: 0,
+            gather: SlotChoice::InPlace,
             shell: None,
         }
     }
@@ -115,7 +115,7 @@ impl Line {
     ///
     /// # Errors
     /// A file that is not text, or one whose line cannot be computed.
-    pub fn text(&self, tree: &dyn Tree) -> Result<String, BootError> {
+    pub fn text(&self, tree: &dyn FileTree) -> Result<String, BootError> {
         match &self.shell {
             Some(shell) => shell.text(tree),
             None => self.written(tree),
@@ -126,7 +126,7 @@ impl Line {
     ///
     /// # Errors
     /// A file that is not text.
-    pub fn written(&self, tree: &dyn Tree) -> Result<String, BootError> {
+    pub fn written(&self, tree: &dyn FileTree) -> Result<String, BootError> {
         let mut parts = Vec::new();
         for slot in &self.slots {
             let text = slot.writing.read(&slot.raw(tree)?);
@@ -142,8 +142,8 @@ impl Line {
 ///
 /// # Errors
 /// A file that is not text, or a block that would be too small.
-pub fn fill(tree: &dyn Tree, texts: &[(&Slot, String)]) -> Result<Vec<Edit>, BootError> {
-    let mut by_file: BTreeMap<&str, Vec<&(&Slot, String)>> = BTreeMap::new();
+pub fn fill(tree: &dyn FileTree, texts: &[(&LineSlot, String)]) -> Result<Vec<FileEdit>, BootError> {
+    let mut by_file: BTreeMap<&str, Vec<&(&LineSlot, String)>> = BTreeMap::new();
     for one in texts {
         by_file.entry(one.0.path.as_str()).or_default().push(one);
     }
@@ -163,12 +163,12 @@ pub fn fill(tree: &dyn Tree, texts: &[(&Slot, String)]) -> Result<Vec<Edit>, Boo
             };
             content.replace_range(slot.range.clone(), &framed);
         }
-        if slots.iter().any(|(slot, _)| slot.length == Length::Fixed) {
+        if slots.iter().any(|(slot, _)| slot.length == LengthRule::Fixed) {
             content = refilled(content, size, path)?;
         }
         let before = tree::text(tree, path)?;
         if before.as_deref() != Some(content.as_str()) {
-            edits.push(Edit::new(path, before, Some(content)));
+            edits.push(FileEdit::new(path, before, Some(content)));
         }
     }
     Ok(edits)
@@ -182,7 +182,7 @@ fn refilled(content: String, size: usize, path: &str) -> Result<String, BootErro
             entry: path.to_owned(),
             length: used,
             most: size,
-            who: "GRUB's environment block".to_owned(),
+            source_name: "GRUB's environment block".to_owned(),
         });
     }
     let mut content = content;

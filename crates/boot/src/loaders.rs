@@ -31,11 +31,11 @@ mod word_list;
 
 pub use contradiction::{contradiction, other_way};
 
-use crate::line::Line;
-use crate::tools::Run;
-use crate::tree::Tree;
+use crate::line::EntryLine;
+use crate::tools::ToolRun;
+use crate::tree::FileTree;
 use crate::trial::Trial;
-use crate::{BootError, Edit};
+use crate::{BootError, FileEdit};
 use root::{Failure, Status};
 
 /// All supported loaders.
@@ -58,13 +58,13 @@ pub const LOADERS: &[&Loader] = &[
 ];
 
 /// Returns the commands to run after the lines were changed.
-pub type Commit = fn(&dyn Tree, &Turn) -> Result<Vec<Run>, BootError>;
+pub type Commit = fn(&dyn FileTree, &WordChange) -> Result<Vec<ToolRun>, BootError>;
 
 /// The change of the words of the first line, for tools that take words instead of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
+pub struct WordChange {
     /// Removed words.
-    pub gone: Vec<String>,
+    pub removed: Vec<String>,
     /// Added words.
     pub new: Vec<String>,
 }
@@ -76,36 +76,36 @@ pub struct Loader {
     /// A one-line description.
     pub about: &'static str,
     /// The evidence for it on a machine; `None` if there is none.
-    pub find: fn(&dyn Tree) -> Option<String>,
+    pub find: fn(&dyn FileTree) -> Option<String>,
     /// The lines that `set` edits.
-    pub lines: fn(&dyn Tree) -> Result<Vec<Line>, BootError>,
+    pub lines: fn(&dyn FileTree) -> Result<Vec<EntryLine>, BootError>,
     /// The entries that it would offer at the next boot.
-    pub entries: fn(&dyn Tree) -> Vec<Entry>,
+    pub entries: fn(&dyn FileTree) -> Vec<BootEntry>,
     /// The commands to run after a change.
     pub commit: Commit,
     /// The entry that stays without our words.
-    pub fallback: fn(&dyn Tree) -> Result<Fallback, BootError>,
+    pub fallback: fn(&dyn FileTree) -> Result<Fallback, BootError>,
     /// How an entry is tried for one boot.
     pub trial: Trial,
     /// The words that it accepts.
-    pub words: Words,
+    pub words: WordSupport,
     /// The program that writes the line.
-    pub keeper: Keeper,
+    pub line_writer: LineAuthor,
     /// Its name in the EFI variable `LoaderInfo`, in lower case.
     pub efi_name: Option<&'static str>,
     /// The source of its entries.
-    pub source: fn(&dyn Tree) -> Source,
+    pub source: fn(&dyn FileTree) -> EntrySource,
     /// What it adds to the lines of its entries.
-    pub adds: Adds,
+    pub adds: LoaderAdditions,
     /// Remarks on its files for the user, one sentence each.
-    pub remarks: fn(&dyn Tree) -> Vec<String>,
+    pub remarks: fn(&dyn FileTree) -> Vec<String>,
     /// Why its files on a machine are not edited; the words are those to add by hand in the right place.
-    pub refuses: fn(&dyn Tree, &[String]) -> Option<BootError>,
+    pub refuses: fn(&dyn FileTree, &[String]) -> Option<BootError>,
 }
 
 /// The words that a loader passes on unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum WordSupport {
     /// All words that the kernel accepts.
     Any,
     /// Words without characters that are special in its script language.
@@ -114,7 +114,7 @@ pub enum Words {
 
 /// The source of a loader's entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum EntrySource {
     /// The loader reads them directly.
     Entries,
     /// A tool generates them from the line of configuration files.
@@ -128,7 +128,7 @@ pub enum Source {
         /// The generated file.
         generated: String,
         /// The entries generated from the line; none if they cannot be read.
-        entries: Vec<Entry>,
+        entries: Vec<BootEntry>,
         /// Words that the tool itself adds to them.
         by_tool: Vec<String>,
     },
@@ -136,7 +136,7 @@ pub enum Source {
 
 /// What a loader adds to the line of an entry, in addition to the kernel's path and the like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Adds {
+pub enum LoaderAdditions {
     /// Parameters with these names.
     These(&'static [&'static str]),
     /// Anything: its script or the firmware of the board adds words.
@@ -145,7 +145,7 @@ pub enum Adds {
 
 /// The program that writes a loader's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeper {
+pub enum LineAuthor {
     /// quietcore, in files.
     Files,
     /// A tool that owns it: the files only display it.
@@ -154,7 +154,7 @@ pub enum Keeper {
 
 /// A bootable entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BootEntry {
     /// The loader's id for it.
     pub id: String,
     /// Its title.
@@ -171,7 +171,7 @@ pub enum Fallback {
     /// An existing one.
     Stays(String),
     /// One that these edits create.
-    Made(Vec<Edit>, String),
+    Made(Vec<FileEdit>, String),
     /// There is none, and none can be created.
     None {
         /// Why.
@@ -183,7 +183,7 @@ pub enum Fallback {
 
 /// A detected loader, with the evidence.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct DetectedLoader {
     /// The loader's row in the list.
     pub loader: &'static Loader,
     /// The evidence.
@@ -207,11 +207,11 @@ impl Loader {
         commit: |_, _| Ok(Vec::new()),
         fallback: variable::no_fallback,
         trial: variable::NO_TRIAL,
-        words: Words::Plain,
-        keeper: Keeper::Files,
+        words: WordSupport::Plain,
+        line_writer: LineAuthor::Files,
         efi_name: None,
-        source: |_| Source::Entries,
-        adds: Adds::These(&[]),
+        source: |_| EntrySource::Entries,
+        adds: LoaderAdditions::These(&[]),
         remarks: |_| Vec::new(),
         refuses: |_, _| None,
     };
@@ -219,7 +219,7 @@ impl Loader {
     /// Why its files must not be edited here: another program regenerates them, or they cannot be parsed. The error contains the
     /// words and the right place for them; without words only the place.
     #[must_use]
-    pub fn refusal(&self, tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    pub fn refusal(&self, tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
         generated::nixos(tree, words)
             .or_else(|| (self.refuses)(tree, words))
             .or_else(|| comparison::refusal(tree, self))
@@ -228,7 +228,7 @@ impl Loader {
     /// Remarks for the user before a change: [`Loader::remarks`], and differences between the configuration files, the entries and
     /// the running line. The words are ours that take effect at the next boot.
     #[must_use]
-    pub fn all_remarks(&self, tree: &dyn Tree, ours: &[String]) -> Vec<String> {
+    pub fn all_remarks(&self, tree: &dyn FileTree, ours: &[String]) -> Vec<String> {
         let mut all = (self.remarks)(tree);
         all.extend(comparison::remarks(tree, self, ours));
         all
@@ -247,10 +247,7 @@ impl Loader {
                 let what = format!("`{word}` cannot be put on the boot line");
                 Err(BootError::usage(what, why, next))
             };
-            if word
-                .chars()
-                .any(|letter| letter.is_control() || !letter.is_ascii())
-            {
+            if word.chars().any(|letter| letter.is_control() || !letter.is_ascii()) {
                 return refused(
                     "a boot line is one line of ASCII",
                     "write it without line ends and letters of other alphabets",
@@ -260,17 +257,11 @@ impl Loader {
                 return refused("a quote is not closed", "close it: name=\"value with blanks\"");
             }
             if word == "--" {
-                return refused(
-                    "what follows belongs to init, not to the kernel",
-                    "leave `--` out",
-                );
+                return refused("what follows belongs to init, not to the kernel", "leave `--` out");
             }
-            if self.words == Words::Plain && word.contains(SCRIPT) {
+            if self.words == WordSupport::Plain && word.contains(SCRIPT) {
                 return refused(
-                    &format!(
-                        "the files of {} are scripts, which would read it otherwise",
-                        self.name
-                    ),
+                    &format!("the files of {} are scripts, which would read it otherwise", self.name),
                     "put this word into the loader's file by hand, with its quotes, and the others with `boot set`",
                 );
             }
@@ -281,10 +272,10 @@ impl Loader {
 
 /// The loaders detected on a machine, in the order of the list.
 #[must_use]
-pub fn find(tree: &dyn Tree) -> Vec<Found> {
+pub fn find(tree: &dyn FileTree) -> Vec<DetectedLoader> {
     let found = |loader: &&'static Loader| {
         let evidence = (loader.find)(tree)?;
-        Some(Found { loader, evidence })
+        Some(DetectedLoader { loader, evidence })
     };
     LOADERS.iter().filter_map(found).collect()
 }
@@ -294,15 +285,9 @@ pub fn find(tree: &dyn Tree) -> Vec<Found> {
 ///
 /// # Errors
 /// No loader, a different one, or several.
-pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Result<Found, BootError> {
+pub fn choose(tree: &dyn FileTree, named: Option<&str>, refused: &[String]) -> Result<DetectedLoader, BootError> {
     let found = find(tree);
-    let names = |found: &[Found]| {
-        found
-            .iter()
-            .map(|one| one.loader.name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let names = |found: &[DetectedLoader]| found.iter().map(|one| one.loader.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = named {
         let one = found.iter().find(|one| one.loader.name == name).cloned();
         return one.ok_or_else(|| {
@@ -329,7 +314,8 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
             "the boot loader whose files are here did not start this machine",
             against.join("; "),
             other_way(tree).unwrap_or_else(|| {
-                "look at the loader that started it; where the evidence is wrong, name the right one with --loader".to_owned()
+                "look at the loader that started it; where the evidence is wrong, name the right one with --loader"
+                    .to_owned()
             }),
         )),
         [] => Err(no_loader(tree, refused)),
@@ -339,9 +325,9 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
 }
 
 /// No loader was recognised. `refused` could not be read.
-fn no_loader(tree: &dyn Tree, refused: &[String]) -> BootError {
+fn no_loader(tree: &dyn FileTree, refused: &[String]) -> BootError {
     let names: Vec<&str> = LOADERS.iter().map(|loader| loader.name).collect();
-    let refused: String = refused.iter().map(|said| format!("; {said}")).collect();
+    let refused: String = refused.iter().map(|reason| format!("; {reason}")).collect();
     let status = match refused.is_empty() {
         true => Status::Unable,
         false => Status::Denied,
@@ -357,13 +343,13 @@ fn no_loader(tree: &dyn Tree, refused: &[String]) -> BootError {
 }
 
 /// The one of several that the firmware reports.
-fn by_firmware(tree: &dyn Tree, several: &[Found]) -> Result<Found, BootError> {
+fn by_firmware(tree: &dyn FileTree, several: &[DetectedLoader]) -> Result<DetectedLoader, BootError> {
     let reported = evidence::efi_loader(tree);
-    let fits = |one: &&Found| {
+    let fits = |one: &&DetectedLoader| {
         let names = one.loader.efi_name.zip(reported.as_deref());
         names.is_some_and(|(name, reported)| reported.contains(name))
     };
-    let by_firmware: Vec<&Found> = several.iter().filter(fits).collect();
+    let by_firmware: Vec<&DetectedLoader> = several.iter().filter(fits).collect();
     match by_firmware.as_slice() {
         [one] => Ok((*one).clone()),
         _ => Err(BootError::usage(
@@ -389,8 +375,9 @@ pub(crate) fn utf16(bytes: &[u8]) -> String {
 pub(crate) fn one_line_fallback(why: &str) -> Fallback {
     Fallback::None {
         why: why.to_owned(),
-        next: "say --force where you reach the console of the board or its card in another computer: the former file is \
+        next:
+            "say --force where you reach the console of the board or its card in another computer: the former file is \
                given back by `boot clear`"
-            .to_owned(),
+                .to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! Merges the requested words into a boot line: each is on it once afterwards. Every change is recorded word by word, so
 //! that it can be undone in a file that has been edited since.
 
-use crate::{Gather, Word, Writing};
+use crate::{LineWord, SlotChoice, TextEncoding};
 use machine::cmdline::{Parameter, same_name};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -44,18 +44,18 @@ pub struct Swap {
 
 /// A slot of a line, with the data that merging needs.
 #[derive(Clone, Debug)]
-pub struct Part<'a> {
+pub struct MergeSlot<'a> {
     /// Its name in its file.
     pub key: &'a str,
     /// Its written text.
     pub raw: &'a str,
     /// Its quoting.
-    pub writing: Writing,
+    pub writing: TextEncoding,
 }
 
 /// The result for a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergeResult {
     /// Its new text.
     pub raw: String,
     /// The changes, word by word.
@@ -71,12 +71,12 @@ pub fn is_repeated(name: &str) -> bool {
 
 /// Adds words to a line. A word that is already there in the same form stays in place and does not become ours.
 #[must_use]
-pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> Vec<Merged> {
-    let words: Vec<Vec<Word>> = parts.iter().map(|part| kernels_words(part)).collect();
+pub fn merge(parts: &[MergeSlot], new_word_slot: usize, gather: SlotChoice, requested: &[String]) -> Vec<MergeResult> {
+    let words: Vec<Vec<LineWord>> = parts.iter().map(|part| kernels_words(part)).collect();
     let mut changes: Vec<Vec<(Range<usize>, Option<String>)>> = vec![Vec::new(); parts.len()];
     let mut swaps: Vec<Vec<Swap>> = vec![Vec::new(); parts.len()];
     let mut added: Vec<&String> = Vec::new();
-    for (at, word) in wanted.iter().enumerate() {
+    for (at, word) in requested.iter().enumerate() {
         let name = Parameter::parse(word).name;
         if is_repeated(&name) {
             let there = words.iter().flatten().any(|other| other.text == *word);
@@ -85,7 +85,7 @@ pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> 
             }
             continue;
         }
-        let later = &wanted[at + 1..];
+        let later = &requested[at + 1..];
         if later
             .iter()
             .any(|other| same_name(&Parameter::parse(other).name, &name))
@@ -99,8 +99,8 @@ pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> 
             continue;
         }
         let keeper = match gather {
-            Gather::InPlace => found.first().copied(),
-            Gather::AtHome => found.iter().find(|(part, _)| *part == home).copied(),
+            SlotChoice::InPlace => found.first().copied(),
+            SlotChoice::NewWordSlot => found.iter().find(|(part, _)| *part == new_word_slot).copied(),
         };
         for (part, other) in found {
             let after = (Some((part, other)) == keeper).then(|| word.clone());
@@ -120,20 +120,20 @@ pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> 
     }
     let places = parts.iter().zip(swaps).zip(&changes).enumerate();
     let merged = places.map(|(number, ((part, mut swaps), changes))| {
-        let mine: &[&String] = if number == home { &added } else { &[] };
-        swaps.extend(mine.iter().map(|word| Swap {
+        let own_words: &[&String] = if number == new_word_slot { &added } else { &[] };
+        swaps.extend(own_words.iter().map(|word| Swap {
             key: part.key.to_owned(),
             before: None,
             after: Some((*word).clone()),
         }));
-        let raw = rewritten(part, changes, mine);
-        Merged { raw, swaps }
+        let raw = rewritten(part, changes, own_words);
+        MergeResult { raw, swaps }
     });
     merged.collect()
 }
 
 /// The words with this name, with the number of their part.
-fn called<'w>(words: &'w [Vec<Word>], name: &str) -> Vec<(usize, &'w Word)> {
+fn called<'w>(words: &'w [Vec<LineWord>], name: &str) -> Vec<(usize, &'w LineWord)> {
     let all = words.iter().enumerate();
     let all = all.flat_map(|(part, words)| words.iter().map(move |word| (part, word)));
     all.filter(|(_, other)| same_name(&Parameter::parse(&other.text).name, name))
@@ -143,18 +143,18 @@ fn called<'w>(words: &'w [Vec<Word>], name: &str) -> Vec<(usize, &'w Word)> {
 /// A line with words on it.
 #[must_use]
 pub fn on_line(line: &str, words: &[String]) -> String {
-    let part = Part {
+    let part = MergeSlot {
         key: "",
         raw: line,
-        writing: Writing::Plain,
+        writing: TextEncoding::Plain,
     };
-    let merged = merge(&[part], 0, Gather::InPlace, words);
+    let merged = merge(&[part], 0, SlotChoice::InPlace, words);
     merged.into_iter().map(|one| one.raw).collect()
 }
 
 /// Undoes our changes to a slot as far as they are still there: a word of ours that was changed since then stays.
 /// Returns the text, and the words that were not found.
-pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
+pub fn undo_swaps(part: &MergeSlot, swaps: &[Swap]) -> (String, Vec<String>) {
     let words = kernels_words(part);
     let mut used: Vec<bool> = vec![false; words.len()];
     let (mut changes, mut added, mut missing) = (Vec::new(), Vec::new(), Vec::new());
@@ -164,9 +164,7 @@ pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
             continue;
         };
         // Of equal words the last is ours: we appended it.
-        let found = (0..words.len())
-            .rev()
-            .find(|&at| !used[at] && words[at].text == *after);
+        let found = (0..words.len()).rev().find(|&at| !used[at] && words[at].text == *after);
         match found {
             Some(at) => {
                 used[at] = true;
@@ -188,7 +186,7 @@ pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
 }
 
 /// The words of a slot up to the `--`; everything after it belongs to init.
-fn kernels_words(part: &Part) -> Vec<Word> {
+fn kernels_words(part: &MergeSlot) -> Vec<LineWord> {
     let words = part.writing.words(part.raw).into_iter();
     words
         .take_while(|word| !Parameter::parse(&word.text).ends_the_kernels_part())
@@ -196,16 +194,16 @@ fn kernels_words(part: &Part) -> Vec<Word> {
 }
 
 /// A written text with some words changed or removed, and others added after the kernel's last word.
-fn rewritten(part: &Part, changes: &[(Range<usize>, Option<String>)], added: &[&String]) -> String {
+fn rewritten(part: &MergeSlot, changes: &[(Range<usize>, Option<String>)], added: &[&String]) -> String {
     if changes.is_empty() && added.is_empty() {
         return part.raw.to_owned();
     }
-    if part.writing == Writing::Unquoted {
+    if part.writing == TextEncoding::Unquoted {
         // Without quotes there is room for only one word.
         let meant = part.writing.read(part.raw);
-        let plain = Part {
+        let plain = MergeSlot {
             raw: &meant,
-            writing: Writing::Plain,
+            writing: TextEncoding::Plain,
             ..part.clone()
         };
         let places = plain.writing.words(&meant);
@@ -219,7 +217,7 @@ fn rewritten(part: &Part, changes: &[(Range<usize>, Option<String>)], added: &[&
             .filter_map(|(old, new)| Some((place(old)?, new.clone())))
             .collect();
         let text = rewritten(&plain, &changes, added);
-        return format!("\"{}\"", Writing::DoubleQuoted.write(&text));
+        return format!("\"{}\"", TextEncoding::DoubleQuoted.write(&text));
     }
     let mut raw = part.raw.to_owned();
     let end = part
@@ -272,16 +270,12 @@ mod tests {
         machine::cmdline::words(text).map(str::to_owned).collect()
     }
 
-    fn part(raw: &str, writing: Writing) -> Part<'_> {
-        Part {
-            key: "k",
-            raw,
-            writing,
-        }
+    fn part(raw: &str, writing: TextEncoding) -> MergeSlot<'_> {
+        MergeSlot { key: "k", raw, writing }
     }
 
     #[test]
-    fn words_are_on_the_line_once() {
+    fn each_word_is_on_the_line_once() {
         for (raw, wanted, expected) in [
             ("", "a=1", "a=1"),
             ("quiet  ", "a=1", "quiet  a=1"),
@@ -298,9 +292,14 @@ mod tests {
             ("a=1 a=2", "a=2", "a=2"),
             ("x", "a=1 a=2", "x a=2"),
         ] {
-            let merged = merge(&[part(raw, Writing::Plain)], 0, Gather::InPlace, &words(wanted));
+            let merged = merge(
+                &[part(raw, TextEncoding::Plain)],
+                0,
+                SlotChoice::InPlace,
+                &words(wanted),
+            );
             assert_eq!(merged[0].raw, expected, "{raw:?} + {wanted:?}");
-            let (back, missing) = take_back(&part(&merged[0].raw, Writing::Plain), &merged[0].swaps);
+            let (back, missing) = undo_swaps(&part(&merged[0].raw, TextEncoding::Plain), &merged[0].swaps);
             assert!(missing.is_empty());
             let (mut back, mut first) = (words(&back), words(raw));
             // A removed word is restored at the end.
@@ -308,9 +307,9 @@ mod tests {
             first.sort();
             assert_eq!(back, first);
             let again = merge(
-                &[part(&merged[0].raw, Writing::Plain)],
+                &[part(&merged[0].raw, TextEncoding::Plain)],
                 0,
-                Gather::InPlace,
+                SlotChoice::InPlace,
                 &words(wanted),
             );
             assert_eq!(again[0].raw, expected, "a second time changes nothing");
@@ -318,36 +317,38 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_quotes_gets_them() {
+    fn an_unquoted_value_gets_quotes() {
         for (raw, expected) in [("", "\"a=1\""), ("quiet", "\"quiet a=1\""), ("a=0", "\"a=1\"")] {
-            let merged = merge(&[part(raw, Writing::Unquoted)], 0, Gather::InPlace, &words("a=1"));
+            let merged = merge(
+                &[part(raw, TextEncoding::Unquoted)],
+                0,
+                SlotChoice::InPlace,
+                &words("a=1"),
+            );
             assert_eq!(merged[0].raw, expected);
         }
     }
 
     #[test]
-    fn what_somebody_changed_since_stays() {
+    fn words_changed_since_are_kept_and_reported() {
         let swaps = &merge(
-            &[part("q a=0", Writing::Plain)],
+            &[part("q a=0", TextEncoding::Plain)],
             0,
-            Gather::InPlace,
+            SlotChoice::InPlace,
             &words("a=1 b=1"),
         )[0]
         .swaps;
-        let (back, missing) = take_back(&part("new q a=1 b=2 more", Writing::Plain), swaps);
-        assert_eq!(
-            (back.as_str(), missing),
-            ("new q a=0 b=2 more", vec!["b=1".to_owned()])
-        );
+        let (back, missing) = undo_swaps(&part("new q a=1 b=2 more", TextEncoding::Plain), swaps);
+        assert_eq!((back.as_str(), missing), ("new q a=0 b=2 more", vec!["b=1".to_owned()]));
     }
 
     #[test]
-    fn our_own_file_takes_words_out_of_others() {
+    fn words_in_the_own_file_are_removed_from_other_files() {
         let parts = [
-            part("isolcpus=1 q", Writing::DoubleQuoted),
-            part("$X", Writing::DoubleQuoted),
+            part("isolcpus=1 q", TextEncoding::DoubleQuoted),
+            part("$X", TextEncoding::DoubleQuoted),
         ];
-        let merged = merge(&parts, 1, Gather::AtHome, &words("isolcpus=1-2"));
+        let merged = merge(&parts, 1, SlotChoice::NewWordSlot, &words("isolcpus=1-2"));
         assert_eq!(
             (merged[0].raw.as_str(), merged[1].raw.as_str()),
             ("q", "$X isolcpus=1-2")

@@ -14,9 +14,7 @@ pub(crate) fn of_image(path: &str) -> Option<&str> {
     let name = name.strip_suffix(".efi.signed").unwrap_or(name);
     let release = match name {
         "linux" => above.rsplit('/').next()?,
-        name => BEGINNINGS
-            .iter()
-            .find_map(|beginning| name.strip_prefix(beginning))?,
+        name => BEGINNINGS.iter().find_map(|beginning| name.strip_prefix(beginning))?,
     };
     is_release(release).then_some(release)
 }
@@ -24,19 +22,12 @@ pub(crate) fn of_image(path: &str) -> Option<&str> {
 /// Whether a text is a release. It is written into scripts, so characters special to a shell or `sed` are refused.
 pub(crate) fn is_release(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ".+-_~".contains(letter);
-    text.starts_with(|first: char| first.is_ascii_digit())
-        && text.chars().all(plain)
-        && !text.contains("rescue")
+    text.starts_with(|first: char| first.is_ascii_digit()) && text.chars().all(plain) && !text.contains("rescue")
 }
 
 /// Whether a boot line is one for rescue.
 pub(crate) fn is_rescue_line(line: &str) -> bool {
-    words(line).any(|word| {
-        matches!(
-            word,
-            "single" | "recovery" | "rescue" | "systemd.unit=rescue.target"
-        )
-    })
+    words(line).any(|word| matches!(word, "single" | "recovery" | "rescue" | "systemd.unit=rescue.target"))
 }
 
 /// The first of these that starts a release.
@@ -72,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_is_in_the_name_of_the_image_or_of_its_directory() {
+    fn a_release_is_found_in_the_image_name_or_its_directory() {
         for (path, release) in [
             ("/boot/vmlinuz-6.1.0-30-amd64", Some("6.1.0-30-amd64")),
             ("/vmlinuz-6.11.4-301.fc41.x86_64", Some("6.11.4-301.fc41.x86_64")),

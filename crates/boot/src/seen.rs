@@ -1,20 +1,20 @@
 //! Determines the state of our words: which entries have them, and whether the running kernel got them.
 
-use crate::{Entry, Ours};
+use crate::{BootEntry, OwnChanges};
 use machine::CpuSet;
 use machine::cmdline::{parse_cmdline, same_name, words};
 use serde::{Deserialize, Serialize};
 
 /// All our words in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct RecordedWords {
     /// The words on the default line.
-    pub line: Option<Ours>,
+    pub line: Option<OwnChanges>,
     /// The entry for one boot.
-    pub trial: Option<Ours>,
+    pub trial: Option<OwnChanges>,
 }
 
-impl Kept {
+impl RecordedWords {
     /// The words of both.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
@@ -25,7 +25,7 @@ impl Kept {
 
 /// Whether the machine has been booted since the words were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum BootSinceWrite {
     /// No, it is the same boot.
     SameBoot,
     /// Yes.
@@ -58,19 +58,19 @@ impl BootState {
 
 /// The progress of words that are in the files.
 #[must_use]
-pub fn state_after(ours: &[String], running: &str, after: After) -> BootState {
+pub fn state_after(ours: &[String], running: &str, after: BootSinceWrite) -> BootState {
     match (missing_words(ours, running).is_empty(), after) {
         (true, _) => BootState::Live,
-        (false, After::SameBoot) => BootState::Pending,
-        (false, After::AnotherBoot) => BootState::Reverted,
+        (false, BootSinceWrite::SameBoot) => BootState::Pending,
+        (false, BootSinceWrite::AnotherBoot) => BootState::Reverted,
     }
 }
 
 /// The words that are missing from a line.
 #[must_use]
-pub fn missing_words(wanted: &[String], line: &str) -> Vec<String> {
+pub fn missing_words(required: &[String], line: &str) -> Vec<String> {
     let there: Vec<&str> = words(line).collect();
-    let missing = wanted.iter().filter(|word| !there.contains(&word.as_str()));
+    let missing = required.iter().filter(|word| !there.contains(&word.as_str()));
     missing.cloned().collect()
 }
 
@@ -89,9 +89,7 @@ pub fn isolated_by(line: &str) -> Option<CpuSet> {
         let list: Vec<&str> = value
             .split(',')
             .skip_while(|part| {
-                part.starts_with(|letter: char| letter.is_ascii_alphabetic())
-                    && *part != "N"
-                    && *part != "all"
+                part.starts_with(|letter: char| letter.is_ascii_alphabetic()) && *part != "N" && *part != "all"
             })
             .collect();
         if !list.is_empty() {
@@ -103,6 +101,6 @@ pub fn isolated_by(line: &str) -> Option<CpuSet> {
 
 /// Whether an entry has all of some words.
 #[must_use]
-pub fn has_words(entry: &Entry, wanted: &[String]) -> bool {
-    missing_words(wanted, &entry.line).is_empty()
+pub fn has_words(entry: &BootEntry, required: &[String]) -> bool {
+    missing_words(required, &entry.line).is_empty()
 }

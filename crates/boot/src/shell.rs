@@ -1,7 +1,7 @@
 //! Locates assignments in files that a shell reads (`/etc/default/grub`). `evaluation` computes their result; an edit is
 //! accepted only if it yields the requested result.
 
-use crate::Writing;
+use crate::TextEncoding;
 use std::ops::Range;
 
 /// One `NAME=value`.
@@ -12,14 +12,14 @@ pub struct Assignment {
     /// The value without its quotes, in bytes.
     pub range: Range<usize>,
     /// Its quoting; `None` for a value made of several pieces, which is left alone.
-    pub writing: Option<Writing>,
+    pub writing: Option<TextEncoding>,
     /// Whether it keeps the former value of the variable (`X="$X more"`, `X+=more`).
-    pub keeps: Keeps,
+    pub former_value_use: AssignmentEffect,
 }
 
 /// What an assignment does to the former value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeps {
+pub enum AssignmentEffect {
     /// Keeps it and adds to it.
     Former,
     /// Replaces it.
@@ -37,7 +37,7 @@ pub fn assignments(text: &str) -> Vec<Assignment> {
         let mut next = at + end;
         if let Some((mut assignment, after)) = assignment(text, at) {
             if depth > 0 {
-                (assignment.writing, assignment.keeps) = (None, Keeps::Former);
+                (assignment.writing, assignment.former_value_use) = (None, AssignmentEffect::Former);
             }
             // A quoted value may span several lines.
             next = next.max(text[after..].find('\n').map_or(text.len(), |end| after + end + 1));
@@ -87,14 +87,14 @@ fn assignment(text: &str, start: usize) -> Option<(Assignment, usize)> {
     let meant = &text[range.clone()];
     let itself = [format!("${name}"), format!("${{{name}}}"), format!("${{{name}:")];
     let keeps = match added || itself.iter().any(|own| names(meant, own)) {
-        true => Keeps::Former,
-        false => Keeps::Nothing,
+        true => AssignmentEffect::Former,
+        false => AssignmentEffect::Nothing,
     };
     let assignment = Assignment {
         name: name.to_owned(),
         range,
         writing,
-        keeps,
+        former_value_use: keeps,
     };
     Some((assignment, after))
 }
@@ -103,13 +103,12 @@ fn assignment(text: &str, start: usize) -> Option<(Assignment, usize)> {
 fn names(value: &str, variable: &str) -> bool {
     value.match_indices(variable).any(|(at, _)| {
         let next = value[at + variable.len()..].chars().next();
-        variable.ends_with(['}', ':'])
-            || !next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_')
+        variable.ends_with(['}', ':']) || !next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_')
     })
 }
 
 /// The position of a value, its quoting, and its end.
-fn value_of(text: &str, at: usize) -> (Range<usize>, Option<Writing>, usize) {
+fn value_of(text: &str, at: usize) -> (Range<usize>, Option<TextEncoding>, usize) {
     let value = &text[at..];
     let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''));
     let Some(quote) = quote else {
@@ -124,7 +123,7 @@ fn value_of(text: &str, at: usize) -> (Range<usize>, Option<Writing>, usize) {
         let composed = value[..length].contains(['"', '\'', '`', '$', '(']);
         return (
             at..at + length,
-            (!composed).then_some(Writing::Unquoted),
+            (!composed).then_some(TextEncoding::Unquoted),
             at + length,
         );
     };
@@ -142,8 +141,8 @@ fn value_of(text: &str, at: usize) -> (Range<usize>, Option<Writing>, usize) {
     let after = text[to + 1..].chars().next();
     let alone = after.is_none_or(|next| next.is_whitespace() || matches!(next, ';' | '#' | '&' | '|'));
     let writing = match quote {
-        '"' => Writing::DoubleQuoted,
-        _ => Writing::SingleQuoted,
+        '"' => TextEncoding::DoubleQuoted,
+        _ => TextEncoding::SingleQuoted,
     };
     // The output of a command is unknown here.
     let computed = quote == '"' && (inside[..length].contains("$(") || inside[..length].contains('`'));
@@ -155,38 +154,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn assignments_are_found_as_a_shell_would() {
+    fn assignments_are_located_as_a_shell_parses_them() {
         let text = "# X=1\nX=\"a \\\"b c\\\" \\\n d\"\r\n  export Y='q r' # z\nZ=plain\nX=\"$X more\"\nXY=\"$XYZ\"\nW=\nV=a\"b\"\n\
                     U=`date`\nT+=\" x\"\nif [ -f /x ]; then # if\n  X=q\nelse\n X=r\nfi\nif y; then z; fi\nN=1\nS=\"open";
         let found = assignments(text);
-        let seen: Vec<(&str, &str, Option<Writing>, Keeps)> = found
+        let seen: Vec<(&str, &str, Option<TextEncoding>, AssignmentEffect)> = found
             .iter()
             .map(|one| {
                 (
                     one.name.as_str(),
                     &text[one.range.clone()],
                     one.writing,
-                    one.keeps,
+                    one.former_value_use,
                 )
             })
             .collect();
-        use Keeps::{Former, Nothing};
-        let double = Some(Writing::DoubleQuoted);
+        use AssignmentEffect::{Former, Nothing};
+        let double = Some(TextEncoding::DoubleQuoted);
         assert_eq!(
             seen,
             [
                 ("X", "a \\\"b c\\\" \\\n d", double, Nothing),
-                ("Y", "q r", Some(Writing::SingleQuoted), Nothing),
-                ("Z", "plain", Some(Writing::Unquoted), Nothing),
+                ("Y", "q r", Some(TextEncoding::SingleQuoted), Nothing),
+                ("Z", "plain", Some(TextEncoding::Unquoted), Nothing),
                 ("X", "$X more", double, Former),
                 ("XY", "$XYZ", double, Nothing),
-                ("W", "", Some(Writing::Unquoted), Nothing),
+                ("W", "", Some(TextEncoding::Unquoted), Nothing),
                 ("V", "a\"b\"", None, Nothing),
                 ("U", "`date`", None, Nothing),
                 ("T", " x", double, Former),
                 ("X", "q", None, Former),
                 ("X", "r", None, Former),
-                ("N", "1", Some(Writing::Unquoted), Nothing),
+                ("N", "1", Some(TextEncoding::Unquoted), Nothing),
                 ("S", "open", None, Nothing),
             ]
         );

@@ -2,9 +2,9 @@
 
 use crate::BootError;
 use crate::evaluation::{
-    Dialect, Outside, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate,
+    Dialect, EvaluationFailure, ExternalFiles, ShellFile, ShellSetting, ShellValue, ShellVariables, evaluate,
 };
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use machine::cmdline::words;
 
 /// The path of `sh`, for scripts that start with `#!/bin/sh`.
@@ -26,7 +26,7 @@ impl ShellLine {
     ///
     /// # Errors
     /// A file that is not text, or a value that cannot be computed.
-    pub fn text(&self, tree: &dyn Tree) -> Result<String, BootError> {
+    pub fn text(&self, tree: &dyn FileTree) -> Result<String, BootError> {
         let all = self.evaluated(tree)?;
         let mut parts: Vec<String> = Vec::new();
         let mut is_set = false;
@@ -46,7 +46,7 @@ impl ShellLine {
     ///
     /// # Errors
     /// A file that is not text, or a command that cannot be evaluated.
-    pub fn evaluated(&self, tree: &dyn Tree) -> Result<ShellVariables, BootError> {
+    pub fn evaluated(&self, tree: &dyn FileTree) -> Result<ShellVariables, BootError> {
         let mut files = Vec::new();
         for path in &self.files {
             if let Some(text) = tree::text(tree, path)? {
@@ -57,7 +57,7 @@ impl ShellLine {
             }
         }
         let source = |path: &str| tree::text(tree, path).ok().flatten();
-        let outside = Outside {
+        let outside = ExternalFiles {
             text: &source,
             kind: &|path| tree.kind(path),
         };
@@ -66,7 +66,7 @@ impl ShellLine {
 
     /// Words that one assignment sets and a later one drops, with both positions: they do not reach the kernel.
     #[must_use]
-    pub fn dropped(&self, tree: &dyn Tree) -> Vec<String> {
+    pub fn dropped(&self, tree: &dyn FileTree) -> Vec<String> {
         let (Ok(all), Ok(line)) = (self.evaluated(tree), self.text(tree)) else {
             return Vec::new();
         };
@@ -76,9 +76,9 @@ impl ShellLine {
             let settings: Vec<&ShellSetting> = all.settings.iter().filter(|one| one.name == *name).collect();
             for pair in settings.windows(2) {
                 let (former, later) = (pair[0], pair[1]);
-                let kept = text_of(later);
+                let later_text = text_of(later);
                 let lost: Vec<&str> = words(text_of(former))
-                    .filter(|word| !there.contains(word) && !words(kept).any(|other| other == *word))
+                    .filter(|word| !there.contains(word) && !words(later_text).any(|other| other == *word))
                     .collect();
                 if !lost.is_empty() {
                     found.push(format!(
@@ -104,7 +104,7 @@ fn text_of(setting: &ShellSetting) -> &str {
 }
 
 /// The shell behind `/bin/sh` on a machine.
-fn dialect(tree: &dyn Tree) -> Dialect {
+fn dialect(tree: &dyn FileTree) -> Dialect {
     let is_bash = |path: &str| {
         let target = tree::resolved(tree, path);
         target != path && target.rsplit('/').next() == Some("bash")
@@ -116,13 +116,13 @@ fn dialect(tree: &dyn Tree) -> Dialect {
 }
 
 /// The value of one variable, on one line.
-fn value(tree: &dyn Tree, all: &ShellVariables, name: &str) -> Result<Option<String>, BootError> {
+fn value(tree: &dyn FileTree, all: &ShellVariables, name: &str) -> Result<Option<String>, BootError> {
     let value = all.value(name).map_err(|why| uncomputed(tree, why.clone()))?;
     if let Some(text) = value
         && text.chars().any(|letter| letter.is_control() && letter != '\t')
     {
         let last = all.settings.iter().rfind(|one| one.name == name);
-        let why = Uncomputed {
+        let why = EvaluationFailure {
             path: last.map_or_else(String::new, |one| one.path.clone()),
             line: last.map_or(0, |one| one.line),
             why: format!("the value of {name} has a line end in it, and a boot line is one line"),
@@ -133,9 +133,9 @@ fn value(tree: &dyn Tree, all: &ShellVariables, name: &str) -> Result<Option<Str
 }
 
 /// The error for a line that cannot be computed. The caller adds the manual steps, because it knows the words.
-fn uncomputed(tree: &dyn Tree, why: Uncomputed) -> BootError {
-    let Uncomputed { path, line, why } = why;
-    let text = tree::look(tree, &path).unwrap_or_default();
+fn uncomputed(tree: &dyn FileTree, why: EvaluationFailure) -> BootError {
+    let EvaluationFailure { path, line, why } = why;
+    let text = tree::read_text(tree, &path).unwrap_or_default();
     let written = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
     // A construct broken by the line ends is reported as missing at the end of the file.
     let everywhere = text.contains('\n') && text.split_terminator('\n').all(|one| one.ends_with('\r'));
@@ -161,7 +161,7 @@ mod tests {
 
     struct Texts(BTreeMap<&'static str, &'static str>);
 
-    impl Tree for Texts {
+    impl FileTree for Texts {
         fn bytes(&self, path: &str) -> Option<Vec<u8>> {
             self.0.get(path).map(|text| text.as_bytes().to_vec())
         }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_what_the_shell_of_the_machine_computes() {
+    fn the_line_is_computed_by_the_rules_of_the_shell_in_use() {
         let plus = ("/a", "NORMAL=quiet\nNORMAL+=isolcpus=2\n");
         let (tree, with) = line(&[plus, ("/bin/sh@", "bash")]);
         assert_eq!(with.text(&tree).as_deref(), Ok("quietisolcpus=2"));
@@ -203,12 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn windows_line_ends_are_named() {
-        for text in [
-            "# c\r\nALL=a\r\n",
-            "ALL=\"a\"\r\n",
-            "if true; then\r\nALL=a\r\nfi\r\n",
-        ] {
+    fn windows_line_endings_are_reported() {
+        for text in ["# c\r\nALL=a\r\n", "ALL=\"a\"\r\n", "if true; then\r\nALL=a\r\nfi\r\n"] {
             let (tree, with) = line(&[("/a", text)]);
             let error = with.text(&tree).unwrap_err();
             let BootError::NotComputed { path, why, .. } = &error else {
@@ -228,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_words_have_both_places() {
+    fn dropped_words_are_reported_with_both_places() {
         let (tree, with) = line(&[
             ("/a", "ALL=x\n\nNORMAL=\"quiet isolcpus=2-3 x\"\n"),
             ("/b", "# c\nNORMAL=quiet\n"),

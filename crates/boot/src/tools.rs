@@ -2,12 +2,12 @@
 //! this table and never through a shell.
 
 use crate::BootError;
-use crate::tree::{Tree, is_there};
+use crate::tree::{FileTree, is_there};
 use serde::{Deserialize, Serialize};
 
 /// A program of the distribution that must run after an edit.
 #[derive(Debug)]
-pub struct Tool {
+pub struct DistributionTool {
     /// Its file name.
     pub name: &'static str,
     /// Its purpose.
@@ -15,44 +15,44 @@ pub struct Tool {
 }
 
 /// Every tool that may be started.
-pub const TOOLS: &[Tool] = &[
-    Tool {
+pub const TOOLS: &[DistributionTool] = &[
+    DistributionTool {
         name: "update-grub",
         about: "Debian's and Ubuntu's grub-mkconfig: writes /boot/grub/grub.cfg",
     },
-    Tool {
+    DistributionTool {
         name: "grub-mkconfig",
         about: "writes grub.cfg from /etc/default/grub and /etc/grub.d",
     },
-    Tool {
+    DistributionTool {
         name: "grub2-mkconfig",
         about: "the same under the name of Red Hat and SUSE",
     },
-    Tool {
+    DistributionTool {
         name: "grub-reboot",
         about: "chooses a GRUB entry for the next boot alone, in grubenv",
     },
-    Tool {
+    DistributionTool {
         name: "grub2-reboot",
         about: "the same under the name of Red Hat and SUSE",
     },
-    Tool {
+    DistributionTool {
         name: "u-boot-update",
         about: "Debian's u-boot-menu: writes extlinux.conf from /etc/default/u-boot",
     },
-    Tool {
+    DistributionTool {
         name: "update-extlinux",
         about: "Alpine: writes extlinux.conf from /etc/update-extlinux.conf",
     },
-    Tool {
+    DistributionTool {
         name: "rpm-ostree",
         about: "keeps the kernel's arguments of an image-based system, one deployment after the other",
     },
-    Tool {
+    DistributionTool {
         name: "proxmox-boot-tool",
         about: "Proxmox: writes the entries on its EFI system partitions from /etc/kernel/cmdline",
     },
-    Tool {
+    DistributionTool {
         name: "zipl",
         about: "s390: writes the boot record from the entries",
     },
@@ -66,14 +66,14 @@ pub const WRITTEN: [&str; 5] = ["/boot", "/boot/efi", "/boot/firmware", "/efi", 
 
 /// One invocation of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct ToolRun {
     /// Its name in [`TOOLS`].
     pub tool: String,
     /// Its arguments.
     pub arguments: Vec<String>,
 }
 
-impl Run {
+impl ToolRun {
     /// The command as a user would type it.
     #[must_use]
     pub fn text(&self) -> String {
@@ -86,10 +86,10 @@ impl Run {
 ///
 /// # Errors
 /// None is installed.
-pub fn first_of(tree: &dyn Tree, choices: &[(&str, &[&str])]) -> Result<Run, BootError> {
+pub fn first_of(tree: &dyn FileTree, choices: &[(&str, &[&str])]) -> Result<ToolRun, BootError> {
     let there = choices.iter().find(|(name, _)| place(tree, name).is_some());
     if let Some((name, arguments)) = there {
-        return Ok(Run {
+        return Ok(ToolRun {
             tool: (*name).to_owned(),
             arguments: arguments.iter().map(ToString::to_string).collect(),
         });
@@ -108,7 +108,7 @@ pub fn first_of(tree: &dyn Tree, choices: &[(&str, &[&str])]) -> Result<Run, Boo
 
 /// The path of a tool in the table; `None` if it is not installed or not in the table.
 #[must_use]
-pub fn place(tree: &dyn Tree, name: &str) -> Option<String> {
+pub fn place(tree: &dyn FileTree, name: &str) -> Option<String> {
     TOOLS.iter().find(|tool| tool.name == name)?;
     let places = DIRECTORIES.iter().map(|dir| format!("{dir}/{name}"));
     places.into_iter().find(|path| is_there(tree, path))

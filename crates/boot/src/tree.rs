@@ -1,12 +1,12 @@
 //! Reads the files of boot loaders from a machine, live or captured, optionally with pending edits on top.
 
-use crate::{BootError, Edit};
-use root::{Kind, Origin, Root};
+use crate::{BootError, FileEdit};
+use root::{Origin, PathKind, Root};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// A readable file tree. A path that does not exist or may not be read is `None`.
-pub trait Tree {
+pub trait FileTree {
     /// The content of a file; follows links.
     fn bytes(&self, path: &str) -> Option<Vec<u8>>;
     /// The sorted names in a directory; none if it does not exist.
@@ -34,27 +34,19 @@ pub enum FileKind {
 }
 
 /// Directories whose content changes while a machine runs: their current content does not predict the next boot's.
-const VOLATILE: &[&str] = &[
-    "/dev",
-    "/proc",
-    "/run",
-    "/tmp",
-    "/var/lock",
-    "/var/run",
-    "/var/tmp",
-];
+const VOLATILE: &[&str] = &["/dev", "/proc", "/run", "/tmp", "/var/lock", "/var/run", "/var/tmp"];
 
 /// A machine, live or captured. It records what it was not allowed to read.
-pub struct Files<'a> {
+pub struct MachineTree<'a> {
     root: &'a Root,
     refused: RefCell<Vec<String>>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> MachineTree<'a> {
     /// The files of a machine.
     #[must_use]
-    pub fn of(root: &'a Root) -> Files<'a> {
-        Files {
+    pub fn of(root: &'a Root) -> MachineTree<'a> {
+        MachineTree {
             root,
             refused: RefCell::default(),
         }
@@ -68,17 +60,17 @@ impl<'a> Files<'a> {
 
     fn known<T>(&self, read: Result<Option<T>, root::RootError>) -> Option<T> {
         read.unwrap_or_else(|error| {
-            let said = error.to_string();
+            let message = error.to_string();
             let mut refused = self.refused.borrow_mut();
-            if !refused.contains(&said) {
-                refused.push(said);
+            if !refused.contains(&message) {
+                refused.push(message);
             }
             None
         })
     }
 }
 
-impl Tree for Files<'_> {
+impl FileTree for MachineTree<'_> {
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         self.known(self.root.bytes(path))
     }
@@ -103,10 +95,10 @@ impl Tree for Files<'_> {
         // An archive holds some files of the machine, and only the names of some of them.
         let is_live = self.root.origin() == Origin::Live;
         match self.root.kind(path).ok()? {
-            Some(Kind::Dir) => Some(FileKind::Dir),
+            Some(PathKind::Dir) => Some(FileKind::Dir),
             // The size of a sysfs file is independent of its content.
-            Some(Kind::File) if !is_live || is_below("/sys") => Some(FileKind::File { is_empty: None }),
-            Some(Kind::File) => Some(FileKind::File {
+            Some(PathKind::File) if !is_live || is_below("/sys") => Some(FileKind::File { is_empty: None }),
+            Some(PathKind::File) => Some(FileKind::File {
                 is_empty: self.root.bytes(path).ok().flatten().map(|bytes| bytes.is_empty()),
             }),
             None if is_live => {
@@ -122,24 +114,24 @@ impl Tree for Files<'_> {
 }
 
 /// A tree with pending edits applied.
-pub struct Edited<'a> {
-    under: &'a dyn Tree,
+pub struct EditedTree<'a> {
+    under: &'a dyn FileTree,
     changed: BTreeMap<String, Option<String>>,
 }
 
-impl<'a> Edited<'a> {
+impl<'a> EditedTree<'a> {
     /// A tree with edits on top.
     #[must_use]
-    pub fn new(under: &'a dyn Tree, edits: &[Edit]) -> Edited<'a> {
+    pub fn new(under: &'a dyn FileTree, edits: &[FileEdit]) -> EditedTree<'a> {
         let changed = edits
             .iter()
             .map(|edit| (edit.path.clone(), edit.after.clone()))
             .collect();
-        Edited { under, changed }
+        EditedTree { under, changed }
     }
 }
 
-impl Tree for Edited<'_> {
+impl FileTree for EditedTree<'_> {
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         match self.changed.get(path) {
             Some(content) => content.clone().map(String::into_bytes),
@@ -178,12 +170,12 @@ impl Tree for Edited<'_> {
 }
 
 /// Whether the path is readable.
-pub fn is_there(tree: &dyn Tree, path: &str) -> bool {
+pub fn is_there(tree: &dyn FileTree, path: &str) -> bool {
     tree.bytes(path).is_some()
 }
 
 /// A file as text for reading: invalid UTF-8 is replaced.
-pub fn look(tree: &dyn Tree, path: &str) -> Option<String> {
+pub fn read_text(tree: &dyn FileTree, path: &str) -> Option<String> {
     tree.bytes(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -192,7 +184,7 @@ pub fn look(tree: &dyn Tree, path: &str) -> Option<String> {
 ///
 /// # Errors
 /// Invalid UTF-8.
-pub fn text(tree: &dyn Tree, path: &str) -> Result<Option<String>, BootError> {
+pub fn text(tree: &dyn FileTree, path: &str) -> Result<Option<String>, BootError> {
     let text = tree.bytes(path).map(String::from_utf8).transpose();
     text.map_err(|_| {
         BootError::unable(
@@ -205,7 +197,7 @@ pub fn text(tree: &dyn Tree, path: &str) -> Result<Option<String>, BootError> {
 
 /// The real path of a file: RHEL's `/boot/grub2/grubenv` is a link into the EFI system partition, and must stay a link
 /// when the file is replaced.
-pub fn resolved(tree: &dyn Tree, path: &str) -> String {
+pub fn resolved(tree: &dyn FileTree, path: &str) -> String {
     const MOST: usize = 8;
     let mut path = path.to_owned();
     for _ in 0..MOST {

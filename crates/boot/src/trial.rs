@@ -1,11 +1,11 @@
 //! Tries a line for one boot: a separate entry with `panic=30`, selected once. The default stays unchanged until the user
 //! confirms the boot afterwards.
 
-use crate::line::Line;
+use crate::line::EntryLine;
 use crate::merge::on_line;
-use crate::tools::Run;
-use crate::tree::Tree;
-use crate::{BootError, Edit};
+use crate::tools::ToolRun;
+use crate::tree::FileTree;
+use crate::{BootError, FileEdit};
 
 /// The word that identifies the tried entry after the boot. The kernel accepts a parameter of a module that does not
 /// exist (`init/main.c`, `unknown_bootoption`).
@@ -16,7 +16,7 @@ pub(crate) const PANIC: &str = "panic=30";
 
 /// The properties of an entry for one boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OneBoot {
+pub struct OneShotEntry {
     /// Words of the line, in addition to those of the machine.
     pub words: Vec<String>,
     /// The release of an installed kernel, as in `uname -r`; `None` is the loader's default kernel.
@@ -33,18 +33,18 @@ pub enum Trial {
         next: &'static str,
     },
     /// It creates an entry with these properties.
-    By(fn(&dyn Tree, &OneBoot) -> Result<TrialWork, BootError>),
+    By(fn(&dyn FileTree, &OneShotEntry) -> Result<TrialWork, BootError>),
 }
 
 /// The steps that create an entry and select it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialWork {
     /// The entry.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<FileEdit>,
     /// Tools that make the loader list it.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ToolRun>,
     /// How it is selected.
-    pub chosen: Chosen,
+    pub chosen: OneShotSelection,
     /// Its title.
     pub entry: String,
     /// Its line.
@@ -53,9 +53,9 @@ pub struct TrialWork {
 
 /// How an entry is selected for one boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Chosen {
+pub enum OneShotSelection {
     /// By a tool of the loader.
-    By(Run),
+    By(ToolRun),
     /// By the EFI variable `LoaderEntryOneShot`, with this text.
     OneShot(String),
     /// By the argument of `reboot`.
@@ -73,7 +73,7 @@ pub fn trial_line(line: &str, words: &[String]) -> String {
 ///
 /// # Errors
 /// A file that is not text.
-pub(crate) fn first_line(tree: &dyn Tree, lines: &[Line]) -> Result<String, BootError> {
+pub(crate) fn first_line(tree: &dyn FileTree, lines: &[EntryLine]) -> Result<String, BootError> {
     match lines.first() {
         Some(line) => line.text(tree),
         None => Ok(String::new()),

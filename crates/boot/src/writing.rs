@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The encoding of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
+pub enum TextEncoding {
     /// Plain.
     Plain,
     /// In double quotes of a shell: `\` before `"`, `$`, a backtick and itself.
@@ -20,14 +20,14 @@ pub enum Writing {
 
 /// A word of the line, as the kernel will see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct LineWord {
     /// Including the kernel's own quotes.
     pub text: String,
     /// Its byte range in the encoded text.
     pub place: Range<usize>,
 }
 
-impl Writing {
+impl TextEncoding {
     /// Decodes an encoded text.
     #[must_use]
     pub fn read(self, raw: &str) -> String {
@@ -36,13 +36,13 @@ impl Writing {
 
     /// The words of an encoded text.
     #[must_use]
-    pub fn words(self, raw: &str) -> Vec<Word> {
+    pub fn words(self, raw: &str) -> Vec<LineWord> {
         let (text, places) = self.letters(raw);
         let place = |at: usize| places.get(at).copied().unwrap_or(raw.len());
         let start = text.as_ptr() as usize;
         let words = machine::cmdline::words(&text).map(|word| {
             let from = word.as_ptr() as usize - start;
-            Word {
+            LineWord {
                 text: word.to_owned(),
                 place: place(from)..place(from + word.len()),
             }
@@ -64,19 +64,19 @@ impl Writing {
             written
         };
         match self {
-            Writing::Plain => text.to_owned(),
-            Writing::DoubleQuoted | Writing::Unquoted => escape(&['\\', '"', '$', '`']),
-            Writing::SingleQuoted => text.replace('\'', "'\\''"),
-            Writing::EnvBlock => escape(&['\\']),
+            TextEncoding::Plain => text.to_owned(),
+            TextEncoding::DoubleQuoted | TextEncoding::Unquoted => escape(&['\\', '"', '$', '`']),
+            TextEncoding::SingleQuoted => text.replace('\'', "'\\''"),
+            TextEncoding::EnvBlock => escape(&['\\']),
         }
     }
 
     /// The decoded text, and the offset of each of its bytes in the encoded text, plus one for the end.
     fn letters(self, raw: &str) -> (String, Vec<usize>) {
         let escapes = |next: char| match self {
-            Writing::Plain | Writing::SingleQuoted => false,
-            Writing::DoubleQuoted => matches!(next, '\\' | '"' | '$' | '`' | '\n'),
-            Writing::Unquoted | Writing::EnvBlock => true,
+            TextEncoding::Plain | TextEncoding::SingleQuoted => false,
+            TextEncoding::DoubleQuoted => matches!(next, '\\' | '"' | '$' | '`' | '\n'),
+            TextEncoding::Unquoted | TextEncoding::EnvBlock => true,
         };
         let (mut text, mut places) = (String::new(), Vec::new());
         let mut letters = raw.char_indices().peekable();
@@ -88,7 +88,7 @@ impl Writing {
             {
                 letters.next();
                 // A shell drops a line end after a backslash.
-                meant = (next != '\n' || self == Writing::EnvBlock).then_some(next);
+                meant = (next != '\n' || self == TextEncoding::EnvBlock).then_some(next);
             }
             if let Some(meant) = meant {
                 text.push(meant);
@@ -105,9 +105,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_where_they_are_written() {
+    fn words_are_located_in_every_encoding() {
         let raw = "quiet  dyndbg=\\\"file a +p\\\" \\\n x=\\$y";
-        let words = Writing::DoubleQuoted.words(raw);
+        let words = TextEncoding::DoubleQuoted.words(raw);
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         assert_eq!(texts, ["quiet", "dyndbg=\"file a +p\"", "x=$y"]);
         assert_eq!(&raw[words[1].place.clone()], "dyndbg=\\\"file a +p\\\"");
@@ -116,8 +116,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_written_is_read_again(text in "[ -~]{0,40}") {
-            for writing in [Writing::Plain, Writing::DoubleQuoted, Writing::Unquoted, Writing::EnvBlock] {
+        fn a_written_line_is_read_back_unchanged(text in "[ -~]{0,40}") {
+            for writing in [TextEncoding::Plain, TextEncoding::DoubleQuoted, TextEncoding::Unquoted, TextEncoding::EnvBlock] {
                 proptest::prop_assert_eq!(writing.read(&writing.write(&text)), text.clone());
             }
         }

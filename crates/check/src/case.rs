@@ -1,25 +1,25 @@
 //! Defines the input of a layer: the machine, its counters, and one wish with the plan that it would need now.
 
-use crate::{Means, Wish};
+use crate::{IntendedIsolation, IsolationMeans};
 use machine::{CpuSet, Machine, Settings, Task};
 use observe::Activity;
 use plan::boot_check::BootVerdict;
-use plan::{Action, Change, Intent, Plan, Refusal, partition_path, plan_beside};
+use plan::{Action, Change, Intent, Plan, PlanRefusal, partition_path, plan_beside};
 use std::collections::BTreeMap;
 
 /// What was observed on the machine.
-pub struct Evidence<'a> {
+pub struct CheckEvidence<'a> {
     /// Read with tasks, their cgroups, and interrupts.
     pub machine: &'a Machine,
     /// Activity on the CPUs.
-    pub counters: &'a Counters,
+    pub counters: &'a ObservedActivity,
     /// The result for the boot line; `None` if it was not requested.
     pub boot: Option<&'a BootVerdict>,
 }
 
 /// What happened while the CPUs were observed.
 #[derive(Clone, Debug)]
-pub enum Counters {
+pub enum ObservedActivity {
     /// Observed.
     Seen(Activity),
     /// Not observed, with the reason.
@@ -27,31 +27,31 @@ pub enum Counters {
 }
 
 /// One wish on the actual machine.
-pub struct Case {
+pub struct CheckCase {
     /// The wish.
-    pub wish: Wish,
+    pub isolation: IntendedIsolation,
     /// Its CPUs that are online.
     pub cpus: CpuSet,
     /// What it needs now, or why it cannot be met.
-    pub plan: Result<Plan, Refusal>,
-    /// Contents of the plan's files; the caller that reads them fills this in ([`Case::paths`]). `None` is a missing file.
+    pub plan: Result<Plan, PlanRefusal>,
+    /// Contents of the plan's files; the caller that reads them fills this in ([`CheckCase::paths`]). `None` is a missing file.
     pub values: BTreeMap<String, Option<String>>,
     /// Files of the plan that exist but could not be read: their contents are unknown.
     pub unread: Vec<String>,
 }
 
-impl Case {
+impl CheckCase {
     /// Plans the wish again, next to the other active partitions.
     #[must_use]
-    pub fn new(wish: Wish, machine: &Machine, settings: &Settings, others: &[Intent]) -> Case {
-        let cpus = wish.intent.cpus.and(&machine.topology.online);
+    pub fn new(isolation: IntendedIsolation, machine: &Machine, settings: &Settings, others: &[Intent]) -> CheckCase {
+        let cpus = isolation.intent.cpus.and(&machine.topology.online);
         let intent = Intent {
             cpus: cpus.clone(),
-            ..wish.intent.clone()
+            ..isolation.intent.clone()
         };
         let plan = plan_beside(machine, settings, &intent, others);
-        Case {
-            wish,
+        CheckCase {
+            isolation,
             cpus,
             plan,
             values: BTreeMap::new(),
@@ -86,13 +86,15 @@ impl Case {
     #[must_use]
     pub fn cgroup(&self, machine: &Machine) -> Option<(String, String)> {
         let hierarchy = machine.cgroups.cpuset.as_ref()?;
-        let set = match &self.wish.means {
-            Means::Partition | Means::Missing => {
-                let path = partition_path(hierarchy, self.wish.intent.name.as_str());
+        let set = match &self.isolation.means {
+            IsolationMeans::Partition | IsolationMeans::Missing => {
+                let path = partition_path(hierarchy, self.isolation.intent.name.as_str());
                 path.strip_prefix(&hierarchy.mount)?.to_owned()
             }
-            Means::Cpuset(set) => set.clone(),
-            Means::BootLine | Means::Slices | Means::Tuned | Means::Nothing => return None,
+            IsolationMeans::Cpuset(set) => set.clone(),
+            IsolationMeans::BootLine | IsolationMeans::Slices | IsolationMeans::Tuned | IsolationMeans::Nothing => {
+                return None;
+            }
         };
         let dir = hierarchy.dir(&set);
         Some((set, dir))
@@ -110,8 +112,8 @@ impl Case {
 
     /// An addition to the message about a change that could not be repaired so far.
     #[must_use]
-    pub fn mending(&self, change: &Change) -> String {
-        match self.wish.unmended.get(&change.id) {
+    pub fn failed_repair_note(&self, change: &Change) -> String {
+        match self.isolation.unrepaired.get(&change.id) {
             Some(why) => format!("; the kernel refused to set it again when that was last tried ({why})"),
             None => String::new(),
         }
@@ -120,9 +122,9 @@ impl Case {
     /// How to repair it, for a change of ours: `check --fix` if a partition is active, else `apply`.
     #[must_use]
     pub fn remedy(&self) -> String {
-        match self.wish.means {
-            Means::Partition => "`quietcore check --fix`".to_owned(),
-            Means::Missing => "`quietcore apply`".to_owned(),
+        match self.isolation.means {
+            IsolationMeans::Partition => "`quietcore check --fix`".to_owned(),
+            IsolationMeans::Missing => "`quietcore apply`".to_owned(),
             _ => format!("`quietcore apply --cpus {}`", self.cpus),
         }
     }

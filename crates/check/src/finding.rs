@@ -24,12 +24,7 @@ pub struct CheckFinding {
 impl CheckFinding {
     /// A finding without a change that repairs it.
     #[must_use]
-    pub fn new(
-        level: Level,
-        id: FindingId,
-        subject: impl Into<String>,
-        message: impl Into<String>,
-    ) -> CheckFinding {
+    pub fn new(level: Level, id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> CheckFinding {
         CheckFinding::of(Finding::new(level, id, subject, message))
     }
 

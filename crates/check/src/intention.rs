@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The source of an intention. The first existing one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum IntentionSource {
     /// The command line: `--cpus`.
     CommandLine,
     /// `/etc/quietcore.toml`.
@@ -27,19 +27,19 @@ pub enum Source {
     Nobody,
 }
 
-impl Source {
+impl IntentionSource {
     /// In words.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
-            Source::CommandLine => "--cpus",
-            Source::Declared => "/etc/quietcore.toml",
-            Source::Journal => "the journal of what was applied",
-            Source::BootLine => "the running boot line",
-            Source::Cpuset => "a cpuset that takes CPUs",
-            Source::Slices => "systemd's AllowedCPUs",
-            Source::Tuned => "the variables of TuneD",
-            Source::Nobody => "nobody",
+            IntentionSource::CommandLine => "--cpus",
+            IntentionSource::Declared => "/etc/quietcore.toml",
+            IntentionSource::Journal => "the journal of what was applied",
+            IntentionSource::BootLine => "the running boot line",
+            IntentionSource::Cpuset => "a cpuset that takes CPUs",
+            IntentionSource::Slices => "systemd's AllowedCPUs",
+            IntentionSource::Tuned => "the variables of TuneD",
+            IntentionSource::Nobody => "nobody",
         }
     }
 }
@@ -47,7 +47,7 @@ impl Source {
 /// What keeps everything else off the CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Means {
+pub enum IsolationMeans {
     /// An active partition of ours.
     Partition,
     /// A partition of ours that should be active but is not.
@@ -64,41 +64,41 @@ pub enum Means {
     Nothing,
 }
 
-impl Means {
+impl IsolationMeans {
     /// Whether something isolates the CPUs now.
     #[must_use]
     pub fn isolates(&self) -> bool {
-        !matches!(self, Means::Missing | Means::Nothing)
+        !matches!(self, IsolationMeans::Missing | IsolationMeans::Nothing)
     }
 }
 
 /// One set of CPUs that should be undisturbed.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct IntendedIsolation {
     /// The CPUs and the profile. What others isolate is compared with `minimal`: tasks and interrupts.
     pub intent: Intent,
     /// What isolates them.
-    pub means: Means,
+    pub means: IsolationMeans,
     /// Identifiers of the changes that were made for it.
     pub applied: BTreeSet<String>,
     /// Changes that the kernel refused when the intent was applied, and why; that was reported then.
     pub refused: BTreeMap<String, String>,
     /// Changes that the kernel accepted then but refused when they were last repaired, and why.
-    pub unmended: BTreeMap<String, String>,
+    pub unrepaired: BTreeMap<String, String>,
     /// Changes that no longer hold, according to the journal.
     pub drift: Vec<Finding>,
 }
 
-impl Wish {
+impl IntendedIsolation {
     /// A wish without a journal.
     #[must_use]
-    pub fn new(intent: Intent, means: Means) -> Wish {
-        Wish {
+    pub fn new(intent: Intent, means: IsolationMeans) -> IntendedIsolation {
+        IntendedIsolation {
             intent,
             means,
             applied: BTreeSet::new(),
             refused: BTreeMap::new(),
-            unmended: BTreeMap::new(),
+            unrepaired: BTreeMap::new(),
             drift: Vec::new(),
         }
     }
@@ -108,9 +108,9 @@ impl Wish {
 #[derive(Clone, Debug)]
 pub struct Intention {
     /// The source.
-    pub source: Source,
+    pub source: IntentionSource,
     /// The wishes.
-    pub wishes: Vec<Wish>,
+    pub isolations: Vec<IntendedIsolation>,
     /// Why a part of it is unknown, one line each: then it cannot be confirmed that all of it is met.
     pub unseen: Vec<String>,
 }
@@ -119,14 +119,14 @@ impl Intention {
     /// Its CPUs that nothing isolates now: no partition, no cpuset, no boot parameter.
     #[must_use]
     pub fn not_isolated(&self) -> CpuSet {
-        let open = self.wishes.iter().filter(|wish| !wish.means.isolates());
-        open.fold(CpuSet::new(), |all, wish| all.or(&wish.intent.cpus))
+        let open = self.isolations.iter().filter(|isolation| !isolation.means.isolates());
+        open.fold(CpuSet::new(), |all, isolation| all.or(&isolation.intent.cpus))
     }
 
     /// All its CPUs.
     #[must_use]
     pub fn cpus(&self) -> CpuSet {
-        let sets = self.wishes.iter().map(|wish| &wish.intent.cpus);
+        let sets = self.isolations.iter().map(|isolation| &isolation.intent.cpus);
         sets.fold(CpuSet::new(), |all, cpus| all.or(cpus))
     }
 }

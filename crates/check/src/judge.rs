@@ -1,6 +1,6 @@
 //! Judges all findings together, and determines which of them decide the exit status.
 
-use crate::{CheckFinding, Counters, Evidence, Intention};
+use crate::{CheckEvidence, CheckFinding, Intention, ObservedActivity};
 use machine::Machine;
 use plan::Level;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Whether the CPUs are as quiet as promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// Everything promised was observed.
     Quiet,
     /// A promised effect is absent.
@@ -18,13 +18,13 @@ pub enum Verdict {
 }
 
 /// The lowest level of a finding that fails the check.
-pub type Threshold = Level;
+pub type FailureThreshold = Level;
 
 /// The findings and the verdict.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct CheckResult {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// Findings that count, worst first.
     pub findings: Vec<CheckFinding>,
     /// Findings that the user ignores.
@@ -40,29 +40,27 @@ pub struct Judged {
 /// Judges the findings. A finding of level error is an absent effect.
 #[must_use]
 pub fn judge(
-    evidence: &Evidence,
+    evidence: &CheckEvidence,
     intention: &Intention,
     found: Vec<CheckFinding>,
     ignore: &[String],
-    threshold: Threshold,
-) -> Judged {
+    threshold: FailureThreshold,
+) -> CheckResult {
     let is_ignored = |one: &CheckFinding| ignore.iter().any(|pattern| one.is_meant_by(pattern));
-    let is_unused =
-        |pattern: &&String| pattern.contains(':') && !found.iter().any(|one| one.is_meant_by(pattern));
+    let is_unused = |pattern: &&String| pattern.contains(':') && !found.iter().any(|one| one.is_meant_by(pattern));
     let unused = ignore.iter().filter(is_unused).cloned().collect();
-    let (ignored, mut findings): (Vec<CheckFinding>, Vec<CheckFinding>) =
-        found.into_iter().partition(is_ignored);
+    let (ignored, mut findings): (Vec<CheckFinding>, Vec<CheckFinding>) = found.into_iter().partition(is_ignored);
     findings.sort_by_key(|one| std::cmp::Reverse(one.finding.level));
     let unseen = unseen(evidence, intention);
     let is_wrong = findings.iter().any(|one| one.finding.level == Level::Error);
-    let verdict = match (intention.wishes.is_empty(), is_wrong, unseen.is_empty()) {
-        (true, _, _) => Verdict::Unknown,
-        (false, true, _) => Verdict::Noisy,
-        (false, false, true) => Verdict::Quiet,
-        (false, false, false) => Verdict::Unknown,
+    let verdict = match (intention.isolations.is_empty(), is_wrong, unseen.is_empty()) {
+        (true, _, _) => CheckVerdict::Unknown,
+        (false, true, _) => CheckVerdict::Noisy,
+        (false, false, true) => CheckVerdict::Quiet,
+        (false, false, false) => CheckVerdict::Unknown,
     };
     let fails = findings.iter().any(|one| one.finding.level >= threshold);
-    Judged {
+    CheckResult {
         verdict,
         findings,
         ignored,
@@ -93,7 +91,7 @@ fn denied(machine: &Machine) -> Option<String> {
 }
 
 /// What could not be observed, but is necessary for a verdict.
-fn unseen(evidence: &Evidence, intention: &Intention) -> Vec<String> {
+fn unseen(evidence: &CheckEvidence, intention: &Intention) -> Vec<String> {
     let machine = evidence.machine;
     let mut unseen = intention.unseen.clone();
     if machine.task_count().is_none() {
@@ -106,8 +104,8 @@ fn unseen(evidence: &Evidence, intention: &Intention) -> Vec<String> {
         unseen.push("the machine shows no interrupts".to_owned());
     }
     match evidence.counters {
-        Counters::Unseen(why) => unseen.push(format!("no effects were counted: {why}")),
-        Counters::Seen(activity) => {
+        ObservedActivity::Unseen(why) => unseen.push(format!("no effects were counted: {why}")),
+        ObservedActivity::Seen(activity) => {
             let seen: machine::CpuSet = activity.cpus.iter().map(|one| one.cpu).collect();
             let missing = intention.cpus().minus(&seen);
             if !missing.is_empty() {

@@ -8,20 +8,20 @@ mod neighbours;
 mod partition;
 mod tasks;
 
-use crate::{Case, CheckFinding, Evidence, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, LayerName};
 
 /// One layer of isolation.
-pub struct Layer {
+pub struct IsolationLayer {
     /// Its name.
     pub name: LayerName,
     /// What it compares.
     pub what: &'static str,
     /// Adds its findings.
-    pub look: fn(&Evidence, &Case, &mut Vec<CheckFinding>),
+    pub judge: fn(&CheckEvidence, &CheckCase, &mut Vec<CheckFinding>),
 }
 
 /// Every layer, from the one that others depend on to the effects of all of them.
-pub const LAYERS: &[Layer] = &[
+pub const LAYERS: &[IsolationLayer] = &[
     boot_line::LAYER,
     partition::LAYER,
     tasks::LAYER,

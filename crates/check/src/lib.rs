@@ -13,32 +13,32 @@ mod judge;
 mod layer_name;
 mod layers;
 
-pub use case::{Case, Counters, Evidence};
+pub use case::{CheckCase, CheckEvidence, ObservedActivity};
 pub use finding::CheckFinding;
-pub use intention::{Intention, Means, Source, Wish};
-pub use judge::{Judged, Threshold, Verdict, judge};
+pub use intention::{IntendedIsolation, Intention, IntentionSource, IsolationMeans};
+pub use judge::{CheckResult, CheckVerdict, FailureThreshold, judge};
 pub use layer_name::LayerName;
-pub use layers::{LAYERS, Layer};
+pub use layers::{IsolationLayer, LAYERS};
 
 /// The findings of all layers.
-pub fn check(evidence: &Evidence, cases: &[Case]) -> Vec<CheckFinding> {
+pub fn check(evidence: &CheckEvidence, cases: &[CheckCase]) -> Vec<CheckFinding> {
     check_layers(evidence, cases, |_| true)
 }
 
 /// As [`check`], for some layers only: those whose part of the machine has changed.
 pub fn check_layers(
-    evidence: &Evidence,
-    cases: &[Case],
-    wanted: impl Fn(&Layer) -> bool,
+    evidence: &CheckEvidence,
+    cases: &[CheckCase],
+    is_selected: impl Fn(&IsolationLayer) -> bool,
 ) -> Vec<CheckFinding> {
     let mut all: Vec<CheckFinding> = Vec::new();
     for case in cases {
-        for layer in LAYERS.iter().filter(|layer| wanted(layer)) {
+        for layer in LAYERS.iter().filter(|layer| is_selected(layer)) {
             let mut found = Vec::new();
-            (layer.look)(evidence, case, &mut found);
+            (layer.judge)(evidence, case, &mut found);
             for mut one in found {
                 one.layer = Some(layer.name);
-                one.partition = case.wish.intent.name.to_string();
+                one.partition = case.isolation.intent.name.to_string();
                 // Findings about the whole machine occur for each partition.
                 let is_known = |known: &CheckFinding| known.finding == one.finding;
                 if !all.iter().any(is_known) {

@@ -3,9 +3,9 @@
 use clap::{Args, ValueEnum};
 use report::Style;
 use session::comm_pattern::Pin;
-use session::policy::{self, Policy};
+use session::policy::{self, SchedulingPolicy};
 use std::io::IsTerminal;
-use terminal::{Form, Screen, StandardError, Volume};
+use terminal::{OutputFormat, Screen, StandardError, Volume};
 use tracing::ipi_senders::Kprobes;
 
 /// Flags of every verb.
@@ -22,11 +22,11 @@ pub struct Flags {
     verbose: bool,
     /// Colours: auto is yes on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    color: When,
+    color: ColorMode,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum When {
+enum ColorMode {
     Auto,
     Always,
     Never,
@@ -37,9 +37,9 @@ impl Flags {
     #[must_use]
     pub fn screen(&self) -> Screen {
         let has_colour = match self.color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            ColorMode::Always => true,
+            ColorMode::Never => false,
+            ColorMode::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
         let volume = match (self.quiet, self.verbose) {
             (true, _) => Volume::Quiet,
@@ -47,7 +47,11 @@ impl Flags {
             (false, false) => Volume::Normal,
         };
         Screen::new(
-            if self.json { Form::Json } else { Form::Text },
+            if self.json {
+                OutputFormat::Json
+            } else {
+                OutputFormat::Text
+            },
             volume,
             if has_colour { Style::Colour } else { Style::Plain },
         )
@@ -92,7 +96,7 @@ pub struct PlacementArgs {
     pub cpus: Option<String>,
     /// Policy: other, batch, idle, fifo:80, rr:50, deadline:100us/500us/1ms (runtime, deadline, period)
     #[arg(long, value_name = "POLICY", value_parser = policy::parse)]
-    pub policy: Option<Policy>,
+    pub policy: Option<SchedulingPolicy>,
     /// Nice value, from -20 (takes most) to 19
     #[arg(long, value_name = "N", value_parser = policy::parse_nice, allow_hyphen_values = true)]
     pub nice: Option<i32>,

@@ -1,12 +1,12 @@
 //! Selects output formats of other tools by name.
 
-use formats::{Format, Recording};
+use formats::{ForeignFormat, Recording};
 
 /// An output format, chosen by name.
 #[derive(Clone, Copy)]
-pub struct WrittenAs(&'static Format);
+pub struct ForeignFormatArg(&'static ForeignFormat);
 
-impl WrittenAs {
+impl ForeignFormatArg {
     /// Formats a recording. Also returns what the format cannot represent.
     pub fn write(self, recording: &Recording) -> (String, Option<String>) {
         let text = self.0.write.map_or_else(String::new, |write| write(recording));
@@ -18,8 +18,8 @@ impl WrittenAs {
 ///
 /// # Errors
 /// The list of valid names.
-pub fn written_as(name: &str) -> Result<WrittenAs, String> {
-    formats::format_written(name).map(WrittenAs).ok_or_else(|| {
+pub fn written_as(name: &str) -> Result<ForeignFormatArg, String> {
+    formats::format_written(name).map(ForeignFormatArg).ok_or_else(|| {
         let names: Vec<&str> = formats::writers().map(|format| format.name).collect();
         format!("there are {}", names.join(", "))
     })
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_has_its_name() {
+    fn every_output_format_is_found_by_name() {
         for format in formats::writers() {
             assert!(written_as(format.name).is_ok());
         }

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use machine::{CoreKind, CpuSet, Machine};
-use plan::declared::{BootPart, ComesBack, CpuWish, Declaration};
-use plan::{Intent, PartitionName, Plan, Profile, Shape};
+use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration};
+use plan::{Intent, PartitionName, PlacementShape, Plan, Profile};
 use root::Failure;
 use session::Session;
 use session::declared::{self, DeclaredFile};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The wanted partition.
 #[derive(Args, Clone, Debug)]
-pub struct Wanted {
+pub struct IntentArgs {
     /// CPUs to give away: a list (2-3), a mask (0xc), or topology words (package:1, core-of:3, llc-of:7)
     #[arg(long, value_name = "LIST", conflicts_with_all = ["count", "near", "spread", "pack", "kind", "keep"])]
     pub cpus: Option<String>,
@@ -89,7 +89,7 @@ pub enum KindWord {
     Efficiency,
 }
 
-impl Wanted {
+impl IntentArgs {
     /// Whether no option was given, not even a name.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -157,20 +157,22 @@ impl Wanted {
         if self.threaded {
             template.take("threaded")?;
         }
-        self.without
-            .iter()
-            .try_for_each(|knob| template.leave_out(knob))?;
+        self.without.iter().try_for_each(|knob| template.leave_out(knob))?;
         template.irq_here.extend(self.irq_here.iter().cloned());
         if template.without.contains("irq_affinity") && !template.irq_here.is_empty() {
             let twice = plan::KnobRefusal::Twice { knob: "irq_affinity" };
-            return Err(plan::Refusal::from(twice).into());
+            return Err(plan::PlanRefusal::from(twice).into());
         }
         let cpus = match &self.cpus {
-            Some(expression) => CpuWish::Named(expression.clone()),
-            None => CpuWish::Chosen {
+            Some(expression) => CpuSpec::Named(expression.clone()),
+            None => CpuSpec::Chosen {
                 count: self.count,
                 near: self.near.clone(),
-                shape: if self.spread { Shape::Spread } else { Shape::Pack },
+                shape: if self.spread {
+                    PlacementShape::Spread
+                } else {
+                    PlacementShape::Pack
+                },
                 kind: self.kind.map(|kind| match kind {
                     KindWord::Performance => CoreKind::Performance,
                     KindWord::Efficiency => CoreKind::Efficiency,
@@ -182,8 +184,8 @@ impl Wanted {
             template,
             cpus,
             owner: self.owner.clone(),
-            comes_back: ComesBack::AtBoot,
-            boot: BootPart::Unsaid,
+            restored_at_boot: ActivationMode::AtBoot,
+            boot: BootPart::Unspecified,
             line: 0,
         })
     }

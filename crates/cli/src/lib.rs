@@ -18,7 +18,7 @@ use session::Session;
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::fd::BorrowedFd;
-use terminal::{Form, StandardError};
+use terminal::{OutputFormat, StandardError};
 
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
@@ -45,8 +45,8 @@ pub fn main() -> std::process::ExitCode {
     let command_line: Vec<OsString> = std::env::args_os().collect();
     #[cfg(feature = "compat")]
     let command_line = match compat::run(&command_line) {
-        Some(compat::Outcome::Ended(status)) => return status.into(),
-        Some(compat::Outcome::Instead(words)) => words,
+        Some(compat::CompatOutcome::Finished(status)) => return status.into(),
+        Some(compat::CompatOutcome::Instead(words)) => words,
         None => command_line,
     };
     let cli = Cli::parse_from(command_line);
@@ -56,12 +56,12 @@ pub fn main() -> std::process::ExitCode {
         Ok(status) => status,
         Err(error) => screen.error(&error),
     };
-    screen.ended(status).into()
+    screen.final_status(status).into()
 }
 
 /// Where a parallel command writes: to standard error if standard output carries our JSON.
-fn command_output(form: Form) -> Option<BorrowedFd<'static>> {
-    (form == Form::Json).then(rustix::stdio::stderr)
+fn command_output(form: OutputFormat) -> Option<BorrowedFd<'static>> {
+    (form == OutputFormat::Json).then(rustix::stdio::stderr)
 }
 
 /// A panic is a bug of ours: prints a plain message and exits with its status.

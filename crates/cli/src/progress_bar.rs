@@ -38,9 +38,8 @@ impl ProgressBar {
         self.0.set_position(progress.elapsed_ns / 1_000_000);
         let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();
         let recorded: u64 = progress.threads.iter().map(|thread| thread.recorded).sum();
-        self.0.set_message(worst.map_or_else(String::new, |ns| {
-            format!("{recorded} samples, largest {}", Nanos(ns))
-        }));
+        self.0
+            .set_message(worst.map_or_else(String::new, |ns| format!("{recorded} samples, largest {}", Nanos(ns))));
     }
 
     /// Removes it from the terminal.

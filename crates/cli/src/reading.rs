@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 /// Which machine a reading verb reads.
 #[derive(Args, Clone, Debug, Default)]
-pub struct Reading {
+pub struct ReadingArgs {
     /// Read a captured machine: a directory, or an archive (tar, also gz, bz2, xz, zst)
     #[arg(long, value_name = "PATH")]
     pub root: Option<PathBuf>,
 }
 
-impl Reading {
+impl ReadingArgs {
     /// Opens the running machine, or the captured machine that was named.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Deref for Machines<'_> {
 /// Opens a captured machine. Where the path does not exist, the error is wrong usage, not a fault of the machine.
 ///
 /// # Errors
-/// As [`Reading::open`].
+/// As [`ReadingArgs::open`].
 pub fn captured(session: &Session, path: &Path) -> Result<Session, Failure> {
     let captured = session.captured(open(path)?);
     warn_of_kernel(&captured);

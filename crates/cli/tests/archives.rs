@@ -17,10 +17,7 @@ fn write(path: &Path) {
     snapshot
         .file("/proc/version", 0o444, b"Linux version 6.12.0\n")
         .unwrap();
-    let status = format!(
-        "Name:\tx\n{}Cpus_allowed_list:\t0\n",
-        "Filler:\t0 kB\n".repeat(230)
-    );
+    let status = format!("Name:\tx\n{}Cpus_allowed_list:\t0\n", "Filler:\t0 kB\n".repeat(230));
     for pid in 1..=UNPACKED / status.len() {
         snapshot
             .file(&format!("/proc/{pid}/status"), 0o444, status.as_bytes())
@@ -31,7 +28,7 @@ fn write(path: &Path) {
 
 #[test]
 #[allow(clippy::zombie_processes)] // `wait4` below waits for it, and tells its memory.
-fn a_large_archive_is_read_in_a_fraction_of_its_size() {
+fn a_large_archive_is_read_in_memory_far_below_its_size() {
     if tempfile::tempfile_in("/var/tmp").is_err() && tempfile::tempfile().is_err() {
         println!("SKIP: a_large_archive: no temporary file can be made here, so memory must do");
         return;
@@ -54,10 +51,5 @@ fn a_large_archive_is_read_in_a_fraction_of_its_size() {
     };
     assert!(ExitStatus::from_raw(status).success());
     let peak = usize::try_from(usage.ru_maxrss).unwrap() << 10;
-    assert!(
-        peak < UNPACKED / 2,
-        "{} MiB for {} MiB",
-        peak >> 20,
-        UNPACKED >> 20
-    );
+    assert!(peak < UNPACKED / 2, "{} MiB for {} MiB", peak >> 20, UNPACKED >> 20);
 }

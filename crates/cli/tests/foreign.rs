@@ -15,10 +15,10 @@ mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use targets::{TARGETS, Target};
+use targets::{FuzzTarget, TARGETS};
 
 #[global_allocator]
-static ALLOCATOR: limits::Counting = limits::Counting;
+static ALLOCATOR: limits::CountingAllocator = limits::CountingAllocator;
 
 /// Mutations of each target.
 const ROUNDS: u64 = 400;
@@ -95,7 +95,7 @@ fn mutated(seeds: &[Vec<u8>], round: u64) -> Vec<u8> {
     bytes
 }
 
-fn try_one(target: &Target, what: &str, bytes: &[u8]) {
+fn try_one(target: &FuzzTarget, what: &str, bytes: &[u8]) {
     let run = || limits::run_within(target.name, target.run, bytes);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         let shown: String = bytes
@@ -104,11 +104,7 @@ fn try_one(target: &Target, what: &str, bytes: &[u8]) {
             .flat_map(|byte| std::ascii::escape_default(*byte))
             .map(char::from)
             .collect();
-        eprintln!(
-            "target {}, {what}, {} bytes: b\"{shown}\"",
-            target.name,
-            bytes.len()
-        );
+        eprintln!("target {}, {what}, {} bytes: b\"{shown}\"", target.name, bytes.len());
         std::panic::resume_unwind(panic);
     }
 }
@@ -120,11 +116,8 @@ fn no_input_breaks_a_parser() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(ROUNDS);
     let only = std::env::var("QUIETCORE_FUZZ_TARGET").ok();
-    let is_meant = |target: &&Target| only.as_ref().is_none_or(|name| name == target.name);
-    assert!(
-        TARGETS.iter().any(|target| is_meant(&target)),
-        "no target is {only:?}"
-    );
+    let is_meant = |target: &&FuzzTarget| only.as_ref().is_none_or(|name| name == target.name);
+    assert!(TARGETS.iter().any(|target| is_meant(&target)), "no target is {only:?}");
     for target in TARGETS.iter().filter(is_meant) {
         let seeds = inputs(target);
         for (number, seed) in seeds.iter().enumerate() {
@@ -137,7 +130,7 @@ fn no_input_breaks_a_parser() {
 }
 
 /// The seeds of a target, and the inputs that broke it before.
-fn inputs(target: &Target) -> Vec<Vec<u8>> {
+fn inputs(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let mut inputs = (target.seeds)();
     assert!(!inputs.is_empty(), "{} has no seeds", target.name);
     let mut files: Vec<_> = std::fs::read_dir(fuzz().join("regressions").join(target.name))
@@ -153,7 +146,7 @@ fn fuzz() -> PathBuf {
 }
 
 #[test]
-fn seeds_go_where_cargo_fuzz_looks_for_them() {
+fn seeds_are_written_where_cargo_fuzz_expects_them() {
     let dir = tempfile::tempdir().unwrap();
     // Tests run in the folder of their crate.
     let named = std::env::var_os("QUIETCORE_SEEDS").map(|named| fuzz().join("..").join(named));
@@ -170,14 +163,14 @@ fn seeds_go_where_cargo_fuzz_looks_for_them() {
 
 /// A packed configuration of 64 MiB. Without the bound of [`root::Root::inflated`] it takes 192 MiB, and the target may use 144.
 #[test]
-fn a_packed_file_that_unpacks_to_very_much_stays_within_the_limit() {
+fn a_decompression_bomb_stays_within_the_memory_limit() {
     const BOMB: &[u8] = &[5, 26, b'a'];
     let target = TARGETS.iter().find(|target| target.name == "packed_files");
     try_one(target.unwrap(), "bomb", BOMB);
 }
 
 #[test]
-fn a_target_that_uses_more_memory_than_it_may_fails() {
+fn a_target_that_exceeds_its_memory_limit_fails() {
     let uses = |run: fn(&[u8])| catch_unwind(|| limits::run_within("cpu_lists", run, b"0-3"));
     assert!(uses(|_| drop(std::hint::black_box(vec![1_u8; 15 << 20]))).is_ok());
     let panic = uses(|_| drop(std::hint::black_box(vec![1_u8; 17 << 20]))).unwrap_err();
@@ -186,7 +179,7 @@ fn a_target_that_uses_more_memory_than_it_may_fails() {
 }
 
 #[test]
-fn no_input_leaves_memory_behind() {
+fn no_input_leaks_memory() {
     for target in TARGETS {
         for (number, seed) in inputs(target).iter().enumerate() {
             // What is made once and kept is there after the first.
@@ -199,7 +192,7 @@ fn no_input_leaves_memory_behind() {
 }
 
 #[test]
-fn work_and_memory_grow_no_faster_than_the_input() {
+fn work_and_memory_grow_at_most_linearly_with_the_input() {
     let mut steep = Vec::new();
     // The length of what is unpacked there is a number in the input.
     for target in TARGETS.iter().filter(|target| target.name != "packed_files") {
@@ -216,7 +209,7 @@ fn work_and_memory_grow_no_faster_than_the_input() {
 }
 
 #[test]
-fn mutations_are_many_and_always_the_same() {
+fn mutations_are_numerous_and_deterministic() {
     let seeds = vec![b"0-31:2/4".to_vec(), b"all".to_vec()];
     let all = || (0..500).map(|round| mutated(&seeds, round)).collect::<Vec<_>>();
     let first = all();
@@ -226,22 +219,14 @@ fn mutations_are_many_and_always_the_same() {
 }
 
 #[test]
-fn every_target_has_its_file_and_its_binary() {
+fn every_fuzz_target_has_a_file_and_a_binary() {
     let fuzz = fuzz();
     let listed: Vec<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
     assert!(listed.is_sorted());
     let manifest = std::fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();
     let binaries: Vec<String> = manifest
         .lines()
-        .filter_map(|line| {
-            Some(
-                line.trim()
-                    .strip_prefix("{ name = \"")?
-                    .split('"')
-                    .next()?
-                    .to_owned(),
-            )
-        })
+        .filter_map(|line| Some(line.trim().strip_prefix("{ name = \"")?.split('"').next()?.to_owned()))
         .collect();
     assert_eq!(binaries, listed);
     let mut files: Vec<String> = std::fs::read_dir(fuzz.join("targets"))

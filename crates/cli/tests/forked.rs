@@ -30,7 +30,7 @@ fn status_of(child: libc::pid_t) -> Option<i32> {
 }
 
 #[test]
-fn a_child_can_allocate_whatever_the_other_threads_did() {
+fn a_forked_child_can_allocate_while_other_threads_allocate() {
     allocator::survives_forks();
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -8,5 +8,5 @@ mod resampling;
 mod sets;
 mod verdict;
 
-pub use sets::{CONDITIONS, Compared, Number, Quantity, Set, Withheld, compared, numbers, value};
-pub use verdict::{Answer, Question, RISK, TooFew, Verdict, judge};
+pub use sets::{CONDITIONS, NoVerdictReason, Number, Quantity, RunSet, SetComparison, compared, numbers, value};
+pub use verdict::{ComparisonAnswer, ComparisonQuestion, RISK, TooFewRepetitions, Verdict, judge};

@@ -1,11 +1,8 @@
 //! Permutations and random draws of repetitions, with their mean and variance.
 
 /// The values at these indexes.
-pub fn taken(values: &[f64], places: &[usize]) -> Vec<f64> {
-    places
-        .iter()
-        .filter_map(|place| values.get(*place).copied())
-        .collect()
+pub fn values_at(values: &[f64], places: &[usize]) -> Vec<f64> {
+    places.iter().filter_map(|place| values.get(*place).copied()).collect()
 }
 
 /// Their mean.
@@ -27,9 +24,7 @@ pub fn count(values: &[f64]) -> f64 {
 
 /// The binomial coefficient.
 pub fn deals(chosen: usize, all: usize) -> f64 {
-    (0..chosen).fold(1.0, |ways, place| {
-        ways * (all - place) as f64 / (place + 1) as f64
-    })
+    (0..chosen).fold(1.0, |ways, place| ways * (all - place) as f64 / (place + 1) as f64)
 }
 
 /// All combinations: the chosen indexes first, then the others.
@@ -53,12 +48,12 @@ pub fn each_deal(chosen: usize, all: usize, look: &mut dyn FnMut(&[usize])) {
 }
 
 /// SplitMix64 with a fixed seed: the same files give the same answer.
-pub struct Random(u64);
+pub struct ResamplingRng(u64);
 
-impl Random {
+impl ResamplingRng {
     /// At its seed.
-    pub fn new() -> Random {
-        Random(0x5eed)
+    pub fn new() -> ResamplingRng {
+        ResamplingRng(0x5eed)
     }
 
     fn below(&mut self, limit: usize) -> usize {

@@ -1,15 +1,15 @@
 //! Compares files as sets of repetitions: selects the questions that all files answer, and finds what makes a verdict
 //! meaningless.
 
-use crate::verdict::{Answer, Question, TooFew, judge};
+use crate::verdict::{ComparisonAnswer, ComparisonQuestion, TooFewRepetitions, judge};
 use formats::statistics::{SHARES, best_mean_ns, best_quantile, not_below};
-use formats::{Basis, Kind, Part, Recording, Series};
+use formats::{Basis, Recording, Series, SeriesKind, WakeUpPart};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Repetitions of one measurement.
 #[derive(Clone, Debug)]
-pub struct Set<'a> {
+pub struct RunSet<'a> {
     /// Its name for the user.
     pub name: String,
     /// One file per repetition.
@@ -22,7 +22,7 @@ pub struct Quantity {
     /// The thread, as a name for display.
     pub thread: String,
     /// Latency or noise.
-    pub kind: Kind,
+    pub kind: SeriesKind,
     /// The population: all expected wake-ups, where every file reports how late they were; otherwise samples.
     pub basis: Basis,
     /// The number that is compared.
@@ -47,7 +47,7 @@ const LENGTHS_NS: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 /// Why there is no verdict although there are repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "why", content = "what")]
-pub enum Withheld {
+pub enum NoVerdictReason {
     /// No number of such repetitions would be enough.
     TooFew(String),
     /// Times of an emulated processor are meaningless: these runs.
@@ -58,7 +58,7 @@ pub enum Withheld {
 
 /// The comparison of two sets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Compared {
+pub struct SetComparison {
     /// The name of the first set.
     pub first: String,
     /// Its repetitions.
@@ -70,9 +70,9 @@ pub struct Compared {
     /// The longest duration of a repetition, in nanoseconds; `None` where no file reports it.
     pub run_ns: Option<u64>,
     /// The questions and their answers.
-    pub answers: Vec<(Quantity, Answer)>,
+    pub answers: Vec<(Quantity, ComparisonAnswer)>,
     /// Why there are no answers.
-    pub withheld: Option<Withheld>,
+    pub withheld: Option<NoVerdictReason>,
     /// Why runs do not represent the machine in production, from their own results, and the number of runs with each reason.
     pub not_representative: BTreeMap<String, usize>,
     /// One set was measured completely before the other: a change of the machine between them looks like a difference.
@@ -84,24 +84,24 @@ pub struct Compared {
 
 /// Compares the other set with the first.
 #[must_use]
-pub fn compared(first: &Set<'_>, other: &Set<'_>) -> Compared {
+pub fn compared(first: &RunSet<'_>, other: &RunSet<'_>) -> SetComparison {
     let runs = || first.runs.iter().chain(&other.runs).copied();
     let emulated = runs()
         .filter(|run| run.own.as_ref().is_some_and(|own| own.environment.emulated))
         .count();
     let quantities = quantities(first, other);
     let (answers, withheld) = if emulated > 0 {
-        (Vec::new(), Some(Withheld::Emulated(emulated)))
+        (Vec::new(), Some(NoVerdictReason::Emulated(emulated)))
     } else if quantities.is_empty() {
-        (Vec::new(), Some(Withheld::NothingInCommon))
+        (Vec::new(), Some(NoVerdictReason::NothingInCommon))
     } else {
-        let (quantities, questions): (Vec<Quantity>, Vec<Question>) = quantities.into_iter().unzip();
+        let (quantities, questions): (Vec<Quantity>, Vec<ComparisonQuestion>) = quantities.into_iter().unzip();
         match judge(&questions) {
             Ok(answers) => (quantities.into_iter().zip(answers).collect(), None),
-            Err(why @ TooFew { .. }) => (Vec::new(), Some(Withheld::TooFew(why.to_string()))),
+            Err(why @ TooFewRepetitions { .. }) => (Vec::new(), Some(NoVerdictReason::TooFew(why.to_string()))),
         }
     };
-    Compared {
+    SetComparison {
         first: first.name.clone(),
         first_runs: first.runs.len(),
         other: other.name.clone(),
@@ -116,28 +116,28 @@ pub fn compared(first: &Set<'_>, other: &Set<'_>) -> Compared {
 }
 
 /// The questions that every repetition of both sets answers, with the answers.
-fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
+fn quantities(first: &RunSet<'_>, other: &RunSet<'_>) -> Vec<(Quantity, ComparisonQuestion)> {
     let Some(pattern) = first.runs.first() else {
         return Vec::new();
     };
     let mut found = Vec::new();
     for series in &pattern.series {
-        let of = |set: &Set<'_>| -> Option<Vec<Series>> {
+        let of = |set: &RunSet<'_>| -> Option<Vec<Series>> {
             set.runs.iter().map(|run| same(run, series).cloned()).collect()
         };
         let (Some(mut ours), Some(mut theirs)) = (of(first), of(other)) else {
             continue;
         };
         // All expected wake-ups, or the samples of all files: never a mixture.
-        let due = |series: &[Series]| -> Option<Vec<Series>> {
+        let schedules = |series: &[Series]| -> Option<Vec<Series>> {
             series
                 .iter()
                 .map(|series| series.by(Basis::Schedule).cloned())
                 .collect()
         };
         let mut basis = Basis::Samples;
-        if let (Some(due), Some(their_due)) = (due(&ours), due(&theirs)) {
-            (ours, theirs, basis) = (due, their_due, Basis::Schedule);
+        if let (Some(own_schedules), Some(their_schedules)) = (schedules(&ours), schedules(&theirs)) {
+            (ours, theirs, basis) = (own_schedules, their_schedules, Basis::Schedule);
         }
         for number in numbers(series.kind) {
             let values = |series: &[Series]| -> Option<Vec<(f64, f64)>> {
@@ -146,11 +146,7 @@ fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
             let (Some(first), Some(other)) = (values(&ours), values(&theirs)) else {
                 continue;
             };
-            let off = first
-                .iter()
-                .chain(&other)
-                .map(|(_, off)| *off)
-                .fold(0.0, f64::max);
+            let off = first.iter().chain(&other).map(|(_, off)| *off).fold(0.0, f64::max);
             let plain = |values: Vec<(f64, f64)>| values.into_iter().map(|(value, _)| value).collect();
             let quantity = Quantity {
                 thread: pattern.name_of(series),
@@ -158,7 +154,7 @@ fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
                 basis,
                 number,
             };
-            let question = Question {
+            let question = ComparisonQuestion {
                 first: plain(first),
                 other: plain(other),
                 resolution: off,
@@ -167,23 +163,17 @@ fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
         }
     }
     // Events that never happened in any run are not compared.
-    found.retain(|(_, question)| {
-        question
-            .first
-            .iter()
-            .chain(&question.other)
-            .any(|value| *value != 0.0)
-    });
+    found.retain(|(_, question)| question.first.iter().chain(&question.other).any(|value| *value != 0.0));
     found
 }
 
 /// The questions for series of this kind.
 #[must_use]
-pub fn numbers(kind: Kind) -> Vec<Number> {
+pub fn numbers(kind: SeriesKind) -> Vec<Number> {
     match kind {
-        Kind::Latency => SHARES.map(Number::Quantile).to_vec(),
+        SeriesKind::Latency => SHARES.map(Number::Quantile).to_vec(),
         // No quantiles: where isolation removed the short gaps, the remaining long ones are a larger share.
-        Kind::Noise => {
+        SeriesKind::Noise => {
             let rates = LENGTHS_NS.map(Number::Rate);
             std::iter::once(Number::Stolen).chain(rates).collect()
         }
@@ -201,18 +191,18 @@ pub fn value(series: &Series, number: Number) -> Option<(f64, f64)> {
 }
 
 /// The only series of a file, or the only one of that kind on that CPU, for the same part of a wake-up.
-fn same<'a>(run: &'a Recording, wanted: &Series) -> Option<&'a Series> {
+fn same<'a>(run: &'a Recording, reference: &Series) -> Option<&'a Series> {
     let of =
-        |series: &Series| -> (Kind, Option<u32>, Option<Part>) { (series.kind, series.cpu, series.part) };
+        |series: &Series| -> (SeriesKind, Option<u32>, Option<WakeUpPart>) { (series.kind, series.cpu, series.part) };
     if let [only] = run.series.as_slice()
-        && (only.cpu.is_none() || wanted.cpu.is_none())
+        && (only.cpu.is_none() || reference.cpu.is_none())
     {
-        return Some(only).filter(|only| only.kind == wanted.kind);
+        return Some(only).filter(|only| only.kind == reference.kind);
     }
     let mut all = run
         .series
         .iter()
-        .filter(|series| series.cpu.is_some() && of(series) == of(wanted));
+        .filter(|series| series.cpu.is_some() && of(series) == of(reference));
     all.next().filter(|_| all.next().is_none())
 }
 
@@ -240,11 +230,7 @@ fn rate(series: &Series, least_ns: u64) -> Option<(f64, f64)> {
 }
 
 fn length_ns(run: &Recording) -> Option<u64> {
-    let stated = run
-        .series
-        .iter()
-        .filter_map(|series| series.stated.duration_ns)
-        .max();
+    let stated = run.series.iter().filter_map(|series| series.stated.duration_ns).max();
     run.own.as_ref().map(|own| own.duration_ns).or(stated)
 }
 
@@ -260,8 +246,8 @@ fn doubts<'a>(runs: impl Iterator<Item = &'a Recording>) -> BTreeMap<String, usi
 }
 
 /// Times of RFC 3339 in UTC sort like their texts.
-fn one_after_the_other(first: &Set<'_>, other: &Set<'_>) -> bool {
-    let times = |set: &Set<'_>| -> Option<Vec<String>> {
+fn one_after_the_other(first: &RunSet<'_>, other: &RunSet<'_>) -> bool {
+    let times = |set: &RunSet<'_>| -> Option<Vec<String>> {
         set.runs
             .iter()
             .map(|run| run.own.as_ref().map(|own| own.started_at.clone()))
@@ -286,7 +272,7 @@ pub const CONDITIONS: [&str; 7] = [
 ];
 
 /// Facts that are equal within each set and differ between the sets; then the same for the conditions of their threads.
-fn conditions(first: &Set<'_>, other: &Set<'_>) -> Vec<(String, String, String)> {
+fn conditions(first: &RunSet<'_>, other: &RunSet<'_>) -> Vec<(String, String, String)> {
     let Some(pattern) = first.runs.first() else {
         return Vec::new();
     };
@@ -303,11 +289,11 @@ fn conditions(first: &Set<'_>, other: &Set<'_>) -> Vec<(String, String, String)>
 /// Threads of both sets that were measured under different conditions. A difference that all of them share is one line.
 fn measured_otherwise(
     pattern: &Recording,
-    first: &Set<'_>,
-    other: &Set<'_>,
+    first: &RunSet<'_>,
+    other: &RunSet<'_>,
     field: &str,
 ) -> Vec<(String, String, String)> {
-    let of = |set: &Set<'_>, series: &Series| -> Option<String> {
+    let of = |set: &RunSet<'_>, series: &Series| -> Option<String> {
         let values = set
             .runs
             .iter()
@@ -340,7 +326,7 @@ fn fact<'a>(facts: &'a [(String, String)], name: &str) -> Option<&'a str> {
 }
 
 /// A fact that is equal in all files of a set.
-fn agreed_fact<'a>(set: &Set<'a>, name: &str) -> Option<&'a str> {
+fn agreed_fact<'a>(set: &RunSet<'a>, name: &str) -> Option<&'a str> {
     agreed(set.runs.iter().map(|run| fact(&run.facts, name)))
 }
 

@@ -8,7 +8,7 @@
 //! T", with each difference in units of its own standard error: Welch's t). So the probability of any false difference is at
 //! most 5 %, however many CPUs and quantiles are compared.
 
-use crate::resampling::{Random, count, deals, each_deal, mean, taken, variance};
+use crate::resampling::{ResamplingRng, count, deals, each_deal, mean, values_at, variance};
 use crate::verdict::Verdict::{Higher, Lower, NotShown};
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ const FOUR_OF_FIVE: f64 = 1.2;
 
 /// A question that every repetition of both sets answered with a number.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct ComparisonQuestion {
     /// The answers of the first set, one per repetition.
     pub first: Vec<f64>,
     /// The answers of the other set.
@@ -51,7 +51,7 @@ pub enum Verdict {
 
 /// The answer to one question, in the unit of its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
+pub struct ComparisonAnswer {
     /// Mean over the repetitions of the first set.
     pub first_mean: f64,
     /// Mean over the repetitions of the other set.
@@ -70,7 +70,7 @@ pub struct Answer {
     pub resolution: f64,
 }
 
-impl Answer {
+impl ComparisonAnswer {
     /// The factor by which the repetitions must increase to show a difference of that size in four of five cases; `None`
     /// where no number is enough, because the resolution of the values is too coarse.
     #[must_use]
@@ -83,7 +83,7 @@ impl Answer {
 /// Too few repetitions to show anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{first} and {other} repetitions cannot show a difference: with 4 of each one can be shown")]
-pub struct TooFew {
+pub struct TooFewRepetitions {
     /// Repetitions of the first set.
     pub first: usize,
     /// Repetitions of the other set.
@@ -93,24 +93,21 @@ pub struct TooFew {
 /// Judges all questions together. All must have the same number of answers.
 ///
 /// # Errors
-/// [`TooFew`] when even the most unlikely permutation is too likely, or when the questions differ in their repetitions.
-pub fn judge(questions: &[Question]) -> Result<Vec<Answer>, TooFew> {
+/// [`TooFewRepetitions`] when even the most unlikely permutation is too likely, or when the questions differ in their repetitions.
+pub fn judge(questions: &[ComparisonQuestion]) -> Result<Vec<ComparisonAnswer>, TooFewRepetitions> {
     let Some(question) = questions.first() else {
         return Ok(Vec::new());
     };
     let (first, other) = (question.first.len(), question.other.len());
-    let too_few = TooFew { first, other };
-    let is_even = |question: &Question| question.first.len() == first && question.other.len() == other;
+    let too_few = TooFewRepetitions { first, other };
+    let is_even = |question: &ComparisonQuestion| question.first.len() == first && question.other.len() == other;
     // With two sets of equal size, a permutation and its mirror are equally far apart.
     let twins = if first == other { 2.0 } else { 1.0 };
     let deals = deals(first, first + other);
     if first < 2 || other < 2 || twins / deals > RISK || !questions.iter().all(is_even) {
         return Err(too_few);
     }
-    let seen: Vec<Difference> = questions
-        .iter()
-        .map(|of| difference(&of.first, &of.other))
-        .collect();
+    let seen: Vec<MeanDifference> = questions.iter().map(|of| difference(&of.first, &of.other)).collect();
     let p = unlikely(questions, &seen, deals);
     let critical = critical(questions);
     let answers = questions.iter().zip(seen).zip(p);
@@ -119,7 +116,7 @@ pub fn judge(questions: &[Question]) -> Result<Vec<Answer>, TooFew> {
         .collect())
 }
 
-fn answer(question: &Question, seen: &Difference, p: f64, critical: f64) -> Answer {
+fn answer(question: &ComparisonQuestion, seen: &MeanDifference, p: f64, critical: f64) -> ComparisonAnswer {
     let resolution = question.resolution;
     let reach = critical * seen.error + resolution;
     let interval = [seen.size - reach, seen.size + reach];
@@ -128,7 +125,7 @@ fn answer(question: &Question, seen: &Difference, p: f64, critical: f64) -> Answ
         [_, high] if p <= RISK && high < 0.0 => Lower,
         _ => NotShown,
     };
-    Answer {
+    ComparisonAnswer {
         first_mean: mean(&question.first),
         other_mean: mean(&question.other),
         difference: seen.size,
@@ -147,12 +144,12 @@ const LEAST_PART: f64 = 0.25;
 
 /// The other mean minus the first, and its standard error.
 #[derive(Clone, Copy)]
-struct Difference {
+struct MeanDifference {
     size: f64,
     error: f64,
 }
 
-impl Difference {
+impl MeanDifference {
     /// Welch's t, without its sign. Without any variance every difference is infinitely many errors.
     fn errors(self, usual: f64) -> f64 {
         match (self.size.abs(), self.error.max(LEAST_PART * usual)) {
@@ -162,16 +159,16 @@ impl Difference {
     }
 }
 
-fn difference(first: &[f64], other: &[f64]) -> Difference {
+fn difference(first: &[f64], other: &[f64]) -> MeanDifference {
     let error = |values: &[f64]| variance(values) / count(values);
-    Difference {
+    MeanDifference {
         size: mean(other) - mean(first),
         error: (error(first) + error(other)).sqrt(),
     }
 }
 
 /// For every question, the share of permutations in which any question has as large a difference.
-fn unlikely(questions: &[Question], seen: &[Difference], deals: f64) -> Vec<f64> {
+fn unlikely(questions: &[ComparisonQuestion], seen: &[MeanDifference], deals: f64) -> Vec<f64> {
     let all: Vec<Vec<f64>> = questions
         .iter()
         .map(|of| of.first.iter().chain(&of.other).copied().collect())
@@ -203,7 +200,7 @@ fn unlikely(questions: &[Question], seen: &[Difference], deals: f64) -> Vec<f64>
     if deals <= DEALS as f64 {
         each_deal(first, repetitions, &mut look);
     } else {
-        let mut random = Random::new();
+        let mut random = ResamplingRng::new();
         let mut deal: Vec<usize> = (0..repetitions).collect();
         // The observed assignment is one of the permutations.
         look(&deal);
@@ -212,26 +209,18 @@ fn unlikely(questions: &[Question], seen: &[Difference], deals: f64) -> Vec<f64>
             look(&deal);
         }
     }
-    as_large
-        .iter()
-        .map(|count| *count as f64 / tried as f64)
-        .collect()
+    as_large.iter().map(|count| *count as f64 / tried as f64).collect()
 }
 
-fn dealt(values: &[f64], deal: &[usize], first: usize) -> Difference {
-    let of = |places: &[usize]| -> Vec<f64> {
-        places
-            .iter()
-            .filter_map(|place| values.get(*place).copied())
-            .collect()
-    };
+fn dealt(values: &[f64], deal: &[usize], first: usize) -> MeanDifference {
+    let of = |places: &[usize]| -> Vec<f64> { places.iter().filter_map(|place| values.get(*place).copied()).collect() };
     let (one, two) = deal.split_at(first.min(deal.len()));
     difference(&of(one), &of(two))
 }
 
 /// Half the width of the intervals, in standard errors: 95 % of the bootstrap sets do not exceed it, over all questions
 /// together.
-fn critical(questions: &[Question]) -> f64 {
+fn critical(questions: &[ComparisonQuestion]) -> f64 {
     let centred = |values: &[f64]| -> Vec<f64> {
         let mean = mean(values);
         values.iter().map(|value| value - mean).collect()
@@ -246,12 +235,12 @@ fn critical(questions: &[Question]) -> f64 {
     let Some((first, other)) = rest.first().map(|(first, other, _)| (first.len(), other.len())) else {
         return 0.0;
     };
-    let mut random = Random::new();
+    let mut random = ResamplingRng::new();
     let mut largest: Vec<f64> = (0..DRAWS)
         .map(|_| {
             let (one, two) = (random.draw(first), random.draw(other));
             let errors = rest.iter().map(|(first, other, usual)| {
-                difference(&taken(first, &one), &taken(other, &two)).errors(*usual)
+                difference(&values_at(first, &one), &values_at(other, &two)).errors(*usual)
             });
             errors.fold(0.0, f64::max)
         })

@@ -4,7 +4,7 @@
 mod bits;
 mod error;
 
-pub use bits::{Bits, Format};
+pub use bits::{Bits, MaskFormat};
 pub use error::BitcalcError;
 
 use machine::{CpuId, CpuSet};
@@ -43,10 +43,7 @@ Examples:
 
 /// Runs it. Errors go to standard error, with exit status 1.
 pub fn run(args: &[OsString], _session: &session::Session, screen: &mut Screen) -> Status {
-    let words: Vec<String> = args
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut machine = Calculator::default();
     let ended = calculate(&words, &mut machine);
     if !machine.log.is_empty() {
@@ -55,10 +52,10 @@ pub fn run(args: &[OsString], _session: &session::Session, screen: &mut Screen) 
     match ended {
         Ok(Some(text)) => screen.text(&text),
         Ok(None) => screen.text(&machine.result()),
-        Err(said) => {
+        Err(message) => {
             // Print the output of `print-bit-count` before the error.
             screen.text(&machine.counts);
-            screen.note(&format!("{said}\n"));
+            screen.note(&format!("{message}\n"));
             return Status::Failed;
         }
     }
@@ -92,15 +89,15 @@ pub fn cpus(bits: &Bits) -> Result<CpuSet, BitcalcError> {
 }
 
 /// The maximum size of the stack, so that a long script cannot exhaust memory.
-const MOST_HELD: usize = 1 << 26;
+const MAX_STACK_BITS: usize = 1 << 26;
 
 /// The stack, and the pending output.
 #[derive(Default)]
 struct Calculator {
     stack: Vec<Bits>,
     /// The total number of bits on the stack.
-    held: usize,
-    format: Format,
+    stack_bits: usize,
+    format: MaskFormat,
     verbose: u32,
     counts: String,
     log: String,
@@ -156,17 +153,17 @@ impl Calculator {
     }
 
     fn push(&mut self, value: Bits) -> Result<(), BitcalcError> {
-        self.held += value.width();
+        self.stack_bits += value.width();
         self.stack.push(value);
-        if self.held > MOST_HELD {
-            return Err(BitcalcError::StackFull(MOST_HELD));
+        if self.stack_bits > MAX_STACK_BITS {
+            return Err(BitcalcError::StackFull(MAX_STACK_BITS));
         }
         Ok(())
     }
 
     fn pop(&mut self) -> Option<Bits> {
         let value = self.stack.pop()?;
-        self.held -= value.width();
+        self.stack_bits -= value.width();
         Some(value)
     }
 
@@ -180,12 +177,7 @@ impl Calculator {
 
     /// The counts, then the values left on the stack, the last one first; empty input gives empty output.
     fn result(&self) -> String {
-        let values: Vec<String> = self
-            .stack
-            .iter()
-            .rev()
-            .map(|value| value.text(self.format))
-            .collect();
+        let values: Vec<String> = self.stack.iter().rev().map(|value| value.text(self.format)).collect();
         let end = if values.is_empty() { "" } else { "\n" };
         format!("{}{}{end}", self.counts, values.join(" "))
     }
@@ -224,12 +216,7 @@ fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String
             };
             let (name, letter) = long_option(name)?;
             let value = match (letter, value) {
-                ('f' | 'F', None) => Some(
-                    words
-                        .next()
-                        .cloned()
-                        .ok_or(BitcalcError::NameWithoutValue(name))?,
-                ),
+                ('f' | 'F', None) => Some(words.next().cloned().ok_or(BitcalcError::NameWithoutValue(name))?),
                 ('f' | 'F', value) => value,
                 (_, Some(_)) => return Err(BitcalcError::NameWithValue(name)),
                 (_, None) => None,
@@ -247,10 +234,7 @@ fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String
                 };
                 let value = match (takes_value, letters.as_str()) {
                     (false, _) => String::new(),
-                    (true, "") => words
-                        .next()
-                        .cloned()
-                        .ok_or(BitcalcError::LetterWithoutValue(letter))?,
+                    (true, "") => words.next().cloned().ok_or(BitcalcError::LetterWithoutValue(letter))?,
                     (true, attached) => attached.to_owned(),
                 };
                 if let Some(text) = option(letter, &value, machine)? {
@@ -282,14 +266,11 @@ fn option(letter: char, value: &str, machine: &mut Calculator) -> Result<Option<
     match letter {
         'h' => return Ok(Some(USAGE.to_owned())),
         'V' => {
-            return Ok(Some(format!(
-                "bitcalc (quietcore {})\n",
-                env!("CARGO_PKG_VERSION")
-            )));
+            return Ok(Some(format!("bitcalc (quietcore {})\n", env!("CARGO_PKG_VERSION"))));
         }
         'v' => machine.verbose += 1,
         'F' => {
-            machine.format = Format::of(value).ok_or_else(|| BitcalcError::Format(value.to_owned()))?;
+            machine.format = MaskFormat::of(value).ok_or_else(|| BitcalcError::Format(value.to_owned()))?;
         }
         _ => machine.script(&script_of(value)?)?,
     }
@@ -302,10 +283,7 @@ const LONGEST_SCRIPT: u64 = 16 << 20;
 fn script_of(file: &str) -> Result<String, BitcalcError> {
     if file == "-" {
         let mut script = String::new();
-        let read = std::io::stdin()
-            .lock()
-            .take(LONGEST_SCRIPT)
-            .read_to_string(&mut script);
+        let read = std::io::stdin().lock().take(LONGEST_SCRIPT).read_to_string(&mut script);
         return match read {
             Ok(_) => Ok(script),
             Err(error) => Err(BitcalcError::StandardInput(error)),
@@ -327,7 +305,7 @@ fn script_of(file: &str) -> Result<String, BitcalcError> {
 mod tests {
     use super::*;
 
-    fn say(words: &[&str]) -> Result<String, String> {
+    fn output_of(words: &[&str]) -> Result<String, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let mut machine = Calculator::default();
         let text = calculate(&words, &mut machine).map_err(|error| error.to_string())?;
@@ -335,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documented_examples() {
+    fn documented_examples_of_bitcalc_give_the_documented_results() {
         for (words, said) in [
             (&["#0-3 #4-6 xor"][..], "7f\n"),
             (&["7f f and 3 xor"], "0c\n"),
@@ -356,12 +334,12 @@ mod tests {
             (&["#"], "\n"),
             (&["c", "--"], "c\n"),
         ] {
-            assert_eq!(say(words).as_deref(), Ok(said), "{words:?}");
+            assert_eq!(output_of(words).as_deref(), Ok(said), "{words:?}");
         }
     }
 
     #[test]
-    fn what_is_wrong_is_said_as_bitcalc_says_it() {
+    fn errors_are_worded_as_bitcalc_words_them() {
         for (words, said) in [
             (
                 &["xor"][..],
@@ -395,17 +373,14 @@ mod tests {
             (&["--fo"], "bitcalc: option '--format' requires an argument"),
             (&["--f"], "bitcalc: option '--f' is ambiguous"),
             (&["--no"], "bitcalc: unrecognized option '--no'"),
-            (
-                &["--help=1"],
-                "bitcalc: option '--help' doesn't allow an argument",
-            ),
+            (&["--help=1"], "bitcalc: option '--help' doesn't allow an argument"),
             (
                 &["-f/there/is/none"],
                 "Error: /there/is/none: Error opening file for reading: No such file or directory",
             ),
         ] {
             assert_eq!(
-                say(words).as_ref().map_err(String::as_str),
+                output_of(words).as_ref().map_err(String::as_str),
                 Err(said),
                 "{words:?}"
             );
@@ -413,22 +388,19 @@ mod tests {
     }
 
     #[test]
-    fn no_script_fills_the_memory() {
+    fn the_stack_of_a_script_is_limited() {
         let full = "&100000 ".repeat(64);
-        assert!(say(&[&full]).is_ok());
-        let said = say(&[&format!("{full} 1")]).unwrap_err();
+        assert!(output_of(&[&full]).is_ok());
+        let said = output_of(&[&format!("{full} 1")]).unwrap_err();
+        assert!(said.ends_with("more than 67108864 bits are on the stack"), "{said}");
         assert!(
-            said.ends_with("more than 67108864 bits are on the stack"),
-            "{said}"
-        );
-        assert!(
-            say(&[&format!("{full} and 1")]).is_ok(),
+            output_of(&[&format!("{full} and 1")]).is_ok(),
             "an operator frees what it takes"
         );
     }
 
     #[test]
-    fn one_value_is_wanted_where_a_mask_is() {
+    fn a_mask_expression_must_give_exactly_one_value() {
         assert_eq!(evaluate("0xc").unwrap().set().collect::<Vec<_>>(), [2, 3]);
         assert!(evaluate("").is_err() && evaluate("1 2").is_err() && evaluate("g").is_err());
     }

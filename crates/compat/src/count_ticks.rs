@@ -6,7 +6,7 @@
 
 use super::partrt::names;
 use machine::{CpuId, CpuSet, Machine};
-use observe::{Class, Sample, activity, of_interrupt};
+use observe::{Class, CounterSample, activity, of_interrupt};
 use root::{Failure, Root, RootError, Status, output};
 use session::Session;
 use std::ffi::OsString;
@@ -40,7 +40,7 @@ const STARTED: &str = "count_ticks";
 
 /// Runs it. Errors go to standard error after the program's name, with exit status 1.
 pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
-    let ended = match Wanted::parse(args) {
+    let ended = match CountTicksOptions::parse(args) {
         Ok(None) => {
             screen.text(USAGE);
             return Status::Done;
@@ -93,9 +93,7 @@ impl fmt::Display for CountError {
             CountError::Offline(cpus) => write!(f, "CPU {cpus} is not online"),
             CountError::WentOffline(cpu) => write!(f, "CPU {} was offline in between", cpu.0),
             CountError::NoRow => f.write_str("no row of /proc/interrupts counts the ticks of this machine"),
-            CountError::NotStarted => {
-                f.write_str("no count was started on this boot: call it with --start first")
-            }
+            CountError::NotStarted => f.write_str("no count was started on this boot: call it with --start first"),
             CountError::Saved(error) => {
                 write!(f, "{}/{STARTED} cannot be read: {error}", root::state::RUN_DIR)
             }
@@ -108,16 +106,16 @@ impl fmt::Display for CountError {
 
 /// The parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct CountTicksOptions {
     cpu: String,
-    phase: Phase,
+    phase: CountPhase,
     file: Option<String>,
-    form: Form,
+    form: TickOutput,
     command: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+enum CountPhase {
     Start,
     End,
     #[default]
@@ -125,16 +123,16 @@ enum Phase {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Form {
+enum TickOutput {
     #[default]
     Sentence,
     Batch,
 }
 
-impl Wanted {
+impl CountTicksOptions {
     /// `None` if the user requested help.
-    fn parse(args: &[OsString]) -> Result<Option<Wanted>, String> {
-        let mut wanted = Wanted::default();
+    fn parse(args: &[OsString]) -> Result<Option<CountTicksOptions>, String> {
+        let mut request = CountTicksOptions::default();
         let (mut cpu, mut start, mut end) = (None, false, false);
         let mut rest = args;
         if rest.is_empty() {
@@ -160,23 +158,23 @@ impl Wanted {
                 "-h" | "--help" => return Ok(None),
                 "-s" | "--start" => start = true,
                 "-e" | "--end" => end = true,
-                "-b" | "--batch" => wanted.form = Form::Batch,
+                "-b" | "--batch" => request.form = TickOutput::Batch,
                 "-c" | "--cpu" => cpu = Some(value()?),
-                "-f" | "--file" => wanted.file = Some(value()?),
+                "-f" | "--file" => request.file = Some(value()?),
                 _ => return Err(format!("Invalid option {}", report::safe(&word))),
             }
         }
-        wanted.cpu = cpu.ok_or("The --cpu option is mandatory")?;
-        wanted.command = command(rest);
-        wanted.phase = match (start, end) {
+        request.cpu = cpu.ok_or("The --cpu option is mandatory")?;
+        request.command = command(rest);
+        request.phase = match (start, end) {
             (true, true) => return Err("Do not use both --start and --end".to_owned()),
-            (true, false) => Phase::Start,
-            (false, true) => Phase::End,
-            (false, false) => Phase::Whole,
+            (true, false) => CountPhase::Start,
+            (false, true) => CountPhase::End,
+            (false, false) => CountPhase::Whole,
         };
-        match (wanted.phase, rest.is_empty()) {
-            (Phase::Whole, true) => Err("Missing command".to_owned()),
-            (Phase::Whole, false) | (_, true) => Ok(Some(wanted)),
+        match (request.phase, rest.is_empty()) {
+            (CountPhase::Whole, true) => Err("Missing command".to_owned()),
+            (CountPhase::Whole, false) | (_, true) => Ok(Some(request)),
             (_, false) => {
                 let words: Vec<_> = rest.iter().map(|word| word.to_string_lossy()).collect();
                 Err(format!(
@@ -192,45 +190,42 @@ impl Wanted {
         let machine = session.machine();
         let cpus = cpus(session, &self.cpu, &machine)?;
         match self.phase {
-            Phase::Start => {
+            CountPhase::Start => {
                 let sample = serde_json::to_vec(&take(root)).map_err(CountError::Unsaved)?;
                 let changing = session.lock().map_err(CountError::File)?;
                 changing.state().replace(STARTED, &sample)?;
                 Ok(Status::Done)
             }
-            Phase::End => {
+            CountPhase::End => {
                 let after = take(root);
-                self.tell(&started(session)?, &after, &cpus, screen)?;
+                self.report(&started(session)?, &after, &cpus, screen)?;
                 Ok(Status::Done)
             }
-            Phase::Whole => {
+            CountPhase::Whole => {
                 let before = take(root);
                 let status = spawn(&self.command)?;
-                self.tell(&before, &take(root), &cpus, screen)?;
+                self.report(&before, &take(root), &cpus, screen)?;
                 Ok(status)
             }
         }
     }
 
-    fn tell(
+    fn report(
         &self,
-        before: &Sample,
-        after: &Sample,
+        before: &CounterSample,
+        after: &CounterSample,
         cpus: &CpuSet,
         screen: &mut Screen,
     ) -> Result<(), CountError> {
         let counts = ticks(before, after, cpus)?;
         if let Some(file) = &self.file {
-            let rows: String = counts
-                .iter()
-                .map(|(cpu, ticks)| format!("{cpu} {ticks}\n"))
-                .collect();
+            let rows: String = counts.iter().map(|(cpu, ticks)| format!("{cpu} {ticks}\n")).collect();
             output::write(Path::new(file), format!("# cpu ticks\n{rows}").as_bytes())?;
         }
         let ticks: u64 = counts.iter().map(|(_, ticks)| ticks).sum();
         screen.text(&match self.form {
-            Form::Batch => format!("{ticks}\n"),
-            Form::Sentence => format!("{ticks} ticks occurred\n"),
+            TickOutput::Batch => format!("{ticks}\n"),
+            TickOutput::Sentence => format!("{ticks} ticks occurred\n"),
         });
         Ok(())
     }
@@ -267,22 +262,22 @@ fn cpus(session: &Session, text: &str, machine: &Machine) -> Result<CpuSet, Coun
 }
 
 /// The current timer counters only: a large machine has very many others.
-fn take(root: &Root) -> Sample {
-    let mut sample = Sample::take(root);
+fn take(root: &Root) -> CounterSample {
+    let mut sample = CounterSample::take(root);
     if let Some(table) = &mut sample.interrupts {
         table
             .rows
             .retain(|name, row| of_interrupt(name, &row.what) == Class::Tick);
     }
-    Sample {
+    CounterSample {
         at_ns: sample.at_ns,
         interrupts: sample.interrupts,
-        ..Sample::default()
+        ..CounterSample::default()
     }
 }
 
 /// Ticks of each CPU between two samples.
-fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64)>, CountError> {
+fn ticks(before: &CounterSample, after: &CounterSample, cpus: &CpuSet) -> Result<Vec<(u32, u64)>, CountError> {
     let seen = activity(before, after);
     let of = |cpu: CpuId| {
         let row = seen.cpus.iter().find(|row| row.cpu == cpu);
@@ -294,7 +289,7 @@ fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64
 }
 
 /// Reads and removes the counters that `--start` saved.
-fn started(session: &Session) -> Result<Sample, CountError> {
+fn started(session: &Session) -> Result<CounterSample, CountError> {
     let state = session.state()?.ok_or(CountError::NotStarted)?;
     let kept = state.read(STARTED)?.ok_or(CountError::NotStarted)?;
     let sample = serde_json::from_slice(&kept).map_err(CountError::Saved)?;
@@ -323,26 +318,26 @@ fn in_a_line(error: &Failure) -> String {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Option<Wanted>, String> {
+    fn parse(line: &str) -> Result<Option<CountTicksOptions>, String> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        Wanted::parse(&words)
+        CountTicksOptions::parse(&words)
     }
 
     #[test]
-    fn command_lines() {
+    fn command_lines_of_count_ticks_are_parsed() {
         let wanted = parse("--cpu 3 sleep 10").unwrap().unwrap();
         assert_eq!(
             (wanted.cpu.as_str(), wanted.phase, wanted.form),
-            ("3", Phase::Whole, Form::Sentence)
+            ("3", CountPhase::Whole, TickOutput::Sentence)
         );
         assert_eq!(wanted.command, ["sleep", "10"]);
         let wanted = parse("-c rt -b -f out -e").unwrap().unwrap();
         assert_eq!(
             (wanted.phase, wanted.form, wanted.file.as_deref()),
-            (Phase::End, Form::Batch, Some("out"))
+            (CountPhase::End, TickOutput::Batch, Some("out"))
         );
-        assert_eq!(parse("-c 3 --start").unwrap().unwrap().phase, Phase::Start);
-        let whole = Wanted::parse(&["-c".into(), "3".into(), "sleep 1".into()])
+        assert_eq!(parse("-c 3 --start").unwrap().unwrap().phase, CountPhase::Start);
+        let whole = CountTicksOptions::parse(&["-c".into(), "3".into(), "sleep 1".into()])
             .unwrap()
             .unwrap();
         assert_eq!(whole.command, ["sleep", "1"]);
@@ -365,16 +360,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_rows_of_timers_are_ticks() {
-        let sample = |text: &str| Sample {
+    fn only_timer_rows_count_as_ticks() {
+        let sample = |text: &str| CounterSample {
             interrupts: observe::parse_interrupts(text),
-            ..Sample::default()
+            ..CounterSample::default()
         };
-        let before = sample(
-            "CPU0 CPU1\n LOC: 100 4294967290 Local timer interrupts\n RES: 1 1 Rescheduling interrupts\n",
-        );
-        let after =
-            sample("CPU0 CPU1\n LOC: 350 4 Local timer interrupts\n RES: 900 900 Rescheduling interrupts\n");
+        let before =
+            sample("CPU0 CPU1\n LOC: 100 4294967290 Local timer interrupts\n RES: 1 1 Rescheduling interrupts\n");
+        let after = sample("CPU0 CPU1\n LOC: 350 4 Local timer interrupts\n RES: 900 900 Rescheduling interrupts\n");
         let both = CpuSet::range(0, 1);
         // The second counter wrapped at 32 bits.
         assert_eq!(ticks(&before, &after, &both).unwrap(), [(0, 250), (1, 10)]);

@@ -15,18 +15,18 @@ mod tables;
 mod talk;
 mod tree;
 
-use options::{Flag, Given};
+use options::{Flag, ParsedOptions};
 use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
-use talk::Talk;
+use talk::CsetOutput;
 use terminal::Screen;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub enum Refused {
+pub enum CsetError {
     /// It failed; exit status 2.
-    Said {
+    Failed {
         /// The message after `**>`.
         what: String,
         /// Lines after it.
@@ -38,30 +38,30 @@ pub enum Refused {
     Command(Vec<String>),
 }
 
-impl Refused {
-    fn said(what: impl Into<String>) -> Refused {
-        Refused::Said {
+impl CsetError {
+    fn failed(what: impl Into<String>) -> CsetError {
+        CsetError::Failed {
             what: what.into(),
             more: Vec::new(),
         }
     }
 }
 
-impl From<Failure> for Refused {
-    fn from(error: Failure) -> Refused {
+impl From<Failure> for CsetError {
+    fn from(error: Failure) -> CsetError {
         let mut more = vec![error.next];
         if error.status == Status::Denied {
             more.push("insufficient permissions, you probably need to be root".to_owned());
         }
-        Refused::Said {
+        CsetError::Failed {
             what: format!("{}: {}", error.what, error.why),
             more,
         }
     }
 }
 
-impl From<apply::ApplyError> for Refused {
-    fn from(error: apply::ApplyError) -> Refused {
+impl From<apply::ApplyError> for CsetError {
+    fn from(error: apply::ApplyError) -> CsetError {
         match error {
             // In the form that callers expect: the kernel's error number and text first.
             apply::ApplyError::RolledBack {
@@ -69,7 +69,7 @@ impl From<apply::ApplyError> for Refused {
                 undone,
                 errno: Some(errno),
                 ..
-            } => Refused::Said {
+            } => CsetError::Failed {
                 what: format!("[Errno {errno}] {}", words_of(errno)),
                 more: vec![why, undone],
             },
@@ -84,25 +84,25 @@ fn words_of(errno: i32) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-impl From<plan::Refusal> for Refused {
-    fn from(refusal: plan::Refusal) -> Refused {
+impl From<plan::PlanRefusal> for CsetError {
+    fn from(refusal: plan::PlanRefusal) -> CsetError {
         Failure::from(refusal).into()
     }
 }
 
-impl From<root::RootError> for Refused {
-    fn from(error: root::RootError) -> Refused {
+impl From<root::RootError> for CsetError {
+    fn from(error: root::RootError) -> CsetError {
         Failure::from(error).into()
     }
 }
 
 /// One command.
-struct Command {
+struct CsetCommand {
     name: &'static str,
     /// The text after its name in a usage line.
     operands: &'static str,
     flags: &'static [Flag],
-    run: fn(&Session, &Given, &mut Talk) -> Result<Status, Refused>,
+    run: fn(&Session, &ParsedOptions, &mut CsetOutput) -> Result<Status, CsetError>,
 }
 
 /// The options of each command.
@@ -110,38 +110,38 @@ pub fn all_flags() -> impl Iterator<Item = &'static [Flag]> {
     COMMANDS.iter().map(|command| command.flags)
 }
 
-const COMMANDS: &[&Command] = &[&shield::COMMAND, &proc::COMMAND, &set::COMMAND];
+const COMMANDS: &[&CsetCommand] = &[&shield::COMMAND, &proc::COMMAND, &set::COMMAND];
 
 /// Runs one `cset` command line.
 pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
-    let mut talk = Talk::new(session, screen);
+    let mut talk = CsetOutput::new(session, screen);
     match global(session, args, &mut talk) {
         Ok(status) => status,
-        Err(Refused::Said { what, more }) => {
-            talk.say(&format!("**> {what}"));
-            more.iter().for_each(|line| talk.say(line));
+        Err(CsetError::Failed { what, more }) => {
+            talk.print(&format!("**> {what}"));
+            more.iter().for_each(|line| talk.print(line));
             Status::Usage
         }
-        Err(Refused::Command(lines)) => {
-            lines.iter().for_each(|line| talk.say(line));
+        Err(CsetError::Command(lines)) => {
+            lines.iter().for_each(|line| talk.print(line));
             Status::Failed
         }
-        Err(Refused::Usage(what)) => {
-            talk.aside(&what);
+        Err(CsetError::Usage(what)) => {
+            talk.print_error(&what);
             Status::Usage
         }
     }
 }
 
 /// Parses the words before the command, which either end the run or lead to the command.
-fn global(session: &Session, args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
+fn global(session: &Session, args: &[OsString], talk: &mut CsetOutput) -> Result<Status, CsetError> {
     let mut words = args.iter().map(|word| word.to_string_lossy());
     let mut used = 0;
     while let Some(word) = words.next() {
         used += 1;
         let mut value = || {
             used += 1;
-            let missing = || Refused::Command(vec!["not enough arguments".to_owned()]);
+            let missing = || CsetError::Command(vec!["not enough arguments".to_owned()]);
             words.next().ok_or_else(missing)
         };
         match word.as_ref() {
@@ -155,11 +155,11 @@ fn global(session: &Session, args: &[OsString], talk: &mut Talk) -> Result<Statu
             }
             "-h" | "--help" | "help" => return help::show(words.next().as_deref(), talk),
             "-v" | "--version" | "version" => {
-                talk.say(talk::VERSION);
+                talk.print(talk::VERSION);
                 return Ok(Status::Done);
             }
             "-c" | "copyright" | "copying" => {
-                talk.say(help::COPYRIGHT);
+                talk.print(help::COPYRIGHT);
                 return Ok(Status::Done);
             }
             name => {
@@ -168,11 +168,16 @@ fn global(session: &Session, args: &[OsString], talk: &mut Talk) -> Result<Statu
             }
         }
     }
-    talk.aside(help::NOTHING);
+    talk.print_error(help::NOTHING);
     Ok(Status::Failed)
 }
 
-fn one(session: &Session, command: &Command, args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
+fn one(
+    session: &Session,
+    command: &CsetCommand,
+    args: &[OsString],
+    talk: &mut CsetOutput,
+) -> Result<Status, CsetError> {
     if args
         .iter()
         .take_while(|word| *word != "--")
@@ -182,7 +187,7 @@ fn one(session: &Session, command: &Command, args: &[OsString], talk: &mut Talk)
         return Ok(Status::Done);
     }
     let given = options::parse(command.flags, args).map_err(|refused| match refused {
-        Refused::Usage(what) => Refused::Usage(help::wrong(command, &what)),
+        CsetError::Usage(what) => CsetError::Usage(help::wrong(command, &what)),
         other => other,
     })?;
     talk.verbose(given.count("verbose"));
@@ -190,18 +195,18 @@ fn one(session: &Session, command: &Command, args: &[OsString], talk: &mut Talk)
 }
 
 /// The command with this name, or with this unique prefix.
-fn chosen(name: &str) -> Result<&'static Command, Refused> {
-    let fits: Vec<&&Command> = COMMANDS
+fn chosen(name: &str) -> Result<&'static CsetCommand, CsetError> {
+    let fits: Vec<&&CsetCommand> = COMMANDS
         .iter()
         .filter(|command| command.name.starts_with(name))
         .collect();
     let hint = "Try \"cset help\" for a list of supported commands".to_owned();
     match fits.as_slice() {
         [command] => Ok(command),
-        [] => Err(Refused::Command(vec![format!("Unknown command: {name}"), hint])),
+        [] => Err(CsetError::Command(vec![format!("Unknown command: {name}"), hint])),
         several => {
             let names: Vec<&str> = several.iter().map(|command| command.name).collect();
-            Err(Refused::Command(vec![
+            Err(CsetError::Command(vec![
                 format!("Ambiguous command: {name}"),
                 format!("Candidates are: {}", names.join(", ")),
             ]))
@@ -214,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_by_any_beginning_that_only_one_has() {
+    fn commands_are_found_by_unique_prefix() {
         for (word, name) in [
             ("sh", "shield"),
             ("shield", "shield"),
@@ -225,7 +230,7 @@ mod tests {
             assert_eq!(chosen(word).map(|command| command.name).ok(), Some(name));
         }
         let lines = |word| match chosen(word) {
-            Err(Refused::Command(lines)) => lines.join("|"),
+            Err(CsetError::Command(lines)) => lines.join("|"),
             _ => String::new(),
         };
         assert_eq!(lines("s"), "Ambiguous command: s|Candidates are: shield, set");

@@ -27,15 +27,15 @@ const FRONT_ENDS: &[(&str, FrontEnd)] = &[
 
 /// The result of a command line of another tool.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CompatOutcome {
     /// It was carried out.
-    Ended(Status),
+    Finished(Status),
     /// quietcore should run these words, its own name first.
     Instead(Vec<OsString>),
 }
 
 /// Runs the front end for a command line; `None` if the command line is for quietcore itself.
-pub fn run(command_line: &[OsString]) -> Option<Outcome> {
+pub fn run(command_line: &[OsString]) -> Option<CompatOutcome> {
     let (name, args) = chosen(command_line)?;
     let mut screen = Screen::plain();
     if name == systress::NAME {
@@ -44,7 +44,7 @@ pub fn run(command_line: &[OsString]) -> Option<Outcome> {
     let (_, front_end) = FRONT_ENDS.iter().find(|(known, _)| *known == name)?;
     let session = Session::live(&StandardError::Normal);
     let status = front_end(args, &session, &mut screen);
-    Some(Outcome::Ended(screen.ended(status)))
+    Some(CompatOutcome::Finished(screen.final_status(status)))
 }
 
 /// The front end for a command line, and its arguments.
@@ -67,15 +67,11 @@ mod tests {
     fn args_of(line: &str) -> Option<Vec<String>> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let (_, args) = chosen(&words)?;
-        Some(
-            args.iter()
-                .map(|arg| arg.to_string_lossy().into_owned())
-                .collect(),
-        )
+        Some(args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect())
     }
 
     #[test]
-    fn they_go_by_the_name_of_the_binary_and_by_the_first_word() {
+    fn a_front_end_is_selected_by_binary_name_or_first_word() {
         for line in [
             "cset set -l",
             "/usr/bin/cset set -l",

@@ -10,7 +10,7 @@ mod run;
 mod undo;
 mod usage;
 
-use getopts::{Found, getopts};
+use getopts::{ParsedOption, getopts};
 use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
@@ -18,85 +18,75 @@ use terminal::Screen;
 use terminal::Volume;
 
 /// Names of the two partitions.
-struct Names {
+struct PartitionNames {
     rt: String,
     rest: String,
 }
 
 /// Why a command ended early.
 #[derive(Debug)]
-enum Failed {
+enum PartrtError {
     /// The user requested help.
     Usage,
     /// One line.
-    Said(String),
+    Message(String),
     /// One line, with the shell's exit status for a program that cannot be started.
     NotStarted(u8, String),
 }
 
-impl From<Failure> for Failed {
-    fn from(error: Failure) -> Failed {
-        let said = format!("{}: {}; {}", error.what, error.why, error.next);
+impl From<Failure> for PartrtError {
+    fn from(error: Failure) -> PartrtError {
+        let message = format!("{}: {}; {}", error.what, error.why, error.next);
         match error.status {
-            Status::Program(code @ 126..) => Failed::NotStarted(code, said),
-            _ => Failed::Said(said),
+            Status::Program(code @ 126..) => PartrtError::NotStarted(code, message),
+            _ => PartrtError::Message(message),
         }
     }
 }
 
 /// Runs one `partrt` command.
 pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
-    let words: Vec<String> = args
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let failed = match command(session, &words, args, screen) {
         Ok(status) => return status,
         Err(failed) => failed,
     };
-    let (status, said) = match failed {
-        Failed::Usage => {
+    let (status, message) = match failed {
+        PartrtError::Usage => {
             screen.text(usage::USAGE);
             return Status::Done;
         }
-        Failed::Said(said) => (Status::Failed, said),
-        Failed::NotStarted(code, said) => (Status::Program(code), said),
+        PartrtError::Message(text) => (Status::Failed, text),
+        PartrtError::NotStarted(code, text) => (Status::Program(code), text),
     };
-    screen.note(&format!("partrt: Failed execution: {said}\n"));
+    screen.note(&format!("partrt: Failed execution: {message}\n"));
     status
 }
 
 const COMMANDS: &str = "create undo run move list";
 
-fn command(
-    session: &Session,
-    words: &[String],
-    args: &[OsString],
-    screen: &mut Screen,
-) -> Result<Status, Failed> {
-    let mut names = Names {
+fn command(session: &Session, words: &[String], args: &[OsString], screen: &mut Screen) -> Result<Status, PartrtError> {
+    let mut names = PartitionNames {
         rt: names::RT.to_owned(),
         rest: names::NRT.to_owned(),
     };
     let (found, rest) = getopts(":hn:r:vVwx", words);
     for one in found {
         match one {
-            Found::Option('h', _) => return Err(Failed::Usage),
-            Found::Option('n', Some(name)) => names.rest = name,
-            Found::Option('r', Some(name)) => names.rt = name,
-            Found::Option('v', _) => screen.volume = Volume::Verbose,
-            Found::Option('V', _) => {
+            ParsedOption::Option('h', _) => return Err(PartrtError::Usage),
+            ParsedOption::Option('n', Some(name)) => names.rest = name,
+            ParsedOption::Option('r', Some(name)) => names.rt = name,
+            ParsedOption::Option('v', _) => screen.volume = Volume::Verbose,
+            ParsedOption::Option('V', _) => {
                 screen.text(&usage::version());
                 return Ok(Status::Done);
             }
-            Found::Option(..) => {}
+            ParsedOption::Option(..) => {}
             wrong_one => return Err(wrong(&wrong_one, "")),
         }
     }
     // Programs get their arguments as raw bytes, which need not be text.
-    let exact = args
-        .get(args.len().saturating_sub(rest.len())..)
-        .unwrap_or_default();
+    let exact = args.get(args.len().saturating_sub(rest.len())..).unwrap_or_default();
     let Some((name, words)) = rest.split_first() else {
         screen.note("Expected sub-command. Use 'partrt -h' for help.\n");
         return Ok(Status::Failed);
@@ -119,10 +109,12 @@ fn command(
 }
 
 /// The message for a wrong option; `create` prints it with a dash before the letter.
-fn wrong(found: &Found, dash: &str) -> Failed {
-    Failed::Said(match found {
-        Found::NoValue(letter) => format!("Invalid option: -{letter} missing mandatory argument"),
-        Found::Unknown(letter) | Found::Option(letter, _) => format!("Invalid option: {dash}{letter} "),
+fn wrong(found: &ParsedOption, dash: &str) -> PartrtError {
+    PartrtError::Message(match found {
+        ParsedOption::NoValue(letter) => format!("Invalid option: -{letter} missing mandatory argument"),
+        ParsedOption::Unknown(letter) | ParsedOption::Option(letter, _) => {
+            format!("Invalid option: {dash}{letter} ")
+        }
     })
 }
 
@@ -134,15 +126,15 @@ fn detail(screen: &mut Screen, text: &str) {
 }
 
 /// The CPUs of a mask in bitcalc's syntax; `None` for the mask 0.
-fn mask(text: &str) -> Result<Option<machine::CpuSet>, Failed> {
-    let bits = super::bitcalc::evaluate(text).map_err(|error| Failed::Said(error.to_string()))?;
-    let cpus = super::bitcalc::cpus(&bits).map_err(|error| Failed::Said(error.to_string()))?;
+fn mask(text: &str) -> Result<Option<machine::CpuSet>, PartrtError> {
+    let bits = super::bitcalc::evaluate(text).map_err(|error| PartrtError::Message(error.to_string()))?;
+    let cpus = super::bitcalc::cpus(&bits).map_err(|error| PartrtError::Message(error.to_string()))?;
     Ok(Some(cpus).filter(|cpus| !cpus.is_empty()))
 }
 
 /// The message for a mask that is not within a partition.
-fn outside(cpus: &machine::CpuSet, partition: &str) -> Failed {
-    Failed::Said(format!(
+fn outside(cpus: &machine::CpuSet, partition: &str) -> PartrtError {
+    PartrtError::Message(format!(
         "Invalid cpumask: 0x{} contains one or more CPUs that are not part of {}",
         cpus.to_mask(0).replace(',', ""),
         report::safe(partition)

@@ -1,7 +1,7 @@
 //! Implements `systress`: a run from its configuration file, with its screen and its text file. The options are those of
 //! its manual page, as printed in the article on `isolcpus` and cpusets.
 
-use crate::Outcome;
+use crate::CompatOutcome;
 use root::{Failure, Status};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,36 +23,36 @@ to its file.
 pub const NAME: &str = "systress";
 
 /// Translates its command line to that of `quietcore measure run`.
-pub fn translate(args: &[OsString], screen: &mut Screen) -> Outcome {
-    let status = match wanted(args) {
-        Ok(Wanted::Help) => {
+pub fn translate(args: &[OsString], screen: &mut Screen) -> CompatOutcome {
+    let status = match parse_arguments(args) {
+        Ok(SystressInvocation::Help) => {
             screen.text(USAGE);
             Status::Done
         }
-        Ok(Wanted::Version) => {
+        Ok(SystressInvocation::Version) => {
             screen.text(&format!(
                 "systress front end of quietcore {}\n",
                 env!("CARGO_PKG_VERSION")
             ));
             Status::Done
         }
-        Ok(Wanted::Run(file)) => {
+        Ok(SystressInvocation::Run(file)) => {
             let words = ["quietcore", "--color=never", "measure", "run", "--"].map(OsString::from);
-            return Outcome::Instead(words.into_iter().chain([file.into_os_string()]).collect());
+            return CompatOutcome::Instead(words.into_iter().chain([file.into_os_string()]).collect());
         }
         Err(error) => screen.error(&error),
     };
-    Outcome::Ended(screen.ended(status))
+    CompatOutcome::Finished(screen.final_status(status))
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted {
+enum SystressInvocation {
     Help,
     Version,
     Run(PathBuf),
 }
 
-fn wanted(args: &[OsString]) -> Result<Wanted, Failure> {
+fn parse_arguments(args: &[OsString]) -> Result<SystressInvocation, Failure> {
     let mut file = None;
     let mut args = args.iter();
     while let Some(word) = args.next() {
@@ -62,8 +62,8 @@ fn wanted(args: &[OsString]) -> Result<Wanted, Failure> {
             given.ok_or_else(|| wrong(&format!("{name} has no value")))
         };
         match text.as_ref() {
-            "-h" | "--help" => return Ok(Wanted::Help),
-            "-V" | "--version" => return Ok(Wanted::Version),
+            "-h" | "--help" => return Ok(SystressInvocation::Help),
+            "-V" | "--version" => return Ok(SystressInvocation::Version),
             "-c" | "--cfg" => file = Some(PathBuf::from(value(&text)?)),
             "-d" => {
                 let level = value("-d")?;
@@ -78,7 +78,7 @@ fn wanted(args: &[OsString]) -> Result<Wanted, Failure> {
         }
     }
     file.filter(|file: &PathBuf| !file.as_os_str().is_empty())
-        .map(Wanted::Run)
+        .map(SystressInvocation::Run)
         .ok_or_else(|| wrong("there is no configuration file: name one with --cfg"))
 }
 

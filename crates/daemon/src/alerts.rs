@@ -81,7 +81,7 @@ impl Alerts {
     fn reap(&mut self, now: Duration, cpu_time: impl Fn() -> Duration) -> Vec<String> {
         let mut lines = Vec::new();
         let mut running = Vec::new();
-        let (may_search, before) = (self.searches.due() <= now, cpu_time());
+        let (may_search, before) = (self.searches.next_run() <= now, cpu_time());
         let mut has_searched = false;
         let limit = LIMIT.as_secs();
         for (group, start) in std::mem::take(&mut self.running) {
@@ -108,7 +108,7 @@ impl Alerts {
             }
         }
         if has_searched {
-            self.searches.done(now, cpu_time().saturating_sub(before));
+            self.searches.record_run(now, cpu_time().saturating_sub(before));
         }
         self.running = running;
         lines
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn few_run_at_once_and_what_is_too_much_is_said() {
+    fn few_commands_run_at_once_and_excess_lines_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
         let script = format!("read line; sleep 0.01; echo \"$line\" >>{}", out.display());
@@ -171,10 +171,7 @@ mod tests {
         let (lines, most) = settle(&mut alerts);
         assert_eq!(
             (lines, most),
-            (
-                vec!["36 alerts were left out: too many waited".to_owned()],
-                AT_ONCE
-            )
+            (vec!["36 alerts were left out: too many waited".to_owned()], AT_ONCE)
         );
         let told = std::fs::read_to_string(&out).unwrap();
         assert_eq!(told.lines().count(), WAITING);
@@ -183,12 +180,12 @@ mod tests {
 
     /// The daemon blocks every signal to receive them one by one. A command must start with none blocked.
     #[test]
-    fn a_command_begins_with_no_signal_blocked() {
+    fn a_command_starts_with_no_signal_blocked() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
         let script = format!("grep SigBlk /proc/self/status >{}", out.display());
         let mut alerts = Alerts::default();
-        let former = root::process::hold_signals();
+        let former = root::process::block_signals();
         alerts.add(&["/bin/sh", "-c", &script].map(str::to_owned), b"x\n");
         let (lines, _) = settle(&mut alerts);
         root::process::release_signals(&former);
@@ -214,12 +211,9 @@ mod tests {
 
     /// A search reads every process of the machine, so while a command's processes remain, searches keep their interval.
     #[test]
-    fn searches_for_left_processes_keep_their_interval() {
+    fn searches_for_remaining_processes_keep_their_interval() {
         let mut alerts = Alerts::default();
-        alerts.add(
-            &["/bin/sh", "-c", "sleep 600 & exit 0"].map(str::to_owned),
-            b"x\n",
-        );
+        alerts.add(&["/bin/sh", "-c", "sleep 600 & exit 0"].map(str::to_owned), b"x\n");
         let clock = std::cell::Cell::new(Duration::ZERO);
         let cpu_time = || clock.replace(clock.get() + Duration::from_millis(10));
         let second = Duration::from_secs(1);
@@ -230,16 +224,16 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(alerts.tend(2 * second, cpu_time).is_empty());
-        let due = alerts.searches.due();
+        let due = alerts.searches.next_run();
         assert_eq!(
             due,
             4 * second,
             "10 ms of CPU time: the next search is two seconds later"
         );
         assert!(alerts.tend(3 * second, cpu_time).is_empty());
-        assert_eq!(alerts.searches.due(), due, "no search");
+        assert_eq!(alerts.searches.next_run(), due, "no search");
         assert!(alerts.tend(4 * second, cpu_time).is_empty());
-        assert_eq!(alerts.searches.due(), 6 * second, "one search");
+        assert_eq!(alerts.searches.next_run(), 6 * second, "one search");
         let lines = alerts.tend(31 * second, cpu_time);
         assert_eq!(
             lines,

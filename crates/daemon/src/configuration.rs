@@ -1,37 +1,37 @@
 //! Reads `/etc/quietcore.toml` again when it changes while the daemon runs. An unusable file leaves the previous one active.
 
-use plan::declared::{PATH, Repair, Watching, watching};
+use plan::declared::{PATH, Repair, WatchSettings, watching};
 use root::Failure;
 use session::Session;
 use session::declared::{self, DeclaredFile};
 
 /// The content of the file when it was last usable.
-pub struct Configuration {
+pub struct DaemonConfiguration {
     /// The partitions; `None` without a file.
     pub file: Option<DeclaredFile>,
     /// How to handle findings.
-    pub watching: Watching,
+    pub watching: WatchSettings,
     /// The error in the current file.
     pub error: Option<String>,
-    seen: Seen,
+    seen: ConfigurationContent,
     repairs_all: bool,
 }
 
 /// The content of the file, `None` without a file, or why it cannot be read.
-type Seen = Result<Option<Vec<u8>>, Failure>;
+type ConfigurationContent = Result<Option<Vec<u8>>, Failure>;
 
 /// Checks whether the declarations can be compared with this machine.
-pub type Fits<'a> = &'a dyn Fn(Option<&DeclaredFile>) -> Result<(), Failure>;
+pub type DeclarationCheck<'a> = &'a dyn Fn(Option<&DeclaredFile>) -> Result<(), Failure>;
 
-impl Configuration {
+impl DaemonConfiguration {
     /// Reads it. `repairs` is the option of the command line, which applies in addition.
     ///
     /// # Errors
     /// A file that cannot be used: at the start the user sees the error.
-    pub fn read(session: &Session, repairs: Repair) -> Result<Configuration, Failure> {
-        let mut configuration = Configuration {
+    pub fn read(session: &Session, repairs: Repair) -> Result<DaemonConfiguration, Failure> {
+        let mut configuration = DaemonConfiguration {
             file: None,
-            watching: Watching::default(),
+            watching: WatchSettings::default(),
             error: None,
             seen: Ok(None),
             repairs_all: repairs == Repair::All(true),
@@ -50,28 +50,28 @@ impl Configuration {
     ///
     /// # Errors
     /// The error in it; the previous configuration stays active.
-    pub fn reload(&mut self, session: &Session, fits: Fits) -> Result<(), Failure> {
+    pub fn reload(&mut self, session: &Session, fits: DeclarationCheck) -> Result<(), Failure> {
         let outcome = self.take(session, fits);
         self.error = outcome.as_ref().err().map(Failure::reason);
         outcome
     }
 
     /// Uses the same bytes that it records as seen, so that a later write is detected by the next check.
-    fn take(&mut self, session: &Session, fits: Fits) -> Result<(), Failure> {
+    fn take(&mut self, session: &Session, fits: DeclarationCheck) -> Result<(), Failure> {
         let read = declared::own_bytes(session);
         self.seen = read.clone();
-        let (file, mut said) = match read? {
+        let (file, mut lines) = match read? {
             Some(bytes) => (
                 Some(DeclaredFile::of(PATH.to_owned(), &bytes)?),
                 watching(&bytes).map_err(|error| declared::wrong(PATH, &error))?,
             ),
-            None => (None, Watching::default()),
+            None => (None, WatchSettings::default()),
         };
         fits(file.as_ref())?;
         if self.repairs_all {
-            said.repair = Repair::All(true);
+            lines.repair = Repair::All(true);
         }
-        (self.file, self.watching) = (file, said);
+        (self.file, self.watching) = (file, lines);
         Ok(())
     }
 }
@@ -90,17 +90,17 @@ mod tests {
 
     /// An unusable file leaves the whole previous configuration active.
     #[test]
-    fn what_cannot_be_used_changes_nothing() {
+    fn an_unusable_file_leaves_the_configuration_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let whole = "[[partition]]\nname = \"audio\"\ncpus = \"1\"\n[watch]\nlevel = \"error\"\n";
         write(dir.path(), whole);
         std::fs::create_dir(dir.path().join("proc")).unwrap();
         let root = root::Root::open(dir.path()).unwrap();
         let session = Session::live(&terminal::StandardError::Normal).captured(root);
-        let mut configuration = Configuration::read(&session, Repair::All(false)).unwrap();
-        let good: Fits = &|_| Ok(());
-        let never: Fits = &|_| Err(Failure::usage("no CPU 99", "this machine has 2", "name others"));
-        let mut is_kept = |fits: Fits, words: &str| {
+        let mut configuration = DaemonConfiguration::read(&session, Repair::All(false)).unwrap();
+        let good: DeclarationCheck = &|_| Ok(());
+        let never: DeclarationCheck = &|_| Err(Failure::usage("no CPU 99", "this machine has 2", "name others"));
+        let mut is_kept = |fits: DeclarationCheck, words: &str| {
             assert!(configuration.is_changed(&session), "{words}");
             let said = configuration.reload(&session, fits).unwrap_err().reason();
             assert!(said.contains(words), "{said}");

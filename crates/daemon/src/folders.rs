@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub struct Folders {
     known: BTreeMap<String, bool>,
-    due: Duration,
+    next_check: Duration,
 }
 
 impl Folders {
@@ -23,10 +23,10 @@ impl Folders {
         let Some(hierarchy) = &machine.cgroups.cpuset else {
             return self.known.clear();
         };
-        self.keep(root, names.map(|name| partition_path(hierarchy, name)));
+        self.retain(root, names.map(|name| partition_path(hierarchy, name)));
     }
 
-    fn keep(&mut self, root: &Root, paths: impl Iterator<Item = String>) {
+    fn retain(&mut self, root: &Root, paths: impl Iterator<Item = String>) {
         let mut before = std::mem::take(&mut self.known);
         self.known = paths
             .map(|path| {
@@ -37,16 +37,16 @@ impl Folders {
     }
 
     /// The time of the next check; `None` without folders.
-    pub fn due(&self) -> Option<Duration> {
-        (!self.known.is_empty()).then_some(self.due)
+    pub fn next_check(&self) -> Option<Duration> {
+        (!self.known.is_empty()).then_some(self.next_check)
     }
 
     /// Checks if it is time. Returns whether a folder has appeared or disappeared since the last check.
-    pub fn look(&mut self, root: &Root, now: Duration) -> bool {
-        if now < self.due {
+    pub fn check(&mut self, root: &Root, now: Duration) -> bool {
+        if now < self.next_check {
             return false;
         }
-        self.due = now.saturating_add(PAUSE);
+        self.next_check = now.saturating_add(PAUSE);
         let mut is_other = false;
         for (path, was) in &mut self.known {
             let is = is_there(root, path);
@@ -67,27 +67,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_goes_or_comes_is_told_once() {
+    fn a_folder_that_appears_or_disappears_is_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("cpuset/rt");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::create_dir(dir.path().join("proc")).unwrap();
         let root = Root::open(dir.path()).unwrap();
         let mut folders = Folders::default();
-        assert_eq!(folders.due(), None);
+        assert_eq!(folders.next_check(), None);
         let names = || std::iter::once("/cpuset/rt".to_owned());
-        folders.keep(&root, names());
+        folders.retain(&root, names());
         let mut seconds = (1..).map(Duration::from_secs);
         let mut next = || seconds.next().unwrap();
-        assert!(!folders.look(&root, next()));
+        assert!(!folders.check(&root, next()));
         std::fs::remove_dir(&path).unwrap();
         // A check in between reads the machine again and must not hide the change.
-        folders.keep(&root, names());
+        folders.retain(&root, names());
         let at = next();
-        assert!(folders.look(&root, at));
-        assert!(!folders.look(&root, next()), "once");
+        assert!(folders.check(&root, at));
+        assert!(!folders.check(&root, next()), "once");
         std::fs::create_dir(&path).unwrap();
-        assert!(!folders.look(&root, at), "not before it is time");
-        assert!(folders.look(&root, next() + PAUSE));
+        assert!(!folders.check(&root, at), "not before it is time");
+        assert!(folders.check(&root, next() + PAUSE));
     }
 }

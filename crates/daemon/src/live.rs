@@ -14,14 +14,16 @@ use recorder::MomentRecorder;
 use root::{Failure, Status};
 use sampler::MomentSampler;
 use session::Session;
-use session::own_process::step_aside;
+use session::own_process::leave_cpus;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
 use std::time::{Duration, Instant};
-use watch::{Act, Glyphs, Mode, Moment, MomentSource, Now, Overlay, Scene, SourceState, View};
+use watch::{
+    DisplayData, Glyphs, Moment, MomentSource, Overlay, SourceState, ViewAction, ViewMode, ViewState, WatchScene,
+};
 
 /// Maximum number of moments that wait to be drawn.
 const WAITING: usize = 16;
@@ -42,9 +44,9 @@ pub struct LiveOptions {
 pub struct LiveSource {
     kernel: String,
     moments: VecDeque<Moment>,
-    scene: Scene,
+    scene: WatchScene,
     /// The moment that is on the screen while the view is paused.
-    frozen: Option<(Vec<Moment>, Scene)>,
+    frozen: Option<(Vec<Moment>, WatchScene)>,
     incoming: Receiver<Moment>,
     errors: Receiver<String>,
     /// Ends the checking thread when it is dropped.
@@ -65,10 +67,10 @@ impl LiveSource {
         // Before the first thread is created: each thread inherits the affinity of this one.
         let examination = examine_cpus(session, options.cpus.as_deref(), Duration::ZERO)?;
         let scene = scene::of(&examination);
-        step_aside(session.root(), &scene.isolated);
+        leave_cpus(session.root(), &scene.isolated);
         let kernel = examination.machine.kernel.release.clone().unwrap_or_default();
         let record = options.record.as_ref();
-        let recorder = record.map(|path| MomentRecorder::begin(path, &kernel, options.every));
+        let recorder = record.map(|path| MomentRecorder::start(path, &kernel, options.every));
         let recorder = recorder.transpose()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (to_view, incoming) = sync_channel(WAITING);
@@ -124,20 +126,20 @@ impl LiveSource {
             self.scene.clone_from(scene);
         }
         self.moments.push_back(moment);
-        while self.moments.len() > Now::BACK {
+        while self.moments.len() > DisplayData::HISTORY {
             self.moments.pop_front();
         }
         Ok(())
     }
 
-    fn take_answer(&mut self, view: &mut View) -> bool {
+    fn take_answer(&mut self, view: &mut ViewState) -> bool {
         let Some(answer) = &mut self.answer else {
             return false;
         };
         let Some(text) = answer.text() else {
             return false;
         };
-        view.lay_over(Overlay::Answer {
+        view.open_overlay(Overlay::Answer {
             title: answer.title(),
             text,
         });
@@ -152,7 +154,7 @@ impl Drop for LiveSource {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(answer) = self.answer.take() {
-            answer.give_up();
+            answer.stop();
         }
     }
 }
@@ -162,14 +164,14 @@ impl MomentSource for LiveSource {
         &self.kernel
     }
 
-    fn now(&self, glyphs: Glyphs) -> Now<'_> {
+    fn now(&self, glyphs: Glyphs) -> DisplayData<'_> {
         match &self.frozen {
-            None => Now {
+            None => DisplayData {
                 moments: self.moments.iter().collect(),
                 scene: &self.scene,
                 glyphs,
             },
-            Some((moments, scene)) => Now {
+            Some((moments, scene)) => DisplayData {
                 moments: moments.iter().collect(),
                 scene,
                 glyphs,
@@ -177,14 +179,14 @@ impl MomentSource for LiveSource {
         }
     }
 
-    fn mode(&self) -> Mode {
+    fn mode(&self) -> ViewMode {
         match self.frozen {
-            None => Mode::Live,
-            Some(_) => Mode::Frozen,
+            None => ViewMode::Live,
+            Some(_) => ViewMode::Frozen,
         }
     }
 
-    fn advance(&mut self, view: &mut View) -> Result<SourceState, Failure> {
+    fn advance(&mut self, view: &mut ViewState) -> Result<SourceState, Failure> {
         let mut is_new = false;
         loop {
             match self.incoming.try_recv() {
@@ -215,19 +217,19 @@ impl MomentSource for LiveSource {
         })
     }
 
-    fn act(&mut self, act: Act, view: &mut View) {
+    fn act(&mut self, act: ViewAction, view: &mut ViewState) {
         match act {
-            Act::Freeze => {
+            ViewAction::Freeze => {
                 self.frozen = match self.frozen.take() {
                     Some(_) => None,
                     None => Some((self.moments.iter().cloned().collect(), self.scene.clone())),
                 };
             }
-            Act::Blame(cpu) => {
+            ViewAction::Blame(cpu) => {
                 if let Some(earlier) = self.answer.take() {
-                    earlier.give_up();
+                    earlier.stop();
                 }
-                match BlameAnswer::ask(cpu) {
+                match BlameAnswer::start(cpu) {
                     Ok(answer) => {
                         view.note = answer.promise();
                         self.answer = Some(answer);
@@ -235,10 +237,10 @@ impl MomentSource for LiveSource {
                     Err(error) => view.note = format!("blame could not be started: {error}"),
                 }
             }
-            Act::Step(_) | Act::First | Act::Last | Act::Faster | Act::Slower => {
+            ViewAction::Step(_) | ViewAction::First | ViewAction::Last | ViewAction::Faster | ViewAction::Slower => {
                 "this key is for recordings (--play)".clone_into(&mut view.note);
             }
-            Act::Quit | Act::Stop | Act::Redraw => {}
+            ViewAction::Quit | ViewAction::Stop | ViewAction::Redraw => {}
         }
     }
 }

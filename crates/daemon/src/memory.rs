@@ -1,7 +1,7 @@
 //! Saves the state for the next daemon and for the user, in `/run/quietcore/watch/state`, under its own lock.
 
-use crate::configuration::Configuration;
-use crate::outlets::Outlets;
+use crate::configuration::DaemonConfiguration;
+use crate::outlets::DaemonLog;
 use crate::sources::Sources;
 use root::state::RUN_DIR;
 use root::state::{Lock, StateDir};
@@ -16,11 +16,11 @@ use watch::drift::{Layers, Ledger};
 const NAME: &str = "state";
 
 /// The directory, locked.
-pub struct Memory {
+pub struct StateStore {
     /// The open findings.
     pub ledger: Ledger,
     /// The counters of checks.
-    pub asked: Asked,
+    pub check_counters: CheckStats,
     /// Something was reported since the state was written.
     pub is_new: bool,
     /// The start of the daemon, in seconds since 1970.
@@ -31,7 +31,7 @@ pub struct Memory {
 
 /// The content of the file. Fields may be added.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct StateDocument<'a> {
     schema: &'static str,
     pid: u32,
     started_s: u64,
@@ -44,13 +44,13 @@ struct Shown<'a> {
     /// Why checks fail.
     trouble: Option<&'a str>,
     /// The counters of checks.
-    asked: Asked,
+    asked: CheckStats,
     findings: &'a Ledger,
 }
 
 /// How often `check` ran, and its cost.
 #[derive(Clone, Copy, Default, Serialize)]
-pub struct Asked {
+pub struct CheckStats {
     /// The number of all checks.
     pub questions: u64,
     /// Of these, checks of every layer.
@@ -61,7 +61,7 @@ pub struct Asked {
     pub longest_ms: u64,
 }
 
-impl Asked {
+impl CheckStats {
     /// Counts a check of these layers at this cost.
     pub fn count(&mut self, layers: Layers, cost: Duration) {
         let cost_ms = u64::try_from(cost.as_millis()).unwrap_or(u64::MAX);
@@ -74,16 +74,16 @@ impl Asked {
 
 /// The part that the next daemon reads.
 #[derive(Deserialize)]
-struct Left {
+struct PreviousState {
     findings: Ledger,
 }
 
-impl Memory {
+impl StateStore {
     /// Takes the lock, and the state of an earlier daemon of this boot.
     ///
     /// # Errors
     /// No permission; another running daemon.
-    pub fn take(session: &Session) -> Result<Memory, Failure> {
+    pub fn take(session: &Session) -> Result<StateStore, Failure> {
         let state = session.made_state_in("watch")?;
         let lock = state.lock(Duration::ZERO).map_err(|error| match error.errno() {
             Some(_) => error.into(),
@@ -100,11 +100,11 @@ impl Memory {
         // A state that cannot be parsed (of another version, or truncated by a crash of the machine) is discarded.
         let left = state.read(NAME).ok().flatten();
         let ledger = left
-            .and_then(|bytes| serde_json::from_slice::<Left>(&bytes).ok())
+            .and_then(|bytes| serde_json::from_slice::<PreviousState>(&bytes).ok())
             .map(|left| left.findings);
-        Ok(Memory {
+        Ok(StateStore {
             ledger: ledger.unwrap_or_default(),
-            asked: Asked::default(),
+            check_counters: CheckStats::default(),
             is_new: true,
             state,
             started_s: seconds_now(),
@@ -113,25 +113,19 @@ impl Memory {
     }
 
     /// Writes the state if something was reported since.
-    pub fn keep(
-        &mut self,
-        sources: &Sources,
-        configuration: &Configuration,
-        outlets: &Outlets,
-        trouble: &str,
-    ) {
+    pub fn save(&mut self, sources: &Sources, configuration: &DaemonConfiguration, outlets: &DaemonLog, trouble: &str) {
         if !std::mem::take(&mut self.is_new) {
             return;
         }
-        let shown = Shown {
+        let shown = StateDocument {
             schema: "quietcore.watch-state/1",
             pid: std::process::id(),
             started_s: self.started_s,
-            sources: sources.shown(),
+            sources: sources.errors_by_source(),
             configuration: configuration.error.as_deref(),
-            log: outlets.trouble(),
+            log: outlets.last_error(),
             trouble: (!trouble.is_empty()).then_some(trouble),
-            asked: self.asked,
+            asked: self.check_counters,
             findings: &self.ledger,
         };
         // Numbers and text always serialize. A full `/run` loses only the state: the log has everything.

@@ -5,15 +5,15 @@
 
 mod serving;
 
-use crate::configuration::Configuration;
+use crate::configuration::DaemonConfiguration;
 use machine::CpuSet;
-use observe::Sample;
-use plan::declared::Watching;
-use root::output::{Draft, Durability, Readers};
-use root::{Root, RootError, told};
+use observe::CounterSample;
+use plan::declared::WatchSettings;
+use root::output::{Draft, OutputDurability, ReadAccess};
+use root::{Root, RootError, notification};
 use serving::Server;
 use session::Session;
-use session::own_process::step_aside;
+use session::own_process::leave_cpus;
 use session::seconds_now;
 use std::fmt;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use watch::metrics::{Form, Known, Totals, exposition};
+use watch::metrics::{ActivityTotals, ExpositionFormat, MetricsState, exposition};
 
 /// The minimum time between two reads of the counters.
 const FRESH: Duration = Duration::from_secs(1);
@@ -39,15 +39,15 @@ const MOST_LINES: usize = 16;
 /// The daemon's side.
 #[derive(Default)]
 pub struct Metrics {
-    shared: Arc<Shared>,
+    shared: Arc<SharedMetrics>,
     outlet: Option<Outlet>,
     /// Dropping this ends the thread.
     wake: Option<UnixStream>,
 }
 
 #[derive(Default)]
-struct Shared {
-    known: Mutex<Known>,
+struct SharedMetrics {
+    known: Mutex<MetricsState>,
     lines: Mutex<Vec<String>>,
 }
 
@@ -62,23 +62,23 @@ struct Outlet {
 
 impl Metrics {
     /// Starts, changes or stops outlets as the configuration requests. Returns lines for the log.
-    pub fn follow(&mut self, session: &Session, configuration: &Configuration) -> Vec<String> {
-        let wanted = Outlet::of(&configuration.watching);
-        if wanted == self.outlet {
+    pub fn follow(&mut self, session: &Session, configuration: &DaemonConfiguration) -> Vec<String> {
+        let configured = Outlet::of(&configuration.watching);
+        if configured == self.outlet {
             return Vec::new();
         }
-        (self.outlet, self.wake) = (wanted, None);
+        (self.outlet, self.wake) = (configured, None);
         let Some(outlet) = self.outlet.clone() else {
             return vec!["metrics are no longer given".to_owned()];
         };
         let mut lines = vec![outlet.text()];
         let (root, shared) = (session.shared_root(), Arc::clone(&self.shared));
-        let begun = UnixStream::pair().and_then(|(ours, wake)| {
+        let started = UnixStream::pair().and_then(|(ours, wake)| {
             let thread = std::thread::Builder::new().name("metrics".to_owned());
-            thread.spawn(move || Giver::new(root, outlet, shared, wake).run())?;
+            thread.spawn(move || MetricsExporter::new(root, outlet, shared, wake).run())?;
             Ok(ours)
         });
-        match begun {
+        match started {
             Ok(ours) => self.wake = Some(ours),
             // Reset, so that the next call tries again.
             Err(error) => {
@@ -90,7 +90,7 @@ impl Metrics {
     }
 
     /// Hands over the current state. Copies nothing if no outlet is active.
-    pub fn know(&self, tell: impl FnOnce(&mut Known)) {
+    pub fn know(&self, tell: impl FnOnce(&mut MetricsState)) {
         if self.outlet.is_some() {
             tell(&mut lock(&self.shared.known));
         }
@@ -103,9 +103,9 @@ impl Metrics {
 }
 
 impl Outlet {
-    fn of(watching: &Watching) -> Option<Outlet> {
-        let is_wanted = watching.listen.is_some() || watching.textfile.is_some();
-        is_wanted.then(|| Outlet {
+    fn of(watching: &WatchSettings) -> Option<Outlet> {
+        let is_enabled = watching.listen.is_some() || watching.textfile.is_some();
+        is_enabled.then(|| Outlet {
             listen: watching.listen,
             textfile: watching.textfile.clone(),
             every: Duration::from_secs(watching.textfile_every_s),
@@ -125,41 +125,41 @@ impl Outlet {
 }
 
 /// The thread's side.
-struct Giver {
+struct MetricsExporter {
     root: Arc<Root>,
     outlet: Outlet,
-    shared: Arc<Shared>,
+    shared: Arc<SharedMetrics>,
     wake: UnixStream,
-    gathered: Gathered,
-    port: Trouble,
-    file: Trouble,
+    gathered: MetricsSample,
+    port: CurrentError,
+    file: CurrentError,
 }
 
 /// The current error of an outlet or a source.
 #[derive(Default)]
-struct Trouble(Option<String>);
+struct CurrentError(Option<String>);
 
 /// Values read for metrics, and when.
 #[derive(Default)]
-struct Gathered {
-    totals: Totals,
+struct MetricsSample {
+    totals: ActivityTotals,
     read_at: Option<Instant>,
     measured: Option<formats::Recording>,
     measured_at: Option<Instant>,
-    results: Trouble,
+    results: CurrentError,
     aside_of: CpuSet,
 }
 
-impl Giver {
-    fn new(root: Arc<Root>, outlet: Outlet, shared: Arc<Shared>, wake: UnixStream) -> Giver {
-        Giver {
+impl MetricsExporter {
+    fn new(root: Arc<Root>, outlet: Outlet, shared: Arc<SharedMetrics>, wake: UnixStream) -> MetricsExporter {
+        MetricsExporter {
             root,
             outlet,
             shared,
             wake,
-            gathered: Gathered::default(),
-            port: Trouble::default(),
-            file: Trouble::default(),
+            gathered: MetricsSample::default(),
+            port: CurrentError::default(),
+            file: CurrentError::default(),
         }
     }
 
@@ -172,8 +172,7 @@ impl Giver {
                 && server.is_none()
                 && listen_at <= now
             {
-                let opened =
-                    Server::open(address).map_err(|error| format!("{address} cannot be served: {error}"));
+                let opened = Server::open(address).map_err(|error| format!("{address} cannot be served: {error}"));
                 listen_at = now + AGAIN;
                 self.port.note(
                     &self.shared,
@@ -188,7 +187,7 @@ impl Giver {
                 write_at = now + self.outlet.every;
                 let text = self
                     .gathered
-                    .give(&self.root, &self.outlet, &self.shared, Form::Text);
+                    .give(&self.root, &self.outlet, &self.shared, ExpositionFormat::Text);
                 let written = write(Path::new(&path), &text);
                 self.file.note(
                     &self.shared,
@@ -199,7 +198,7 @@ impl Giver {
             let next_listen = (self.outlet.listen.is_some() && server.is_none()).then_some(listen_at);
             let next_write = self.outlet.textfile.is_some().then_some(write_at);
             let until = next_listen.into_iter().chain(next_write).min();
-            let Giver {
+            let MetricsExporter {
                 root,
                 outlet,
                 shared,
@@ -208,12 +207,12 @@ impl Giver {
                 ..
             } = &mut self;
             let is_over = match &mut server {
-                Some(server) => server.attend(wake.as_fd(), until, &mut |form| {
+                Some(server) => server.serve(wake.as_fd(), until, &mut |form| {
                     gathered.give(root, outlet, shared, form)
                 }),
                 None => {
                     let limit = until.map_or(AGAIN, |until| until.saturating_duration_since(Instant::now()));
-                    told::wait(&[wake.as_fd()], limit).first() == Some(&true)
+                    notification::wait(&[wake.as_fd()], limit).first() == Some(&true)
                 }
             };
             if is_over {
@@ -223,9 +222,9 @@ impl Giver {
     }
 }
 
-impl Trouble {
+impl CurrentError {
     /// Logs an error when it is new, and again when it ends.
-    fn note(&mut self, shared: &Shared, error: Option<String>, good: &str) {
+    fn note(&mut self, shared: &SharedMetrics, error: Option<String>, good: &str) {
         let line = match (&self.0, &error) {
             (known, Some(error)) if known.as_ref() != Some(error) => {
                 Some(format!("metrics: {error}; it is tried again"))
@@ -241,19 +240,19 @@ impl Trouble {
     }
 }
 
-impl Gathered {
+impl MetricsSample {
     /// The current text.
-    fn give(&mut self, root: &Root, outlet: &Outlet, shared: &Shared, form: Form) -> String {
+    fn give(&mut self, root: &Root, outlet: &Outlet, shared: &SharedMetrics, form: ExpositionFormat) -> String {
         let mut known = lock(&shared.known).clone();
         let isolated = known.cpus();
         let are_others = self.aside_of != isolated;
         if are_others {
-            step_aside(root, &isolated);
+            leave_cpus(root, &isolated);
             self.aside_of = isolated.clone();
         }
         if are_others || self.read_at.is_none_or(|at| at.elapsed() >= FRESH) {
             self.totals
-                .add(&Sample::take(root), observe::timeslices(root), &isolated);
+                .add(&CounterSample::take(root), observe::timeslices(root), &isolated);
             self.read_at = Some(Instant::now());
         }
         if let Some(path) = &outlet.results
@@ -314,9 +313,9 @@ fn resident_bytes(root: &Root) -> Option<u64> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), RootError> {
-    let mut draft = Draft::create(path, Readers::Everybody)?;
+    let mut draft = Draft::create(path, ReadAccess::All)?;
     draft.append(text.as_bytes())?;
-    draft.place(Durability::Cached)
+    draft.place(OutputDurability::Cached)
 }
 
 /// Ignores poisoning: a half-done update by the other thread only leaves a number that is slightly old.

@@ -3,12 +3,14 @@
 //! The sources report changes to the reused parts. A CPU that appears or disappears, or a write to a control group, triggers
 //! the partition layer, which reads the whole machine again. So does each round.
 
-use crate::configuration::Configuration;
-use check::{Case, CheckFinding, Counters, Evidence, Intention, LayerName, Means, check_layers};
+use crate::configuration::DaemonConfiguration;
+use check::{
+    CheckCase, CheckEvidence, CheckFinding, Intention, IsolationMeans, LayerName, ObservedActivity, check_layers,
+};
 use machine::Machine;
 use observe::Activity;
 use plan::Profile;
-use plan::declared::Watching;
+use plan::declared::WatchSettings;
 use root::Failure;
 use root::Root;
 use session::Session;
@@ -16,7 +18,7 @@ use session::boot_files::BootScene;
 use session::declared::DeclaredFile;
 use std::time::Duration;
 use verify::boot_verdict::examine_boot_on;
-use verify::counting::Counted;
+use verify::counting::WindowCounts;
 use verify::examination::{Examination, cases, cases_from, examine};
 use verify::intention::{self, CheckScope, Declarations};
 use watch::drift::{Layers, OpenFinding};
@@ -29,17 +31,17 @@ pub struct Observation {
     pub machine: Machine,
     /// The findings of the checked layers.
     pub found: Vec<CheckFinding>,
-    cases: Vec<Case>,
+    cases: Vec<CheckCase>,
 }
 
 /// Checks some layers. `last` is the previous observation; without it everything is read.
 ///
 /// # Errors
 /// As `check`.
-pub fn look(
+pub fn run_check(
     session: &Session,
     cpus: Option<&str>,
-    configuration: &Configuration,
+    configuration: &DaemonConfiguration,
     layers: Layers,
     last: Option<Observation>,
 ) -> Result<Observation, Failure> {
@@ -51,7 +53,7 @@ pub fn look(
     let boot = match layers.has(LayerName::BootLine) {
         true => {
             let scene = BootScene::read(session)?;
-            let counted = Counted::nothing("the daemon counts on its own");
+            let counted = WindowCounts::nothing("the daemon counts on its own");
             // Never the current file: a half-written one would block every layer.
             let nothing = DeclaredFile::empty();
             let file = configuration.file.as_ref().unwrap_or(&nothing);
@@ -59,25 +61,23 @@ pub fn look(
         }
         false => None,
     };
-    let intention = wanted(session, &machine, cpus, configuration.file.as_ref())?;
+    let intention = intended_isolation(session, &machine, cpus, configuration.file.as_ref())?;
     let cases = match layers.has(LayerName::Knobs) {
         true => cases(session, &machine, &intention),
-        false => cases_from(session, &machine, &intention, |wish, concerned| {
-            let is_same = |case: &&Case| {
-                case.wish.intent.name == wish.intent.name && case.wish.intent.cpus == wish.intent.cpus
+        false => cases_from(session, &machine, &intention, |isolation, concerned| {
+            let is_same = |case: &&CheckCase| {
+                case.isolation.intent.name == isolation.intent.name
+                    && case.isolation.intent.cpus == isolation.intent.cpus
             };
-            let plan = known
-                .iter()
-                .find(is_same)
-                .and_then(|case| case.plan.as_ref().ok());
+            let plan = known.iter().find(is_same).and_then(|case| case.plan.as_ref().ok());
             plan.map_or_else(
                 || machine::settings::for_cpus(root, concerned, plan::knobs::planned()),
                 |plan| plan.found.clone(),
             )
         }),
     };
-    let counters = Counters::Unseen("effects are counted by the rounds".to_owned());
-    let evidence = Evidence {
+    let counters = ObservedActivity::Unseen("effects are counted by the rounds".to_owned());
+    let evidence = CheckEvidence {
         machine: &machine,
         counters: &counters,
         boot: boot.as_ref(),
@@ -109,18 +109,18 @@ pub fn examine_cpus(session: &Session, cpus: Option<&str>, window: Duration) -> 
 ///
 /// # Errors
 /// CPUs that do not exist, and declarations that cannot be met here.
-pub fn wanted(
+pub fn intended_isolation(
     session: &Session,
     machine: &Machine,
     cpus: Option<&str>,
     file: Option<&DeclaredFile>,
 ) -> Result<Intention, Failure> {
-    let asked = CheckScope {
+    let scope = CheckScope {
         cpus,
         profile: Profile::Minimal,
         declarations: Declarations::These(file),
     };
-    intention::find(session, machine, &asked)
+    intention::find(session, machine, &scope)
 }
 
 fn whole(session: &Session, layers: Layers) -> Machine {
@@ -129,7 +129,7 @@ fn whole(session: &Session, layers: Layers) -> Machine {
     let machine = session.machine();
     let machine = match layers.has(LayerName::Tasks) {
         true => machine.with_task_cgroups(root),
-        false => machine.with_attendants(root),
+        false => machine.with_planning_tasks(root),
     };
     machine.with_interrupts(root)
 }
@@ -144,7 +144,7 @@ fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
         machine = machine.with_task_cgroups(root);
     } else if layers.has(LayerName::Neighbours) {
         machine.tasks = None;
-        machine = machine.with_attendants(root);
+        machine = machine.with_planning_tasks(root);
     }
     if layers.has(LayerName::Neighbours) {
         machine = machine.with_neighbours(root);
@@ -160,45 +160,47 @@ fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
 
 impl Observation {
     /// The findings to report.
-    pub fn kept(&self, watching: &Watching) -> Vec<OpenFinding> {
+    pub fn reported_findings(&self, watching: &WatchSettings) -> Vec<OpenFinding> {
         self.found
             .iter()
-            .filter(|one| is_told(one, watching))
-            .map(kept)
+            .filter(|one| is_reported(one, watching))
+            .map(to_open_finding)
             .collect()
     }
 
     /// Whether a partition with that name is active: only its settings can be restored.
     pub fn is_in_force(&self, partition: &str) -> bool {
-        let mut wishes = self.intention.wishes.iter();
-        wishes.any(|wish| wish.intent.name.as_str() == partition && wish.means == Means::Partition)
+        let mut isolations = self.intention.isolations.iter();
+        isolations.any(|isolation| {
+            isolation.intent.name.as_str() == partition && isolation.means == IsolationMeans::Partition
+        })
     }
 
     /// Compares the counts since the last round with the last observed machine.
-    pub fn effects(&self, activity: Activity, watching: &Watching) -> (Vec<OpenFinding>, Layers) {
-        let counters = Counters::Seen(activity);
-        let evidence = Evidence {
+    pub fn effects(&self, activity: Activity, watching: &WatchSettings) -> (Vec<OpenFinding>, Layers) {
+        let counters = ObservedActivity::Seen(activity);
+        let evidence = CheckEvidence {
             machine: &self.machine,
             counters: &counters,
             boot: None,
         };
         let found = check_layers(&evidence, &self.cases, |layer| layer.name == LayerName::Effects);
-        let told = found
+        let reported = found
             .iter()
-            .filter(|one| is_told(one, watching))
-            .map(kept)
+            .filter(|one| is_reported(one, watching))
+            .map(to_open_finding)
             .collect();
-        (told, Layers::named(&[LayerName::Effects]))
+        (reported, Layers::named(&[LayerName::Effects]))
     }
 }
 
 /// Whether the configuration reports this finding.
-pub fn is_told(one: &CheckFinding, watching: &Watching) -> bool {
+pub fn is_reported(one: &CheckFinding, watching: &WatchSettings) -> bool {
     one.finding.level >= watching.level && !watching.ignore.iter().any(|pattern| one.is_meant_by(pattern))
 }
 
 /// A finding in the form of the ledger.
-pub fn kept(one: &CheckFinding) -> OpenFinding {
+pub fn to_open_finding(one: &CheckFinding) -> OpenFinding {
     OpenFinding {
         id: one.finding.id.to_string(),
         subject: one.finding.subject.clone(),
@@ -221,7 +223,7 @@ mod tests {
 
     /// A check of one part reads that part: the plan of a knob depends on several parts of the machine.
     #[test]
-    fn what_is_asked_for_is_read_anew() {
+    fn a_check_reads_the_checked_parts_again() {
         let dir = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = dir.path().join(path);
@@ -248,11 +250,7 @@ mod tests {
         assert_eq!(machine.irqbalance_sockets, [] as [&str; 0]);
         set("f\n", "f\n");
         write("run/irqbalance/irqbalance1.sock", "");
-        let machine = partly(
-            root,
-            Layers::named(&[LayerName::Tasks, LayerName::Interrupts]),
-            machine,
-        );
+        let machine = partly(root, Layers::named(&[LayerName::Tasks, LayerName::Interrupts]), machine);
         assert_eq!(masks(&machine), wanted("0-2", "0-2"), "nobody asked for it");
         let machine = partly(root, Layers::named(&[LayerName::Knobs]), machine);
         assert_eq!(masks(&machine), wanted("0-3", "0-3"));

@@ -4,28 +4,28 @@ use plan::Level;
 use root::{Failure, Status};
 use root::{RootError, datagram, log};
 use std::path::{Path, PathBuf};
-use watch::drift::{Line, LineEvent, text};
+use watch::drift::{LineEvent, LogLine, text};
 
 /// The default log.
 pub const LOG: &str = "/var/log/quietcore/watch.jsonl";
 
 /// The log.
 #[derive(Default)]
-pub struct Outlets {
+pub struct DaemonLog {
     path: PathBuf,
     error: Option<RootError>,
     lost: u64,
     /// Lines lost since the start.
     pub lost_ever: u64,
-    is_back: bool,
+    has_recovered: bool,
 }
 
-impl Outlets {
+impl DaemonLog {
     /// Writes to this file.
-    pub fn new(path: &Path) -> Outlets {
-        Outlets {
+    pub fn new(path: &Path) -> DaemonLog {
+        DaemonLog {
             path: path.to_owned(),
-            ..Outlets::default()
+            ..DaemonLog::default()
         }
     }
 
@@ -72,9 +72,9 @@ impl Outlets {
     }
 
     /// Writes a line. A failed line is counted, and the next one is tried regardless.
-    pub fn say(&mut self, line: &Line, to_journal: bool) {
+    pub fn write_line(&mut self, line: &LogLine, to_journal: bool) {
         match log::append(&self.path, &text(line)) {
-            Ok(()) => self.is_back = self.error.is_some(),
+            Ok(()) => self.has_recovered = self.error.is_some(),
             Err(error) => {
                 self.error = Some(error);
                 self.lost = self.lost.saturating_add(1);
@@ -88,23 +88,20 @@ impl Outlets {
     }
 
     /// The current error of the log.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn last_error(&self) -> Option<String> {
         self.error
             .as_ref()
             .map(|error| format!("{error}; {} lines lost", self.lost))
     }
 
     /// After a full disk, one line with the number of lost lines.
-    pub fn recovered(&mut self, now_s: u64) -> Option<Line> {
-        if !std::mem::take(&mut self.is_back) {
+    pub fn recovered(&mut self, now_s: u64) -> Option<LogLine> {
+        if !std::mem::take(&mut self.has_recovered) {
             return None;
         }
-        let error = self
-            .error
-            .take()
-            .map_or_else(String::new, |error| error.to_string());
+        let error = self.error.take().map_or_else(String::new, |error| error.to_string());
         let lost = std::mem::take(&mut self.lost);
-        Some(Line::new(
+        Some(LogLine::new(
             now_s,
             LineEvent::Log,
             format!("{lost} lines before this one are lost: {error}"),
@@ -113,7 +110,7 @@ impl Outlets {
 }
 
 /// One `FIELD=value` per line. A value with a line feed is preceded by its length (`systemd.journal-fields(7)`).
-fn of_journal(line: &Line) -> Vec<u8> {
+fn of_journal(line: &LogLine) -> Vec<u8> {
     let level = line.finding.as_ref().map(|finding| finding.level);
     let priority = match (line.event, level) {
         (LineEvent::Appeared | LineEvent::Changed, Some(Level::Error)) => "3",
@@ -122,10 +119,7 @@ fn of_journal(line: &Line) -> Vec<u8> {
         _ => "6",
     };
     let message = match &line.finding {
-        Some(finding) => format!(
-            "{} [{}] {}: {}",
-            line.event, finding.id, finding.subject, line.message
-        ),
+        Some(finding) => format!("{} [{}] {}: {}", line.event, finding.id, finding.subject, line.message),
         None => format!("{}: {}", line.event, line.message),
     };
     let mut fields = Vec::new();
@@ -158,55 +152,55 @@ mod tests {
 
     /// A full log loses lines, reports how many, and continues.
     #[test]
-    fn a_full_log_is_told_and_goes_on() {
-        let mut outlets = Outlets::new(Path::new("/dev/full"));
-        let line = Line::new(1, LineEvent::Started, "x");
-        outlets.say(&line, false);
-        outlets.say(&line, false);
+    fn a_full_log_is_reported_and_continues_later() {
+        let mut outlets = DaemonLog::new(Path::new("/dev/full"));
+        let line = LogLine::new(1, LineEvent::Started, "x");
+        outlets.write_line(&line, false);
+        outlets.write_line(&line, false);
         assert!(
-            outlets.trouble().unwrap().ends_with("2 lines lost"),
+            outlets.last_error().unwrap().ends_with("2 lines lost"),
             "{:?}",
-            outlets.trouble()
+            outlets.last_error()
         );
         assert_eq!(outlets.recovered(2), None);
         let dir = tempfile::tempdir().unwrap();
         outlets.path = dir.path().join("log");
-        outlets.say(&line, false);
+        outlets.write_line(&line, false);
         let said = outlets.recovered(3).unwrap();
         assert!(
             said.message.starts_with("2 lines before this one are lost"),
             "{}",
             said.message
         );
-        assert_eq!((outlets.trouble(), outlets.recovered(4)), (None, None));
+        assert_eq!((outlets.last_error(), outlets.recovered(4)), (None, None));
     }
 
     #[test]
-    fn a_log_that_cannot_begin_is_refused() {
+    fn a_log_whose_first_write_fails_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let line = Line::new(1, LineEvent::Started, "x");
-        let mut outlets = Outlets::new(dir.path());
+        let line = LogLine::new(1, LineEvent::Started, "x");
+        let mut outlets = DaemonLog::new(dir.path());
         outlets.place().unwrap();
-        outlets.say(&line, false);
+        outlets.write_line(&line, false);
         let error = outlets.check_first_write().unwrap_err();
         assert_eq!(error.status, Status::Unable, "{error:?}");
-        let mut full = Outlets::new(Path::new("/dev/full"));
+        let mut full = DaemonLog::new(Path::new("/dev/full"));
         full.place().unwrap();
-        full.say(&line, false);
+        full.write_line(&line, false);
         full.check_first_write().unwrap();
-        assert!(full.trouble().is_some_and(|told| told.ends_with("1 lines lost")));
-        let error = Outlets::new(&dir.path().join("x/y.jsonl")).place().unwrap_err();
+        assert!(full.last_error().is_some_and(|told| told.ends_with("1 lines lost")));
+        let error = DaemonLog::new(&dir.path().join("x/y.jsonl")).place().unwrap_err();
         assert!(error.why.starts_with("there is no folder "), "{}", error.why);
-        Outlets::new(Path::new(crate::LOG)).place().unwrap();
-        let mut outlets = Outlets::new(&dir.path().join("y.jsonl"));
+        DaemonLog::new(Path::new(crate::LOG)).place().unwrap();
+        let mut outlets = DaemonLog::new(&dir.path().join("y.jsonl"));
         outlets.place().unwrap();
-        outlets.say(&line, false);
+        outlets.write_line(&line, false);
         outlets.check_first_write().unwrap();
     }
 
     #[test]
-    fn the_journal_gets_fields() {
-        let bytes = of_journal(&Line::new(1, LineEvent::Started, "a\nPRIORITY=0"));
+    fn a_journal_message_cannot_add_fields() {
+        let bytes = of_journal(&LogLine::new(1, LineEvent::Started, "a\nPRIORITY=0"));
         let mut wanted = b"MESSAGE\n".to_vec();
         wanted.extend(21_u64.to_le_bytes());
         wanted.extend(b"started: a\nPRIORITY=0\nPRIORITY=6\n");

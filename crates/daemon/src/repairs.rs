@@ -1,37 +1,37 @@
 //! Restores lost settings through the journal of what was applied. Stops after repeated attempts, and reports each refusal once.
 
-use crate::observation::{Observation, is_told, kept};
+use crate::observation::{Observation, is_reported, to_open_finding};
 use check::CheckFinding;
-use plan::declared::Watching;
+use plan::declared::WatchSettings;
 use session::Session;
 use session::seconds_now;
-use verify::repair::{Refusal, repair_found};
-use watch::drift::{Line, LineEvent, RepairDecision, Repairs};
+use verify::repair::{RepairRefusal, repair_found};
+use watch::drift::{LineEvent, LogLine, RepairDecision, Repairs};
 
 /// What was repaired, and when.
 #[derive(Default)]
-pub struct Repairing {
+pub struct RepairState {
     repairs: Repairs,
     /// Why no repair was possible.
-    trouble: String,
+    last_error: String,
 }
 
-impl Repairing {
+impl RepairState {
     /// Repairs what the configuration requests. Returns a line for each repair or failure.
-    pub fn repair(&mut self, session: &Session, looked: &Observation, watching: &Watching) -> Vec<Line> {
+    pub fn repair(&mut self, session: &Session, looked: &Observation, watching: &WatchSettings) -> Vec<LogLine> {
         let now_s = seconds_now();
-        let is_wanted = |one: &&CheckFinding| {
+        let is_repairable = |one: &&CheckFinding| {
             let is_meant = one.knob().is_some_and(|knob| watching.repair.has(knob));
-            is_meant && is_told(one, watching) && looked.is_in_force(&one.partition)
+            is_meant && is_reported(one, watching) && looked.is_in_force(&one.partition)
         };
-        let (mut lines, mut due) = (Vec::new(), Vec::new());
-        for one in looked.found.iter().filter(is_wanted) {
-            match self.repairs.may(&kept(one), now_s) {
-                RepairDecision::Now => due.push(one),
+        let (mut lines, mut to_repair) = (Vec::new(), Vec::new());
+        for one in looked.found.iter().filter(is_repairable) {
+            match self.repairs.may(&to_open_finding(one), now_s) {
+                RepairDecision::Now => to_repair.push(one),
                 RepairDecision::Left => {}
                 RepairDecision::NoMore => {
-                    let line = Line::about(now_s, LineEvent::NotRepaired, &kept(one));
-                    lines.push(Line {
+                    let line = LogLine::about(now_s, LineEvent::NotRepaired, &to_open_finding(one));
+                    lines.push(LogLine {
                         message: "it was repaired five times within ten minutes: another program sets it again, so it is left alone"
                             .to_owned(),
                         ..line
@@ -39,33 +39,38 @@ impl Repairing {
                 }
             }
         }
-        if due.is_empty() {
+        if to_repair.is_empty() {
             return lines;
         }
         session.refresh();
-        let repaired = match repair_found(session, &due) {
+        let repaired = match repair_found(session, &to_repair) {
             Ok(repaired) => repaired,
             // Another quietcore at work, or a full disk: nothing was tried, so the next check tries again.
             Err(error) => {
                 let text = format!("{}: {}", error.what, error.why);
-                if self.trouble != text {
-                    lines.push(Line::new(now_s, LineEvent::NotRepaired, text.clone()));
+                if self.last_error != text {
+                    lines.push(LogLine::new(now_s, LineEvent::NotRepaired, text.clone()));
                 }
-                self.trouble = text;
+                self.last_error = text;
                 return lines;
             }
         };
-        self.trouble.clear();
-        let done = repaired.done.into_iter();
-        lines.extend(done.map(|text| Line::new(now_s, LineEvent::Repaired, text)));
-        lines.extend(self.refusal_lines(due, repaired.refused, now_s));
+        self.last_error.clear();
+        let done = repaired.repaired.into_iter();
+        lines.extend(done.map(|text| LogLine::new(now_s, LineEvent::Repaired, text)));
+        lines.extend(self.refusal_lines(to_repair, repaired.refused, now_s));
         lines
     }
 
     /// Records the outcome of each repair. Returns a line for each refusal that is new.
-    fn refusal_lines(&mut self, due: Vec<&CheckFinding>, mut refused: Vec<Refusal>, now_s: u64) -> Vec<Line> {
+    fn refusal_lines(
+        &mut self,
+        to_repair: Vec<&CheckFinding>,
+        mut refused: Vec<RepairRefusal>,
+        now_s: u64,
+    ) -> Vec<LogLine> {
         let mut lines = Vec::new();
-        for one in due {
+        for one in to_repair {
             let change = one.mend.as_ref();
             let (id, target) = change.map_or(("", ""), |change| (&change.id, &change.target));
             // A refusal may have two texts for one change. The second one comes later and says more.
@@ -77,16 +82,16 @@ impl Repairing {
                 }
                 !is_of_it
             });
-            let kept = kept(one);
-            if self.repairs.outcome(&kept, &why, now_s) && !why.is_empty() {
-                lines.push(Line {
+            let open_finding = to_open_finding(one);
+            if self.repairs.outcome(&open_finding, &why, now_s) && !why.is_empty() {
+                lines.push(LogLine {
                     message: why,
-                    ..Line::about(now_s, LineEvent::NotRepaired, &kept)
+                    ..LogLine::about(now_s, LineEvent::NotRepaired, &open_finding)
                 });
             }
         }
         let others = refused.into_iter();
-        lines.extend(others.map(|refusal| Line::new(now_s, LineEvent::NotRepaired, refusal.text)));
+        lines.extend(others.map(|refusal| LogLine::new(now_s, LineEvent::NotRepaired, refusal.text)));
         lines
     }
 }

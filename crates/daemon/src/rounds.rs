@@ -1,6 +1,6 @@
 //! Repeats checks of what no source reports, as rarely as their cost requires.
 
-use observe::{Activity, Sample, activity};
+use observe::{Activity, CounterSample, activity};
 use session::Session;
 use std::time::Duration;
 use watch::drift::{Interval, Layers, Notification};
@@ -9,7 +9,7 @@ use watch::drift::{Interval, Layers, Notification};
 pub struct Rounds {
     counters: Interval,
     files: Interval,
-    before: Sample,
+    before: CounterSample,
     journal: Option<u64>,
 }
 
@@ -17,7 +17,7 @@ pub struct Rounds {
 #[derive(Default)]
 pub struct Round {
     /// The checks that it requires.
-    pub happenings: Vec<Notification>,
+    pub notifications: Vec<Notification>,
     /// The counts since the last round.
     pub activity: Option<Activity>,
 }
@@ -28,14 +28,14 @@ impl Rounds {
         Rounds {
             counters: Interval::COUNTERS,
             files: Interval::FILES,
-            before: Sample::take(session.root()),
+            before: CounterSample::take(session.root()),
             journal: journal(session),
         }
     }
 
     /// The time of the next round.
-    pub fn due(&self) -> Duration {
-        self.counters.due()
+    pub fn next_round(&self) -> Duration {
+        self.counters.next_run()
     }
 
     /// Runs a round. The caller reports its cost with [`Rounds::counted`].
@@ -44,10 +44,10 @@ impl Rounds {
         let length = journal(session);
         if length != self.journal {
             self.journal = length;
-            round.happenings.push(Notification::Intention);
+            round.notifications.push(Notification::Intention);
         }
-        let sample = Sample::take(session.root());
-        let names = |sample: &Sample| -> Vec<String> {
+        let sample = CounterSample::take(session.root());
+        let names = |sample: &CounterSample| -> Vec<String> {
             sample
                 .interrupts
                 .iter()
@@ -55,13 +55,13 @@ impl Rounds {
                 .collect()
         };
         if names(&sample) != names(&self.before) {
-            round.happenings.push(Notification::Interrupts);
+            round.notifications.push(Notification::Interrupts);
         }
         round.activity = Some(activity(&self.before, &sample));
         self.before = sample;
-        if self.files.due() <= now {
-            self.files.done(now, Duration::ZERO);
-            round.happenings.push(Notification::Round(Layers::all()));
+        if self.files.next_run() <= now {
+            self.files.record_run(now, Duration::ZERO);
+            round.notifications.push(Notification::Round(Layers::all()));
         }
         round
     }
@@ -70,7 +70,7 @@ impl Rounds {
 impl Rounds {
     /// Records the cost of reading and evaluating the counters.
     pub fn counted(&mut self, now: Duration, cost: Duration) {
-        self.counters.done(now, cost);
+        self.counters.record_run(now, cost);
     }
 
     /// Our repair extended the journal: the intended isolation is unchanged and needs no full check.
@@ -79,8 +79,8 @@ impl Rounds {
     }
 
     /// Records a check of every layer, and its cost: it replaces a round of files.
-    pub fn asked_all(&mut self, now: Duration, cost: Duration) {
-        self.files.done(now, cost);
+    pub fn record_full_check(&mut self, now: Duration, cost: Duration) {
+        self.files.record_run(now, cost);
     }
 }
 

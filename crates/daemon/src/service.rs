@@ -4,18 +4,16 @@ use root::datagram;
 use std::time::Duration;
 
 /// The socket and the watchdog interval.
-pub struct Service {
+pub struct ServiceNotifier {
     socket: Option<String>,
     every: Option<Duration>,
-    due: Duration,
+    next_notification: Duration,
 }
 
-impl Service {
+impl ServiceNotifier {
     /// Reads the environment from systemd; empty elsewhere.
-    pub fn find() -> Service {
-        let socket = std::env::var("NOTIFY_SOCKET")
-            .ok()
-            .filter(|socket| !socket.is_empty());
+    pub fn find() -> ServiceNotifier {
+        let socket = std::env::var("NOTIFY_SOCKET").ok().filter(|socket| !socket.is_empty());
         // Twice per interval, as `sd_watchdog_enabled(3)` advises.
         let every = std::env::var("WATCHDOG_USEC")
             .ok()
@@ -23,39 +21,39 @@ impl Service {
         let every = every
             .filter(|every| *every > 0)
             .map(|every| Duration::from_micros(every / 2));
-        Service {
+        ServiceNotifier {
             every: every.filter(|_| socket.is_some()),
             socket,
-            due: Duration::ZERO,
+            next_notification: Duration::ZERO,
         }
     }
 
     /// The time of the next watchdog notification.
-    pub fn due(&self) -> Option<Duration> {
-        self.every.map(|_| self.due)
+    pub fn next_notification(&self) -> Option<Duration> {
+        self.every.map(|_| self.next_notification)
     }
 
     /// The first check is done.
     pub fn ready(&self) {
-        self.say("READY=1");
+        self.send("READY=1");
     }
 
     /// Sends the watchdog notification if it is time.
-    pub fn alive(&mut self, now: Duration) {
+    pub fn notify_if_due(&mut self, now: Duration) {
         if let Some(every) = self.every
-            && self.due <= now
+            && self.next_notification <= now
         {
-            self.due = now + every;
-            self.say("WATCHDOG=1");
+            self.next_notification = now + every;
+            self.send("WATCHDOG=1");
         }
     }
 
     /// A stop was requested.
     pub fn stopping(&self) {
-        self.say("STOPPING=1");
+        self.send("STOPPING=1");
     }
 
-    fn say(&self, text: &str) {
+    fn send(&self, text: &str) {
         if let Some(socket) = &self.socket {
             // A socket without a listener cannot receive an error either.
             let _ = datagram::send(socket, text.as_bytes());

@@ -2,18 +2,18 @@
 
 use machine::Cgroups;
 use machine::cgroups::parse_mountinfo;
-use root::told::{Netlink, Signals, Take, Writes, Written, wait};
+use root::notification::{Netlink, ReceiveOutcome, Signals, WriteListener, WriteMessage, wait};
 use root::{Failure, Root, RootError};
 use session::Session;
 use std::os::fd::AsFd;
 use std::time::Duration;
-use watch::drift::{Interval, Notification, Process, Writer, concerns, link, processes, uevent};
+use watch::drift::{Interval, Notification, Process, WriterProcess, concerns, link, processes, uevent};
 
 /// The maximum number of messages per turn of each socket.
 const MOST: usize = 20_000;
 
 /// One event.
-pub enum Told {
+pub enum SourceEvent {
     /// A thread started, changed or ended.
     Process(Process),
     /// Any other event.
@@ -26,11 +26,11 @@ pub struct Sources {
     processes: Result<Netlink, RootError>,
     uevents: Result<Netlink, RootError>,
     links: Result<Netlink, RootError>,
-    writes: Result<Writes, RootError>,
+    writes: Result<WriteListener, RootError>,
     /// File systems whose writes are not reported, and why.
     deaf: Vec<String>,
-    processes_pace: Interval,
-    writes_pace: Interval,
+    process_interval: Interval,
+    write_interval: Interval,
     /// Writes were read in this turn.
     has_writes: bool,
 }
@@ -46,10 +46,10 @@ impl Sources {
             processes: Netlink::processes(),
             uevents: Netlink::uevents(),
             links: Netlink::links(),
-            writes: Writes::listen(),
+            writes: WriteListener::listen(),
             deaf: Vec::new(),
-            processes_pace: Interval::PROCESSES,
-            writes_pace: Interval::WRITES,
+            process_interval: Interval::PROCESSES,
+            write_interval: Interval::WRITES,
             has_writes: false,
         };
         sources.listen_to_files(root);
@@ -59,17 +59,14 @@ impl Sources {
     /// Watches the kernel file systems that are mounted now. Those already watched stay unchanged.
     pub fn listen_to_files(&mut self, root: &Root) {
         let Ok(writes) = &self.writes else { return };
-        let deaf = mounts(root)
-            .into_iter()
-            .filter_map(|mount| writes.add(&mount).err());
+        let deaf = mounts(root).into_iter().filter_map(|mount| writes.add(&mount).err());
         self.deaf = deaf.map(|error| error.to_string()).collect();
     }
 
     /// Each source with its error; empty for none.
-    pub fn shown(&self) -> Vec<(&'static str, String)> {
-        let of = |source: &Result<Netlink, RootError>| {
-            source.as_ref().err().map(ToString::to_string).unwrap_or_default()
-        };
+    pub fn errors_by_source(&self) -> Vec<(&'static str, String)> {
+        let of =
+            |source: &Result<Netlink, RootError>| source.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let writes = match &self.writes {
             Err(error) => error.to_string(),
             Ok(_) => self.deaf.join("; "),
@@ -85,7 +82,7 @@ impl Sources {
     /// The names of the working sources.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self
-            .shown()
+            .errors_by_source()
             .into_iter()
             .filter(|(_, why)| why.is_empty())
             .map(|(name, _)| name)
@@ -98,7 +95,7 @@ impl Sources {
 
     /// A line for each source that does not work.
     pub fn missing(&self) -> Vec<String> {
-        let wrong = self.shown().into_iter().filter(|(_, why)| !why.is_empty());
+        let wrong = self.errors_by_source().into_iter().filter(|(_, why)| !why.is_empty());
         wrong
             .map(|(name, why)| {
                 format!("{name}: {why}; the rounds replace it, so changes are found later and without their author")
@@ -110,24 +107,18 @@ impl Sources {
     pub fn wait(&self, now: Duration, limit: Duration) {
         let mut all = vec![self.signals.as_fd()];
         // After a turn of processes, further process events are batched.
-        let rest_of_processes = self.processes_pace.due().saturating_sub(now);
+        let rest_of_processes = self.process_interval.next_run().saturating_sub(now);
         let all_sockets = [&self.processes, &self.uevents, &self.links];
         let sockets = all_sockets
             .into_iter()
             .enumerate()
             .filter(|(place, _)| *place > 0 || rest_of_processes.is_zero());
-        all.extend(
-            sockets
-                .filter_map(|(_, source)| source.as_ref().ok())
-                .map(AsFd::as_fd),
-        );
-        let pause = self.writes_pace.due().saturating_sub(now);
+        all.extend(sockets.filter_map(|(_, source)| source.as_ref().ok()).map(AsFd::as_fd));
+        let pause = self.write_interval.next_run().saturating_sub(now);
         if pause.is_zero() {
             all.extend(self.writes.as_ref().ok().map(AsFd::as_fd));
         }
-        let pauses = [pause, rest_of_processes]
-            .into_iter()
-            .filter(|pause| !pause.is_zero());
+        let pauses = [pause, rest_of_processes].into_iter().filter(|pause| !pause.is_zero());
         let limit = pauses.fold(limit, Duration::min);
         let _ = wait(&all, limit);
     }
@@ -138,39 +129,36 @@ impl Sources {
     }
 
     /// Delivers the events. Writes come first, because a writer may exit at any moment, and its name with it.
-    pub fn take(&mut self, session: &Session, now: Duration, each: &mut dyn FnMut(Told)) {
-        if self.writes_pace.due() <= now {
+    pub fn take(&mut self, session: &Session, now: Duration, each: &mut dyn FnMut(SourceEvent)) {
+        if self.write_interval.next_run() <= now {
             self.take_writes(session, each);
         }
-        for (source, read) in [
-            (&mut self.uevents, uevent as fn(&[u8]) -> _),
-            (&mut self.links, link),
-        ] {
-            let mut told = |message: &[u8]| {
+        for (source, read) in [(&mut self.uevents, uevent as fn(&[u8]) -> _), (&mut self.links, link)] {
+            let mut deliver = |message: &[u8]| {
                 if let Some(happening) = read(message) {
-                    each(Told::Notification(happening));
+                    each(SourceEvent::Notification(happening));
                 }
             };
-            take(source, &mut told).then(|| each(Told::Notification(Notification::Lost)));
+            take(source, &mut deliver).then(|| each(SourceEvent::Notification(Notification::Lost)));
         }
-        if now < self.processes_pace.due() {
+        if now < self.process_interval.next_run() {
             return;
         }
         let before = spent();
         let mut count = 0;
-        let mut told = |message: &[u8]| {
+        let mut deliver = |message: &[u8]| {
             count += 1;
             if let Some(process) = processes(message) {
-                each(Told::Process(process));
+                each(SourceEvent::Process(process));
             }
         };
-        let is_lost = take(&mut self.processes, &mut told);
+        let is_lost = take(&mut self.processes, &mut deliver);
         if is_lost {
-            each(Told::Notification(Notification::Thread));
+            each(SourceEvent::Notification(Notification::Thread));
         }
-        self.processes_pace = Interval::PROCESSES;
+        self.process_interval = Interval::PROCESSES;
         if count > 0 {
-            self.processes_pace.done(now, spent().saturating_sub(before));
+            self.process_interval.record_run(now, spent().saturating_sub(before));
         }
     }
 }
@@ -182,24 +170,24 @@ fn spent() -> Duration {
 }
 
 impl Sources {
-    fn take_writes(&mut self, session: &Session, each: &mut dyn FnMut(Told)) {
+    fn take_writes(&mut self, session: &Session, each: &mut dyn FnMut(SourceEvent)) {
         let Ok(writes) = &self.writes else { return };
         let taken = writes.take(&mut |written| {
             self.has_writes = true;
             if let Some(happening) = of_write(session, written) {
-                each(Told::Notification(happening));
+                each(SourceEvent::Notification(happening));
             }
         });
         if let Err(error) = taken {
             self.writes = Err(error);
-            each(Told::Notification(Notification::Lost));
+            each(SourceEvent::Notification(Notification::Lost));
         }
     }
 
     /// After a turn that read writes, delays the next ones by its CPU cost: any user may write some kernel files without limit.
-    pub fn pace_writes(&mut self, now: Duration, cost: Duration) {
+    pub fn delay_writes(&mut self, now: Duration, cost: Duration) {
         if std::mem::take(&mut self.has_writes) {
-            self.writes_pace.done(now, cost);
+            self.write_interval.record_run(now, cost);
         }
     }
 }
@@ -208,8 +196,8 @@ impl Sources {
 fn take(source: &mut Result<Netlink, RootError>, told: &mut dyn FnMut(&[u8])) -> bool {
     let Ok(socket) = source else { return false };
     match socket.take(MOST, told) {
-        Ok(Take::All | Take::Some) => false,
-        Ok(Take::Lost) => true,
+        Ok(ReceiveOutcome::All | ReceiveOutcome::Some) => false,
+        Ok(ReceiveOutcome::Lost) => true,
         Err(error) => {
             *source = Err(error);
             true
@@ -219,34 +207,26 @@ fn take(source: &mut Result<Netlink, RootError>, told: &mut dyn FnMut(&[u8])) ->
 
 /// The directories of the files whose writers are reported.
 fn mounts(root: &Root) -> Vec<String> {
-    let mut wanted = vec!["/proc".to_owned(), "/sys".to_owned()];
-    wanted.extend(Cgroups::read(root).cpuset.map(|hierarchy| hierarchy.mount));
+    let mut mount_points = vec!["/proc".to_owned(), "/sys".to_owned()];
+    mount_points.extend(Cgroups::read(root).cpuset.map(|hierarchy| hierarchy.mount));
     // The scheduler's servers have their files in debugfs, which is mounted late or never.
-    let mounted = root
-        .text("/proc/self/mountinfo")
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let mounted = root.text("/proc/self/mountinfo").ok().flatten().unwrap_or_default();
     let debugfs = parse_mountinfo(&mounted)
         .into_iter()
         .filter(|mount| mount.kind == "debugfs");
-    wanted.extend(debugfs.map(|mount| mount.path).take(1));
-    wanted
+    mount_points.extend(debugfs.map(|mount| mount.path).take(1));
+    mount_points
 }
 
 /// `None` for a file that no layer reads: any user may write such files, so the name of the writer is not looked up.
-fn of_write(session: &Session, written: Written) -> Option<Notification> {
+fn of_write(session: &Session, written: WriteMessage) -> Option<Notification> {
     match written {
-        Written::Lost => Some(Notification::Lost),
-        Written::By { path, .. } if !concerns(&path) => None,
-        Written::By { pid, path } => {
+        WriteMessage::Lost => Some(Notification::Lost),
+        WriteMessage::By { path, .. } if !concerns(&path) => None,
+        WriteMessage::By { pid, path } => {
             // For a thread of another PID namespace the kernel reports 0.
             let comm = session.root().value(&format!("/proc/{pid}/comm")).ok().flatten();
-            Some(Notification::Wrote(Writer {
-                pid,
-                comm,
-                wrote: path,
-            }))
+            Some(Notification::Wrote(WriterProcess { pid, comm, wrote: path }))
         }
     }
 }

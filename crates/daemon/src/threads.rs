@@ -1,7 +1,7 @@
 //! Polls the allowed CPUs of every known thread by system call, because no source reports a changed affinity mask.
 
 use machine::{CpuSet, Task};
-use root::{Asked, Root};
+use root::{QueryResult, Root};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use watch::drift::{BucketLevel, Interval, Process, TokenBucket};
@@ -10,7 +10,7 @@ use watch::drift::{BucketLevel, Interval, Process, TokenBucket};
 const MOST: usize = 200_000;
 
 /// The state of a thread.
-struct Known {
+struct ThreadState {
     /// Its CPUs among the isolated ones, as mask words.
     here: Vec<u64>,
     /// It did not inherit these, and was reported.
@@ -21,13 +21,13 @@ struct Known {
 
 /// The threads.
 pub struct Threads {
-    known: BTreeMap<u32, Known>,
+    known: BTreeMap<u32, ThreadState>,
     isolated: Vec<u64>,
     words: Vec<u64>,
     quiet: Interval,
     busy: Interval,
     is_busy: bool,
-    purse: TokenBucket,
+    read_bucket: TokenBucket,
 }
 
 impl Default for Threads {
@@ -39,17 +39,17 @@ impl Default for Threads {
             quiet: Interval::SWEEPS,
             busy: Interval::BUSY_SWEEPS,
             is_busy: false,
-            purse: TokenBucket::SWEEPS,
+            read_bucket: TokenBucket::SWEEPS,
         }
     }
 }
 
 impl Threads {
     /// The time of the next sweep.
-    pub fn due(&self, now: Duration) -> Duration {
-        match (self.is_busy, self.purse.level(now)) {
-            (true, BucketLevel::Ample) => self.busy.due().min(self.quiet.due()),
-            _ => self.quiet.due(),
+    pub fn next_sweep(&self, now: Duration) -> Duration {
+        match (self.is_busy, self.read_bucket.level(now)) {
+            (true, BucketLevel::Ample) => self.busy.next_run().min(self.quiet.next_run()),
+            _ => self.quiet.next_run(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Threads {
         let before = std::mem::take(&mut self.known);
         for task in tasks.iter().take(MOST) {
             let tid = task.key.tid;
-            self.look(root, tid);
+            self.recheck(root, tid);
             if let (Some(known), Some(before)) = (self.known.get_mut(&tid), before.get(&tid)) {
                 (known.is_odd, known.has_ended) = (before.is_odd, before.has_ended);
             }
@@ -68,10 +68,10 @@ impl Threads {
 
     /// Processes an event of one thread; returns whether it concerns isolated CPUs. A mask that was inherited was already
     /// reported with the parent. The rounds count such threads.
-    pub fn told(&mut self, root: &Root, process: Process) -> bool {
+    pub fn process_event(&mut self, root: &Root, process: Process) -> bool {
         let (tid, parent) = match process {
-            Process::Ended { tid } => return self.ended(tid),
-            Process::Born { tid, parent } => (tid, self.known.get(&parent).map(|known| known.here.clone())),
+            Process::Ended { tid } => return self.record_end(tid),
+            Process::Created { tid, parent } => (tid, self.known.get(&parent).map(|known| known.here.clone())),
             Process::Became { tid } => (tid, None),
         };
         self.is_busy = true;
@@ -79,7 +79,7 @@ impl Threads {
             // The number now belongs to a new thread.
             known.has_ended = false;
         }
-        if !self.look(root, tid) {
+        if !self.recheck(root, tid) {
             return false;
         }
         match self.known.get_mut(&tid) {
@@ -94,7 +94,7 @@ impl Threads {
 
     /// Whether the end of a thread is news. The event arrives before its number is free, so for a reported thread the sweeps
     /// report its end once more afterwards.
-    fn ended(&mut self, tid: u32) -> bool {
+    fn record_end(&mut self, tid: u32) -> bool {
         match self.known.get_mut(&tid) {
             Some(known) if known.is_odd => {
                 known.has_ended = true;
@@ -114,24 +114,24 @@ impl Threads {
         let tids: Vec<u32> = self.known.keys().copied().collect();
         let mut is_other = false;
         for tid in tids {
-            is_other |= self.look(root, tid);
+            is_other |= self.recheck(root, tid);
         }
         let cost = spent().saturating_sub(before);
         if std::mem::take(&mut self.is_busy) {
-            self.purse.spend(now, cost);
+            self.read_bucket.spend(now, cost);
         }
         self.is_busy = self.known.values().any(|known| known.has_ended);
-        self.quiet.done(now, cost);
-        self.busy.done(now, cost);
+        self.quiet.record_run(now, cost);
+        self.busy.record_run(now, cost);
         is_other
     }
 
     /// Whether it differs from the known state.
-    fn look(&mut self, root: &Root, tid: u32) -> bool {
+    fn recheck(&mut self, root: &Root, tid: u32) -> bool {
         match root.affinity(tid, &mut self.words) {
-            Asked::Told => {}
-            Asked::Gone => return self.known.remove(&tid).is_some_and(|known| known.is_odd),
-            Asked::Cannot => return false,
+            QueryResult::Answered => {}
+            QueryResult::Missing => return self.known.remove(&tid).is_some_and(|known| known.is_odd),
+            QueryResult::Cannot => return false,
         }
         let here = self
             .words
@@ -142,7 +142,7 @@ impl Threads {
         match self.known.get_mut(&tid) {
             Some(known) if here.clone().eq(known.here.iter().copied()) => false,
             Some(known) => {
-                *known = Known {
+                *known = ThreadState {
                     here: here.collect(),
                     is_odd: true,
                     has_ended: false,
@@ -155,7 +155,7 @@ impl Threads {
                 let is_some = here.iter().any(|word| *word != 0);
                 self.known.insert(
                     tid,
-                    Known {
+                    ThreadState {
                         here,
                         is_odd: false,
                         has_ended: false,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     /// Creates threads that start and end; `told` gets each number while the thread exists.
-    fn born_and_ended(count: u32, mut told: impl FnMut(u32)) {
+    fn run_short_threads(count: u32, mut told: impl FnMut(u32)) {
         for _ in 0..count {
             let (say, said) = std::sync::mpsc::channel();
             let (end, ended) = std::sync::mpsc::channel::<()>();
@@ -199,7 +199,7 @@ mod tests {
 
     /// The state of a thread is dropped with its end; if that event was lost, by the next sweep.
     #[test]
-    fn who_is_gone_is_forgotten() {
+    fn ended_threads_are_dropped() {
         const MANY: u32 = 500;
         let root = Root::live();
         let own = std::process::id();
@@ -207,18 +207,18 @@ mod tests {
             isolated: session::own_process::allowed(&root).words().to_vec(),
             ..Threads::default()
         };
-        threads.look(&root, own);
+        threads.recheck(&root, own);
         let mut last = None;
-        born_and_ended(MANY, |tid| {
+        run_short_threads(MANY, |tid| {
             if let Some(tid) = last.replace(tid) {
-                threads.told(&root, Process::Ended { tid });
+                threads.process_event(&root, Process::Ended { tid });
             }
-            threads.told(&root, Process::Born { tid, parent: own });
+            threads.process_event(&root, Process::Created { tid, parent: own });
         });
         // The end of the last one was not reported.
         assert!((1..=2).contains(&threads.known.len()), "{}", threads.known.len());
-        born_and_ended(MANY, |tid| {
-            threads.told(&root, Process::Born { tid, parent: own });
+        run_short_threads(MANY, |tid| {
+            threads.process_event(&root, Process::Created { tid, parent: own });
         });
         assert!(threads.known.len() > 2, "their ends were lost");
         threads.sweep(&root, Duration::ZERO, Duration::default);
@@ -227,7 +227,7 @@ mod tests {
 
     /// The end of a process is reported before its parent reaps it, and again afterwards.
     #[test]
-    fn who_has_ended_is_told_again_when_its_parent_has_noted() {
+    fn the_end_of_a_process_is_reported_again_after_it_is_reaped() {
         let root = Root::live();
         let mut threads = Threads {
             isolated: session::own_process::allowed(&root).words().to_vec(),
@@ -237,7 +237,7 @@ mod tests {
         let tid = child.id();
         let parent = u32::MAX;
         assert!(
-            threads.told(&root, Process::Born { tid, parent }),
+            threads.process_event(&root, Process::Created { tid, parent }),
             "nobody knows its parent"
         );
         child.kill().unwrap();
@@ -250,7 +250,7 @@ mod tests {
         while !is_zombie() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(threads.told(&root, Process::Ended { tid }));
+        assert!(threads.process_event(&root, Process::Ended { tid }));
         assert!(
             !threads.sweep(&root, Duration::ZERO, Duration::default),
             "it still has its number"
@@ -267,7 +267,7 @@ mod tests {
     /// Thousands of threads and their children may run everywhere: none of them is news. A thread that was moved there is,
     /// and so is its end.
     #[test]
-    fn only_who_came_otherwise_than_by_birth_is_news() {
+    fn only_threads_that_were_moved_there_are_news() {
         let root = Root::live();
         let own = std::process::id();
         let mut threads = Threads {
@@ -277,45 +277,46 @@ mod tests {
         let sleep = || Sleeper(Command::new("sleep").arg("600").spawn().unwrap());
         let (first, second) = (sleep(), sleep());
         let (child, orphan) = (first.0.id(), second.0.id());
-        threads.look(&root, own);
+        threads.recheck(&root, own);
         assert!(
-            !threads.told(
+            !threads.process_event(
                 &root,
-                Process::Born {
+                Process::Created {
                     tid: child,
                     parent: own
                 }
             ),
             "as its parent"
         );
-        assert!(!threads.told(&root, Process::Became { tid: child }), "as before");
+        assert!(
+            !threads.process_event(&root, Process::Became { tid: child }),
+            "as before"
+        );
         let others: Vec<u64> = threads.known[&own]
             .here
             .iter()
             .map(|word| word & word.wrapping_sub(1))
             .collect();
         if others.iter().all(|word| *word == 0) {
-            return println!(
-                "SKIP: only_who_came_otherwise_than_by_birth_is_news: one CPU is all that there is"
-            );
+            return println!("SKIP: only_threads_that_were_moved_there_are_news: one CPU is all that there is");
         }
         root::sched::set_affinity(child, &others).unwrap();
         assert!(
-            threads.told(&root, Process::Became { tid: child }),
+            threads.process_event(&root, Process::Became { tid: child }),
             "another mask than at birth"
         );
-        assert!(threads.told(&root, Process::Ended { tid: child }));
+        assert!(threads.process_event(&root, Process::Ended { tid: child }));
         assert!(
-            threads.told(
+            threads.process_event(
                 &root,
-                Process::Born {
+                Process::Created {
                     tid: orphan,
                     parent: u32::MAX
                 }
             ),
             "nobody knows its parent"
         );
-        threads.look(&root, orphan);
+        threads.recheck(&root, orphan);
         root::sched::set_affinity(orphan, &others).unwrap();
         assert!(
             threads.sweep(&root, Duration::ZERO, Duration::default),
@@ -323,7 +324,7 @@ mod tests {
         );
         assert!(!threads.sweep(&root, Duration::ZERO, Duration::default), "once");
         assert!(
-            !threads.told(&root, Process::Ended { tid: own }),
+            !threads.process_event(&root, Process::Ended { tid: own }),
             "it was there by birth"
         );
     }

@@ -20,13 +20,13 @@ const MOST_ANSWER: usize = 1_024;
 
 /// The queued lines.
 #[derive(Default)]
-pub struct Posts {
+pub struct WebhookQueue {
     waiting: VecDeque<(Webhook, Vec<u8>)>,
     left_out: u64,
-    courier: Option<JoinHandle<Vec<String>>>,
+    sender_thread: Option<JoinHandle<Vec<String>>>,
 }
 
-impl Posts {
+impl WebhookQueue {
     /// Queues a line; does nothing without a webhook.
     pub fn add(&mut self, webhook: Option<&Webhook>, line: &[u8]) {
         let Some(webhook) = webhook else { return };
@@ -39,25 +39,25 @@ impl Posts {
 
     /// Whether a line waits or is being sent.
     pub fn is_busy(&self) -> bool {
-        self.courier.is_some() || !self.waiting.is_empty()
+        self.sender_thread.is_some() || !self.waiting.is_empty()
     }
 
     /// Sends queued lines. Returns messages about those that were sent.
     pub fn tend(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        if let Some(courier) = self.courier.take_if(|courier| courier.is_finished()) {
+        if let Some(courier) = self.sender_thread.take_if(|courier| courier.is_finished()) {
             lines = courier
                 .join()
                 .unwrap_or_else(|_| vec!["webhook: the thread that posts ended early".to_owned()]);
         }
-        if self.courier.is_none() && !self.waiting.is_empty() {
+        if self.sender_thread.is_none() && !self.waiting.is_empty() {
             let batch = std::mem::take(&mut self.waiting);
             // Started here, so that it inherits the CPUs of this thread.
             match std::thread::Builder::new()
                 .name("webhook".to_owned())
                 .spawn(|| deliver(batch))
             {
-                Ok(courier) => self.courier = Some(courier),
+                Ok(courier) => self.sender_thread = Some(courier),
                 Err(error) => lines.push(format!("webhook: no thread for it: {error}")),
             }
         }
@@ -73,7 +73,7 @@ impl Posts {
 
     /// Reports lines that will not be sent.
     pub fn end(&mut self) -> Vec<String> {
-        let mut lines = match self.courier.is_some() {
+        let mut lines = match self.sender_thread.is_some() {
             true => vec!["webhook: lines were on their way; whether they were taken is not known".to_owned()],
             false => Vec::new(),
         };
@@ -180,9 +180,7 @@ fn post(webhook: &Webhook, line: &[u8]) -> Result<(), PostError> {
 pub fn accepted(answer: &[u8]) -> Result<(), NotAccepted> {
     let first = String::from_utf8_lossy(answer);
     let first = first.lines().next().unwrap_or_default();
-    let status = first
-        .strip_prefix("HTTP/")
-        .and_then(|rest| rest.split(' ').nth(1));
+    let status = first.strip_prefix("HTTP/").and_then(|rest| rest.split(' ').nth(1));
     match status {
         Some(status) if status.len() == 3 && status.starts_with('2') => Ok(()),
         _ => Err(NotAccepted(first.to_owned())),
@@ -203,11 +201,7 @@ fn connect(webhook: &Webhook, end: Instant) -> Result<TcpStream, PostError> {
 /// The remaining time. None is an error, because a timeout of zero would mean no limit.
 fn left(end: Instant) -> Result<Duration, PostError> {
     let left = end.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        Err(PostError::Late)
-    } else {
-        Ok(left)
-    }
+    if left.is_zero() { Err(PostError::Late) } else { Ok(left) }
 }
 
 #[cfg(test)]
@@ -220,7 +214,7 @@ mod tests {
     }
 
     /// All messages until nothing waits.
-    fn settle(posts: &mut Posts) -> Vec<String> {
+    fn settle(posts: &mut WebhookQueue) -> Vec<String> {
         let mut lines = Vec::new();
         for _ in 0..6_000 {
             lines.extend(posts.tend());
@@ -259,7 +253,7 @@ mod tests {
     #[test]
     fn each_line_is_posted_once_in_order() {
         let (webhook, server) = listener(3, "HTTP/1.1 204 No Content\r\n\r\n");
-        let mut posts = Posts::default();
+        let mut posts = WebhookQueue::default();
         for number in 0..3 {
             posts.add(Some(&webhook), format!("{{\"number\":{number}}}\n").as_bytes());
         }
@@ -268,19 +262,16 @@ mod tests {
         let seen = server.join().unwrap();
         for (number, request) in seen.iter().enumerate() {
             let (head, body) = request.split_once("\r\n\r\n").unwrap();
-            assert!(
-                head.starts_with("POST /drift HTTP/1.1\r\nHost: 127.0.0.1:"),
-                "{head}"
-            );
+            assert!(head.starts_with("POST /drift HTTP/1.1\r\nHost: 127.0.0.1:"), "{head}");
             assert!(head.contains("\r\nContent-Length: 12\r\n"), "{head}");
             assert_eq!(body, format!("{{\"number\":{number}}}"));
         }
     }
 
     #[test]
-    fn a_refusal_and_what_it_answered_are_told() {
+    fn a_refusal_is_reported_with_the_answer() {
         let (webhook, server) = listener(1, "HTTP/1.1 503 Busy\r\n\r\n");
-        let mut posts = Posts::default();
+        let mut posts = WebhookQueue::default();
         posts.add(Some(&webhook), b"{}\n");
         posts.add(Some(&webhook), b"{}\n");
         let lines = settle(&mut posts);
@@ -296,9 +287,9 @@ mod tests {
 
     /// A server that accepts the connection and never answers delays nothing, and all lost lines are counted.
     #[test]
-    fn whoever_never_answers_holds_up_nobody() {
+    fn a_server_that_never_answers_delays_nothing() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut posts = Posts::default();
+        let mut posts = WebhookQueue::default();
         posts.add(Some(&at(&listener)), b"{}\n");
         assert_eq!(posts.tend(), [] as [&str; 0]);
         // The courier waits until its limit, so these calls return before it does.
@@ -306,13 +297,10 @@ mod tests {
             posts.add(Some(&at(&listener)), b"{}\n");
             posts.tend();
         }
-        assert!(posts.courier.is_some(), "it was waited for");
+        assert!(posts.sender_thread.is_some(), "it was waited for");
         let lines = settle(&mut posts).join("\n");
         assert!(lines.contains("did not answer within 5 s; 1 lines"), "{lines}");
-        assert!(
-            lines.contains(&format!("; {WAITING} lines were not taken")),
-            "{lines}"
-        );
+        assert!(lines.contains(&format!("; {WAITING} lines were not taken")), "{lines}");
         assert!(lines.contains("1 lines were left out"), "{lines}");
     }
 }

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // No part of the product.
 
-use events::dat::{PlannedBuffer, TraceFile, Writing, written};
-use events::{Event, Lines, Unit};
+use events::dat::{DatWriter, PlannedBuffer, TraceFile, written};
+use events::{ClockUnit, LineFormatter, StreamItem};
 use std::io::Write;
 
 fn main() {
@@ -23,13 +23,13 @@ fn parsed(bytes: &[u8]) -> TraceFile<'_> {
 }
 
 /// The same pages again and again, each time later by the time that they span.
-fn make(from: &str, to: &str, wanted: usize) {
+fn make(from: &str, to: &str, event_count: usize) {
     let bytes = std::fs::read(from).expect("a trace.dat");
     let file = parsed(&bytes);
     let times: Vec<u64> = file
         .events()
         .filter_map(|of| match of.event {
-            Event::Record { record, .. } => Some(record.at),
+            StreamItem::Record { record, .. } => Some(record.at),
             _ => None,
         })
         .collect();
@@ -41,7 +41,7 @@ fn make(from: &str, to: &str, wanted: usize) {
         .iter()
         .map(|cpu| {
             let mut all = Vec::new();
-            for round in 0..wanted.div_ceil(times.len()) as u64 {
+            for round in 0..event_count.div_ceil(times.len()) as u64 {
                 for page in buffer.pages(cpu) {
                     let mut page = page.to_vec();
                     let at = endian.u64(*page.first_chunk().expect("a head")) + round * span;
@@ -57,7 +57,7 @@ fn make(from: &str, to: &str, wanted: usize) {
         cpus: pages.iter().map(|pages| pages.len() as u64).collect(),
         ..PlannedBuffer::default()
     };
-    let writing = Writing {
+    let writing = DatWriter {
         description: &file.description,
         page_len: u32::try_from(buffer.layout.page_len).expect("a page"),
         long_len: file.long_len,
@@ -74,7 +74,7 @@ fn decode(bytes: &[u8]) {
     let (formats, _) = file.description.formats();
     let (mut events, mut sum) = (0_u64, 0_i64);
     for of in file.events() {
-        let Event::Record { cpu, record } = of.event else {
+        let StreamItem::Record { cpu, record } = of.event else {
             continue;
         };
         let Some(common) = formats.common(record.payload) else {
@@ -94,11 +94,11 @@ fn text(bytes: &[u8]) {
     let file = parsed(bytes);
     let (formats, _) = file.description.formats();
     let (names, comms) = (file.description.names(), file.description.comms());
-    let mut lines = Lines::new(&formats, &names, &comms, Unit::Nanos);
+    let mut lines = LineFormatter::new(&formats, &names, &comms, ClockUnit::Nanos);
     let mut out = std::io::BufWriter::with_capacity(1 << 18, std::io::stdout().lock());
     let mut line = String::new();
     for of in file.events() {
-        if let Event::Record { cpu, record } = of.event {
+        if let StreamItem::Record { cpu, record } = of.event {
             line.clear();
             lines.write(&mut line, cpu, &record);
             line.push('\n');

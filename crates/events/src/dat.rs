@@ -18,12 +18,12 @@ mod write;
 pub use clock::{Correction, TscToNanos};
 pub use description::{Description, comms};
 pub use error::DatError;
-pub use merged::{Merged, OfBuffer};
+pub use merged::{BufferEvent, MergedStream};
 pub use option::{DatOption, id};
-pub use write::{Head, PlannedBuffer, Writing, planned, written};
+pub use write::{DatWriter, Head, PlannedBuffer, planned, written};
 
 use crate::endian::Endian;
-use crate::layout::Layout;
+use crate::layout::PageLayout;
 use cursor::Cursor;
 use std::borrow::Cow;
 
@@ -58,7 +58,7 @@ pub struct Buffer<'a> {
     /// Its clock, without the brackets of `trace_clock`; empty if not stated.
     pub clock: String,
     /// The layout of its pages.
-    pub layout: Layout,
+    pub layout: PageLayout,
     /// Pages of its CPUs.
     pub cpus: Vec<CpuPages<'a>>,
     /// The text of `trace` instead of pages, for a latency tracer.
@@ -77,7 +77,7 @@ pub struct CpuPages<'a> {
 impl<'a> TraceFile<'a> {
     /// Whether these bytes start like a `trace.dat`.
     #[must_use]
-    pub fn begins(bytes: &[u8]) -> bool {
+    pub fn has_magic(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
@@ -107,7 +107,7 @@ impl<'a> TraceFile<'a> {
         if !(64..=1 << 24).contains(&page_len) {
             return Err(cursor.wrong("a page of 64 bytes to 16 MiB"));
         }
-        let start = Start { long_len, page_len };
+        let start = FileStart { long_len, page_len };
         match version.as_str() {
             "6" => six::read(cursor, start),
             "7" => seven::read(cursor, start, unpacked_limit),
@@ -132,8 +132,8 @@ impl<'a> TraceFile<'a> {
 
     /// All events of all its buffers, sorted by time.
     #[must_use]
-    pub fn events(&self) -> Merged<'_> {
-        Merged::of(&self.buffers)
+    pub fn events(&self) -> MergedStream<'_> {
+        MergedStream::of(&self.buffers)
     }
 }
 
@@ -146,7 +146,7 @@ impl Buffer<'_> {
 
 /// The common start of both versions.
 #[derive(Clone, Copy)]
-struct Start {
+struct FileStart {
     long_len: u8,
     page_len: usize,
 }

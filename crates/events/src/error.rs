@@ -43,10 +43,10 @@ pub enum PageError {
         head: usize,
     },
     /// The page states more data than it holds.
-    #[error("the page says that it holds {says} bytes, there are {len}")]
+    #[error("the page says that it holds {stated} bytes, there are {len}")]
     TooLong {
         /// The stated size.
-        says: usize,
+        stated: usize,
         /// Available bytes.
         len: usize,
     },

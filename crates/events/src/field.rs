@@ -4,7 +4,7 @@ use crate::endian::Endian;
 
 /// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum FieldShape {
     /// One number.
     Number,
     /// Text at a fixed position, ended by a zero byte or by the end of the field.
@@ -32,7 +32,7 @@ pub struct Field {
     /// Whether its numbers are signed.
     pub signed: bool,
     /// Its content.
-    pub shape: Shape,
+    pub shape: FieldShape,
 }
 
 impl Field {
@@ -67,8 +67,8 @@ impl Field {
     #[must_use]
     pub fn content<'a>(&self, payload: &'a [u8], endian: Endian) -> Option<&'a [u8]> {
         let from_base = match self.shape {
-            Shape::Elsewhere => 0,
-            Shape::ElsewhereRelative => self.offset + self.size,
+            FieldShape::Elsewhere => 0,
+            FieldShape::ElsewhereRelative => self.offset + self.size,
             _ => return self.bytes(payload),
         };
         let word = self.unsigned(payload, endian)?;

@@ -3,8 +3,8 @@
 //! CPUs deliver at different speeds. Events are therefore returned only up to a time before which every CPU has delivered
 //! everything, and the rest waits. The stream is the same wherever it is split.
 
-use crate::layout::Layout;
-use crate::merge::{Event, Merge, Source};
+use crate::layout::PageLayout;
+use crate::merge::{Merge, PageSource, StreamItem};
 use crate::page::Page;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -12,10 +12,10 @@ use std::ops::ControlFlow;
 /// The waiting pages, and the finished pages that are still kept.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    layout: Layout,
-    lanes: Vec<Lane>,
+    layout: PageLayout,
+    lanes: Vec<PageLane>,
     /// Maximum number of finished pages that are kept per CPU.
-    kept: usize,
+    max_finished: usize,
     /// All events before this time have been returned.
     until: u64,
     late: u64,
@@ -23,28 +23,28 @@ pub struct Flow {
 }
 
 #[derive(Clone, Debug)]
-struct Lane {
+struct PageLane {
     cpu: u32,
     pages: VecDeque<Vec<u8>>,
     /// The number of these pages, from the front, that are finished.
-    done: usize,
+    finished: usize,
     within: Option<(usize, u64)>,
 }
 
 impl Flow {
-    /// Creates a flow for these CPUs, which keeps this many finished pages of each, for [`Flow::kept`].
+    /// Creates a flow for these CPUs, which keeps this many finished pages of each, for [`Flow::max_finished`].
     #[must_use]
-    pub fn of(cpus: &[u32], layout: Layout, kept: usize) -> Flow {
-        let lane = |cpu: &u32| Lane {
+    pub fn of(cpus: &[u32], layout: PageLayout, max_finished: usize) -> Flow {
+        let lane = |cpu: &u32| PageLane {
             cpu: *cpu,
             pages: VecDeque::new(),
-            done: 0,
+            finished: 0,
             within: None,
         };
         Flow {
             layout,
             lanes: cpus.iter().map(lane).collect(),
-            kept,
+            max_finished,
             until: 0,
             late: 0,
             waiting: 0,
@@ -52,7 +52,7 @@ impl Flow {
     }
 
     /// Adds a page of the CPU at this index of the list.
-    pub fn put(&mut self, place: usize, page: &[u8]) {
+    pub fn add_page(&mut self, place: usize, page: &[u8]) {
         if let Some(lane) = self.lanes.get_mut(place) {
             self.waiting += self.layout.page_len;
             lane.pages.push_back(page.to_vec());
@@ -84,29 +84,29 @@ impl Flow {
         &mut self,
         until: Option<u64>,
         most: usize,
-        mut each: impl FnMut(Event<'_>) -> ControlFlow<()>,
+        mut each: impl FnMut(StreamItem<'_>) -> ControlFlow<()>,
     ) -> bool {
         if until.is_some_and(|until| until <= self.until) {
             return true;
         }
-        let source = |lane| -> Source<'_, _> {
-            let lane: &Lane = lane;
-            let pages = lane.pages.iter().skip(lane.done).map(Vec::as_slice);
-            Source::from(lane.cpu, self.layout, pages, lane.within)
+        let source = |lane| -> PageSource<'_, _> {
+            let lane: &PageLane = lane;
+            let pages = lane.pages.iter().skip(lane.finished).map(Vec::as_slice);
+            PageSource::from(lane.cpu, self.layout, pages, lane.within)
         };
         let mut merge = Merge::new(self.lanes.iter().map(source).collect());
         let (mut newest, mut count, mut is_all) = (self.until, 0, true);
         while let Some(event) = merge.next_before(until) {
             count += 1;
             let event = match event {
-                Event::Record { cpu, record } if record.at < self.until => {
+                StreamItem::Record { cpu, record } if record.at < self.until => {
                     self.late += 1;
-                    Event::Lost { cpu, count: Some(1) }
+                    StreamItem::Lost { cpu, count: Some(1) }
                 }
                 event => event,
             };
-            let is_record = matches!(event, Event::Record { .. });
-            if let Event::Record { record, .. } = event {
+            let is_record = matches!(event, StreamItem::Record { .. });
+            if let StreamItem::Record { record, .. } = event {
                 newest = record.at;
             }
             if each(event).is_break() {
@@ -122,21 +122,21 @@ impl Flow {
         drop(merge);
         self.until = until.filter(|_| is_all).unwrap_or(newest);
         for (lane, place) in self.lanes.iter_mut().zip(places) {
-            lane.done += place.pages;
+            lane.finished += place.pages;
             self.waiting -= place.pages * self.layout.page_len;
             lane.within = place.within;
-            let old = lane.done.saturating_sub(self.kept);
+            let old = lane.finished.saturating_sub(self.max_finished);
             lane.pages.drain(..old);
-            lane.done -= old;
+            lane.finished -= old;
         }
         is_all
     }
 
     /// All events of the stored pages, finished or not.
-    pub fn kept(&self) -> impl Iterator<Item = Event<'_>> {
-        let source = |lane| -> Source<'_, _> {
-            let lane: &Lane = lane;
-            Source::new(lane.cpu, self.layout, lane.pages.iter().map(Vec::as_slice))
+    pub fn stored_events(&self) -> impl Iterator<Item = StreamItem<'_>> {
+        let source = |lane| -> PageSource<'_, _> {
+            let lane: &PageLane = lane;
+            PageSource::new(lane.cpu, self.layout, lane.pages.iter().map(Vec::as_slice))
         };
         Merge::new(self.lanes.iter().map(source).collect())
     }

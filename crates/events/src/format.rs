@@ -1,14 +1,14 @@
 //! Parses the description of one event: the file `events/SYSTEM/EVENT/format`.
 
 use crate::error::FormatError;
-use crate::field::{Field, Shape};
+use crate::field::{Field, FieldShape};
 
 /// Longest description that is read. The longest of a real kernel (`kvm`, `drm`) has some tens of kilobytes.
 const LONGEST: usize = 1 << 20;
 
 /// An event's description.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Format {
+pub struct EventFormat {
     /// Its subsystem: `sched`, `irq`.
     pub system: String,
     /// Its name: `sched_switch`.
@@ -23,15 +23,15 @@ pub struct Format {
     pub print: String,
 }
 
-impl Format {
+impl EventFormat {
     /// Parses the text of its file.
     ///
     /// # Errors
     /// An invalid line, or missing content.
-    pub fn parse(system: &str, text: &str) -> Result<Format, FormatError> {
-        let mut format = Format {
+    pub fn parse(system: &str, text: &str) -> Result<EventFormat, FormatError> {
+        let mut format = EventFormat {
             system: system.to_owned(),
-            ..Format::default()
+            ..EventFormat::default()
         };
         if text.len() > LONGEST {
             return Err(FormatError::Missing {
@@ -42,7 +42,7 @@ impl Format {
         // The common fields are before an empty line, the event's own after it.
         let mut own = false;
         for (number, text) in text.lines().enumerate() {
-            let line = Line {
+            let line = FormatLine {
                 number: number + 1,
                 text,
             };
@@ -57,12 +57,7 @@ impl Format {
             } else if trimmed.starts_with("field:") || trimmed.starts_with("field ") {
                 let field = declared(&line)?;
                 let common = !own && field.name.starts_with("common_");
-                if common {
-                    &mut format.common
-                } else {
-                    &mut format.fields
-                }
-                .push(field);
+                if common { &mut format.common } else { &mut format.fields }.push(field);
             } else if let Some(print) = trimmed.strip_prefix("print fmt:") {
                 format.print = print.trim().to_owned();
             } else if trimmed != "format:" && !format.print.is_empty() {
@@ -89,12 +84,12 @@ impl Format {
 }
 
 /// A line and its number.
-pub(crate) struct Line<'a> {
+pub(crate) struct FormatLine<'a> {
     pub(crate) number: usize,
     pub(crate) text: &'a str,
 }
 
-impl Line<'_> {
+impl FormatLine<'_> {
     pub(crate) fn not(&self, expected: &'static str) -> FormatError {
         FormatError::Line {
             line: self.number,
@@ -108,7 +103,7 @@ impl Line<'_> {
 const FIELD: &str = "field:TYPE NAME; offset:N; size:N; signed:0 or 1;";
 
 /// `field:TYPE NAME[N]; offset:O; size:S; signed:B;`. Kernels before 2.6.32 had no `signed`.
-pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
+pub(crate) fn declared(line: &FormatLine) -> Result<Field, FormatError> {
     let (mut declaration, mut offset, mut size, mut signed) = (None, None, None, None);
     for part in line.text.split(';') {
         let part = part.trim();
@@ -118,13 +113,7 @@ pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
         let Some((key, value)) = part.split_once(':') else {
             return Err(line.not(FIELD));
         };
-        let number = || {
-            value
-                .trim()
-                .parse::<usize>()
-                .ok()
-                .filter(|number| *number <= 1 << 24)
-        };
+        let number = || value.trim().parse::<usize>().ok().filter(|number| *number <= 1 << 24);
         match key {
             "field" | "field special" => declaration = Some(value.trim()),
             "offset" => offset = number(),
@@ -169,20 +158,20 @@ fn split_brackets(declaration: &str) -> Option<(String, Option<&str>)> {
     Some((stem, Some(inside.trim())))
 }
 
-fn shape(kind: &str, brackets: Option<&str>, size: usize) -> Shape {
+fn shape(kind: &str, brackets: Option<&str>, size: usize) -> FieldShape {
     if kind.starts_with("__data_loc") {
-        Shape::Elsewhere
+        FieldShape::Elsewhere
     } else if kind.starts_with("__rel_loc") {
-        Shape::ElsewhereRelative
+        FieldShape::ElsewhereRelative
     } else if brackets.is_some() {
         match kind {
-            "char" | "const char" => Shape::Text,
-            kind => Shape::Numbers(element(kind, brackets, size)),
+            "char" | "const char" => FieldShape::Text,
+            kind => FieldShape::Numbers(element(kind, brackets, size)),
         }
     } else if matches!(size, 1 | 2 | 4 | 8) {
-        Shape::Number
+        FieldShape::Number
     } else {
-        Shape::Numbers(1)
+        FieldShape::Numbers(1)
     }
 }
 
@@ -190,9 +179,7 @@ fn shape(kind: &str, brackets: Option<&str>, size: usize) -> Shape {
 fn element(kind: &str, brackets: Option<&str>, size: usize) -> usize {
     let many = brackets.and_then(|inside| inside.parse::<usize>().ok());
     match many {
-        Some(many) if many > 0 && size.is_multiple_of(many) && matches!(size / many, 1 | 2 | 4 | 8) => {
-            size / many
-        }
+        Some(many) if many > 0 && size.is_multiple_of(many) && matches!(size / many, 1 | 2 | 4 | 8) => size / many,
         _ if kind.contains("64") || kind.contains("long") => 8,
         _ if kind.contains("16") || kind.contains("short") => 2,
         _ if kind.contains("8") || kind.contains("char") || kind.contains("bool") => 1,

@@ -5,11 +5,11 @@
 
 use crate::endian::Endian;
 use crate::error::FormatError;
-use crate::format::{Line, declared};
+use crate::format::{FormatLine, declared};
 
 /// Layout of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct PageLayout {
     /// Byte order.
     pub endian: Endian,
     /// Offset of the count of data bytes.
@@ -22,11 +22,11 @@ pub struct Layout {
     pub page_len: usize,
 }
 
-impl Layout {
+impl PageLayout {
     /// Layout of 64-bit kernels with pages of `page_len` bytes, for use without a description.
     #[must_use]
-    pub const fn of_64_bit(endian: Endian, page_len: usize) -> Layout {
-        Layout {
+    pub const fn of_64_bit(endian: Endian, page_len: usize) -> PageLayout {
+        PageLayout {
             endian,
             commit_at: 8,
             commit_len: 8,
@@ -39,13 +39,13 @@ impl Layout {
     ///
     /// # Errors
     /// An invalid line, or one of the three fields that is missing or has an impossible value.
-    pub fn parse(text: &str, endian: Endian) -> Result<Layout, FormatError> {
+    pub fn parse(text: &str, endian: Endian) -> Result<PageLayout, FormatError> {
         let (mut timestamp, mut commit, mut data) = (None, None, None);
         for (number, line) in text.lines().enumerate() {
             if line.trim().is_empty() {
                 continue;
             }
-            let line = Line {
+            let line = FormatLine {
                 number: number + 1,
                 text: line,
             };
@@ -73,7 +73,7 @@ impl Layout {
                 missing: "a head that a page can have (8 bytes of time stamp, a count, the data)",
             });
         }
-        Ok(Layout {
+        Ok(PageLayout {
             endian,
             commit_at: commit.offset,
             commit_len: commit.size,

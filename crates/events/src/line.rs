@@ -3,10 +3,10 @@
 //! Sources: `kernel/trace/trace_output.c` (`trace_print_context`, `trace_print_lat_fmt`); checked line by line against the
 //! text of real kernels.
 
-use crate::format::Format;
-use crate::formats::{Common, Formats};
-use crate::page::Record;
-use crate::print::{Names, Printer};
+use crate::format::EventFormat;
+use crate::formats::{CommonValues, Formats};
+use crate::page::PageRecord;
+use crate::print::{AddressNames, Printer};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ const BH_OFF: u8 = 0x80;
 
 /// The unit of the trace clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
+pub enum ClockUnit {
     /// Nanoseconds, displayed as seconds with six decimals.
     #[default]
     Nanos,
@@ -29,36 +29,36 @@ pub enum Unit {
     Ticks,
 }
 
-impl Unit {
+impl ClockUnit {
     /// The unit of a clock with this name in `trace_clock`.
     #[must_use]
-    pub fn of_clock(name: &str) -> Unit {
+    pub fn of_clock(name: &str) -> ClockUnit {
         match name {
-            "counter" | "uptime" | "x86-tsc" | "ppc-tb" => Unit::Ticks,
-            _ => Unit::Nanos,
+            "counter" | "uptime" | "x86-tsc" | "ppc-tb" => ClockUnit::Ticks,
+            _ => ClockUnit::Nanos,
         }
     }
 }
 
 /// Writes events as lines. It caches the parsed format line of each event.
-pub struct Lines<'a> {
+pub struct LineFormatter<'a> {
     formats: &'a Formats,
-    names: &'a dyn Names,
+    names: &'a dyn AddressNames,
     comms: &'a HashMap<i32, String>,
-    unit: Unit,
+    unit: ClockUnit,
     printers: HashMap<u16, Printer>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineFormatter<'a> {
     /// Uses that kernel's descriptions, names of addresses and names of threads (`saved_cmdlines`).
     #[must_use]
     pub fn new(
         formats: &'a Formats,
-        names: &'a dyn Names,
+        names: &'a dyn AddressNames,
         comms: &'a HashMap<i32, String>,
-        unit: Unit,
+        unit: ClockUnit,
     ) -> Self {
-        Lines {
+        LineFormatter {
             formats,
             names,
             comms,
@@ -68,8 +68,8 @@ impl<'a> Lines<'a> {
     }
 
     /// Appends one line without its end. An event without a description is printed as its number and its length.
-    pub fn write(&mut self, out: &mut String, cpu: u32, record: &Record) {
-        let common = self.formats.common(record.payload).unwrap_or(Common {
+    pub fn write(&mut self, out: &mut String, cpu: u32, record: &PageRecord) {
+        let common = self.formats.common(record.payload).unwrap_or(CommonValues {
             id: 0,
             flags: 0,
             preempt_count: 0,
@@ -99,27 +99,24 @@ impl<'a> Lines<'a> {
     }
 
     /// Appends an event's own text.
-    pub fn text(&mut self, out: &mut String, format: &Format, payload: &[u8]) {
-        let printer = self
-            .printers
-            .entry(format.id)
-            .or_insert_with(|| Printer::of(format));
+    pub fn text(&mut self, out: &mut String, format: &EventFormat, payload: &[u8]) {
+        let printer = self.printers.entry(format.id).or_insert_with(|| Printer::of(format));
         printer.print(out, format, payload, self.formats.endian, self.names);
     }
 
     fn time(&self, out: &mut String, at: u64) {
         let _ = match self.unit {
-            Unit::Nanos => {
+            ClockUnit::Nanos => {
                 let us = at.saturating_add(500) / 1000;
                 write!(out, " {:>5}.{:06}: ", us / 1_000_000, us % 1_000_000)
             }
-            Unit::Ticks => write!(out, " {at:>12}: "),
+            ClockUnit::Ticks => write!(out, " {at:>12}: "),
         };
     }
 }
 
 /// The five letters between CPU and time.
-fn flags(out: &mut String, common: Common) {
+fn flags(out: &mut String, common: CommonValues) {
     let has = |bit: u8| common.flags & bit != 0;
     out.push(match (has(IRQS_OFF), has(BH_OFF)) {
         (true, true) => 'D',

@@ -1,6 +1,6 @@
 //! Resolves addresses to names of functions and texts, from `/proc/kallsyms` and `printk_formats`.
 
-use crate::print::{Names, Symbol};
+use crate::print::{AddressNames, Symbol};
 use std::collections::HashMap;
 
 /// A kernel's names.
@@ -69,7 +69,7 @@ fn symbol(line: &str) -> Option<(u64, &str, &str)> {
     Some((address, name, words.next().unwrap_or_default()))
 }
 
-impl Names for KernelNames {
+impl AddressNames for KernelNames {
     fn symbol(&self, address: u64) -> Option<Symbol<'_>> {
         let after = self.symbols.partition_point(|(at, _)| *at <= address);
         let (start, at) = self.symbols.get(after.checked_sub(1)?)?;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_of_the_kernel_and_of_modules_are_found_by_any_address_inside() {
+    fn kernel_and_module_functions_are_found_by_any_address_inside() {
         let names = KernelNames::parse(
             "ffffffff81000100 t second\nffffffff81000000 T first\n0000000000000000 T hidden\nno line\nffffffffc0000000 t in_module\t[ext4]\n",
             "",
@@ -113,10 +113,7 @@ mod tests {
             of(0xffff_ffff_8100_0100).map(|(function, offset, ..)| (function, offset)),
             Some(("second", 0))
         );
-        assert_eq!(
-            of(0xffff_ffff_c000_0004),
-            Some(("in_module", 4, 0, Some("[ext4]")))
-        );
+        assert_eq!(of(0xffff_ffff_c000_0004), Some(("in_module", 4, 0, Some("[ext4]"))));
         assert_eq!(of(0xffff_ffff_80ff_ffff), None, "before the first");
         assert_eq!(of(0xffff_ffff_8200_0000), None, "too far behind the last");
     }

@@ -6,7 +6,7 @@
 
 use crate::endian::Endian;
 use crate::error::PageError;
-use crate::layout::Layout;
+use crate::layout::PageLayout;
 
 /// Flag in the count: entries were lost before this page.
 const MISSED: u64 = 1 << 31;
@@ -23,7 +23,7 @@ const ABSOLUTE_BITS: u32 = 59;
 
 /// Entries lost between the previous page and this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostEntries {
     /// Nothing.
     #[default]
     None,
@@ -39,14 +39,14 @@ pub struct Page<'a> {
     /// Base time of the page for the first entry's time, in units of the trace clock.
     pub timestamp: u64,
     /// Entries lost before it.
-    pub lost: Lost,
+    pub lost: LostEntries,
     data: &'a [u8],
     endian: Endian,
 }
 
 /// One entry that carries an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record<'a> {
+pub struct PageRecord<'a> {
     /// The time, in units of the trace clock.
     pub at: u64,
     /// The event: its common fields, then its own.
@@ -58,7 +58,7 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// A missing header, or one that states more data than follow it.
-    pub fn parse(bytes: &'a [u8], layout: &Layout) -> Result<Page<'a>, PageError> {
+    pub fn parse(bytes: &'a [u8], layout: &PageLayout) -> Result<Page<'a>, PageError> {
         let no_head = PageError::NoHead {
             len: bytes.len(),
             head: layout.data_at,
@@ -73,17 +73,17 @@ impl<'a> Page<'a> {
         let commit = layout.endian.number(commit).ok_or(no_head)?;
         let says = (commit & (MISSED_STORED - 1)) as usize;
         let data = rest.get(..says).ok_or(PageError::TooLong {
-            says,
+            stated: says,
             len: rest.len(),
         })?;
         let lost = if commit & MISSED == 0 {
-            Lost::None
+            LostEntries::None
         } else if commit & MISSED_STORED == 0 {
-            Lost::Uncounted
+            LostEntries::Uncounted
         } else {
             rest.get(says..says + layout.commit_len)
                 .and_then(|count| layout.endian.number(count))
-                .map_or(Lost::Uncounted, Lost::Counted)
+                .map_or(LostEntries::Uncounted, LostEntries::Counted)
         };
         Ok(Page {
             timestamp: layout.endian.u64(*timestamp),
@@ -98,21 +98,18 @@ impl<'a> Page<'a> {
     #[must_use]
     pub fn end(self) -> Option<u64> {
         let mut records = self.records();
-        records
-            .by_ref()
-            .all(|record| record.is_ok())
-            .then_some(records.at)
+        records.by_ref().all(|record| record.is_ok()).then_some(records.at)
     }
 
     /// Its entries, in order.
     #[must_use]
-    pub fn records(&self) -> Records<'a> {
+    pub fn records(&self) -> PageRecords<'a> {
         self.records_from((0, self.timestamp))
     }
 
-    /// The entries after [`Records::place`].
-    pub(crate) const fn records_from(&self, (next, at): (usize, u64)) -> Records<'a> {
-        Records {
+    /// The entries after [`PageRecords::place`].
+    pub(crate) const fn records_from(&self, (next, at): (usize, u64)) -> PageRecords<'a> {
+        PageRecords {
             data: self.data,
             next,
             at,
@@ -123,14 +120,14 @@ impl<'a> Page<'a> {
 
 /// The entries of a page. After an error there are no more.
 #[derive(Clone, Debug)]
-pub struct Records<'a> {
+pub struct PageRecords<'a> {
     data: &'a [u8],
     next: usize,
     at: u64,
     endian: Endian,
 }
 
-impl<'a> Records<'a> {
+impl<'a> PageRecords<'a> {
     /// The current position, to resume from later; `None` at the end of the page.
     #[inline]
     pub(crate) const fn place(&self) -> Option<(usize, u64)> {
@@ -157,7 +154,7 @@ impl<'a> Records<'a> {
     }
 
     #[cold]
-    fn cut(&mut self, needs: usize) -> Option<Result<Record<'a>, PageError>> {
+    fn cut(&mut self, needs: usize) -> Option<Result<PageRecord<'a>, PageError>> {
         let at = self.next;
         self.next = usize::MAX;
         Some(Err(PageError::Entry {
@@ -182,8 +179,8 @@ impl<'a> Records<'a> {
     }
 }
 
-impl<'a> Iterator for Records<'a> {
-    type Item = Result<Record<'a>, PageError>;
+impl<'a> Iterator for PageRecords<'a> {
+    type Item = Result<PageRecord<'a>, PageError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -231,7 +228,7 @@ impl<'a> Iterator for Records<'a> {
             };
             self.at = self.at.wrapping_add(delta);
             self.next = from + len;
-            return Some(Ok(Record { at: self.at, payload }));
+            return Some(Ok(PageRecord { at: self.at, payload }));
         }
     }
 }

@@ -13,22 +13,22 @@ mod parse;
 mod render;
 mod words;
 
-pub use address_names::{Names, NoNames, Symbol};
+pub use address_names::{AddressNames, NoNames, Symbol};
 
 use crate::endian::Endian;
-use crate::format::Format;
-use expression::Printing;
+use crate::format::EventFormat;
+use expression::PrintFormat;
 
 /// Prints events by their own format line.
 #[derive(Clone, Debug)]
 pub struct Printer {
-    printing: Option<Printing>,
+    printing: Option<PrintFormat>,
 }
 
 impl Printer {
     /// Prepares the `print fmt` of an event's format.
     #[must_use]
-    pub fn of(format: &Format) -> Printer {
+    pub fn of(format: &EventFormat) -> Printer {
         Printer {
             printing: parse::parse(&format.print, format),
         }
@@ -44,12 +44,12 @@ impl Printer {
     pub fn print(
         &self,
         out: &mut String,
-        format: &Format,
+        format: &EventFormat,
         payload: &[u8],
         endian: Endian,
-        names: &dyn Names,
+        names: &dyn AddressNames,
     ) {
-        let scene = evaluate::Scene {
+        let scene = evaluate::PrintInput {
             format,
             payload,
             endian,

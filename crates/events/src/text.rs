@@ -18,7 +18,7 @@ use std::io::{BufRead, Read};
 pub const LONGEST_LINE: usize = 1 << 16;
 
 /// Maximum number of unknown lines that are kept for display.
-const KEPT: usize = 5;
+const MAX_UNKNOWN_LINES: usize = 5;
 
 /// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum TextItem<'a> {
         count: Option<u64>,
     },
     /// From here on the text has events of this CPU too (`##### CPU 1 buffer started ####`).
-    Began {
+    BufferStart {
         /// The CPU.
         cpu: u32,
     },
@@ -43,7 +43,7 @@ pub enum TextItem<'a> {
 
 /// The invalid lines of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownLines {
     /// The number of unknown lines.
     pub lines: u64,
     /// Line number, from 1, and start of the first of them.
@@ -56,7 +56,7 @@ pub struct Unknown {
 pub struct TextReader<R> {
     input: R,
     header: TextHeader,
-    unknown: Unknown,
+    unknown: UnknownLines,
     number: u64,
     bytes: Vec<u8>,
     line: String,
@@ -68,7 +68,7 @@ impl<R: BufRead> TextReader<R> {
         TextReader {
             input,
             header: TextHeader::default(),
-            unknown: Unknown::default(),
+            unknown: UnknownLines::default(),
             number: 0,
             bytes: Vec::new(),
             line: String::new(),
@@ -83,7 +83,7 @@ impl<R: BufRead> TextReader<R> {
 
     /// The invalid lines so far.
     #[must_use]
-    pub const fn unknown(&self) -> &Unknown {
+    pub const fn unknown(&self) -> &UnknownLines {
         &self.unknown
     }
 
@@ -100,12 +100,12 @@ impl<R: BufRead> TextReader<R> {
     pub fn next_item(&mut self) -> std::io::Result<Option<TextItem<'_>>> {
         while self.next_line()? {
             match line::kind(&self.line) {
-                line::Kind::Item => break,
-                line::Kind::Header => self.header.take(&self.line),
-                line::Kind::Nothing => {}
-                line::Kind::Unknown => {
+                line::LineKind::Item => break,
+                line::LineKind::Header => self.header.take(&self.line),
+                line::LineKind::Nothing => {}
+                line::LineKind::Unknown => {
                     self.unknown.lines += 1;
-                    if self.unknown.first.len() < KEPT {
+                    if self.unknown.first.len() < MAX_UNKNOWN_LINES {
                         let beginning = self.line.chars().take(120).collect();
                         self.unknown.first.push((self.number, beginning));
                     }

@@ -54,6 +54,6 @@ pub fn start(command: &mut Command) -> Result<Child, Error> {
         .stderr(Stdio::piped())
         .process_group(0);
     // SAFETY: between fork and exec the closure makes two system calls that allocate no memory.
-    unsafe { command.pre_exec(move || process::die_with(parent).map_err(Error::from_raw_os_error)) };
+    unsafe { command.pre_exec(move || process::kill_with_parent(parent).map_err(Error::from_raw_os_error)) };
     command.spawn()
 }

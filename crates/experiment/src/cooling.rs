@@ -22,9 +22,7 @@ pub fn remark(session: &Session, study: &Study) -> Option<&'static str> {
             "this machine tells no temperature (no thermal zone, no sensor of hwmon): `cool_to_c` cannot be waited for, and only \
              `cool_down` counts",
         ),
-        (true, None) => {
-            Some("this machine tells no temperature: whether it was warmer in some cells is not known")
-        }
+        (true, None) => Some("this machine tells no temperature: whether it was warmer in some cells is not known"),
     }
 }
 
@@ -35,9 +33,9 @@ pub fn cool(session: &Session, study: &Study, stop: &AtomicBool) -> Option<Tempe
     let Some(limit_c) = study.cool_to_c else {
         return now();
     };
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut pause = || {
-        if stop.load(Ordering::Relaxed) || begun.elapsed() >= AT_MOST {
+        if stop.load(Ordering::Relaxed) || start.elapsed() >= AT_MOST {
             return ControlFlow::Break(());
         }
         rest(EACH, stop);
@@ -51,7 +49,7 @@ pub fn cool(session: &Session, study: &Study, stop: &AtomicBool) -> Option<Tempe
         session.note(&format!(
             "still {} after {}, and not the {limit_c} °C of cool_to_c ({}): measured nevertheless\n",
             degrees(&last),
-            duration_text(begun.elapsed()),
+            duration_text(start.elapsed()),
             report::safe(&last.sensor)
         ));
     } else if last != first {
@@ -59,7 +57,7 @@ pub fn cool(session: &Session, study: &Study, stop: &AtomicBool) -> Option<Tempe
             "cooled from {} to {} in {}\n",
             degrees(&first),
             degrees(&last),
-            duration_text(begun.elapsed())
+            duration_text(start.elapsed())
         ));
     }
     Some(last)
@@ -74,17 +72,17 @@ fn cooled(
 ) -> Temperature {
     let mut last = first;
     while last.millidegrees_c > i64::from(limit_c) * 1_000 && pause().is_continue() {
-        let Some(told) = now() else { break };
-        last = told;
+        let Some(temperature) = now() else { break };
+        last = temperature;
     }
     last
 }
 
 /// Pauses for this time.
 pub fn rest(time: Duration, stop: &AtomicBool) {
-    let begun = Instant::now();
+    let start = Instant::now();
     while !stop.load(Ordering::Relaxed) {
-        let left = time.saturating_sub(begun.elapsed());
+        let left = time.saturating_sub(start.elapsed());
         if left.is_zero() {
             return;
         }
@@ -123,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_waited_until_cool_enough_and_not_for_ever() {
+    fn cooling_waits_until_cool_enough_or_a_limit() {
         assert_eq!(run(&[Some(55), Some(40)], 9), (55, 0), "cool enough at once");
         assert_eq!(run(&[Some(70), Some(60), Some(54), Some(50)], 9), (54, 2));
         assert_eq!(
@@ -131,10 +129,6 @@ mod tests {
             (68, 2),
             "a warm room"
         );
-        assert_eq!(
-            run(&[Some(70), None, Some(40)], 9),
-            (70, 1),
-            "the sensor went away"
-        );
+        assert_eq!(run(&[Some(70), None, Some(40)], 9), (70, 1), "the sensor went away");
     }
 }

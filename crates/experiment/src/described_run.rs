@@ -11,7 +11,7 @@ pub use conductor::{DescribedEnd, DescribedResult};
 pub use display::RunDisplay;
 
 use machine::{Machine, Nanos, nanoseconds};
-use measure::configuration::{self, Configuration, Form, Sampler};
+use measure::configuration::{self, ConfigurationForm, ConfiguredSampler, RunConfiguration};
 use root::{Failure, Status, input, output};
 use run_plan::RunPlan;
 use session::Session;
@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// A run that a file describes, resolved on this machine.
 pub struct DescribedRun {
-    description: Configuration,
+    description: RunConfiguration,
     plan: RunPlan,
     machine: Machine,
 }
@@ -51,7 +51,7 @@ impl DescribedRun {
     /// Whether the file is a configuration of systress, whose output is then imitated.
     #[must_use]
     pub fn is_systress(&self) -> bool {
-        self.description.form == Form::Systress
+        self.description.form == ConfigurationForm::Systress
     }
 
     /// Checks that all files of statistics can be written. `file` is the description.
@@ -69,10 +69,7 @@ impl DescribedRun {
                 Failure::usage(
                     format!("the statistics of {} have no place", file.display()),
                     error.to_string(),
-                    format!(
-                        "name another file than {}, or make its folder",
-                        statistics.display()
-                    ),
+                    format!("name another file than {}, or make its folder", statistics.display()),
                 )
             })?;
         }
@@ -87,10 +84,12 @@ impl DescribedRun {
             let sampler = self.description.samplers.get(*place);
             let name = sampler.map_or("", |sampler| sampler.name.value.as_str());
             let what = match lane.kind {
-                measure::Kind::Latency | measure::Kind::All => {
+                measure::MeasurementKind::Latency | measure::MeasurementKind::All => {
                     format!("wakes up every {}", Nanos(lane.interval_ns))
                 }
-                measure::Kind::Noise => format!("spins, gaps from {} count", Nanos(lane.threshold_ns)),
+                measure::MeasurementKind::Noise => {
+                    format!("spins, gaps from {} count", Nanos(lane.threshold_ns))
+                }
             };
             let life = sampler.and_then(|sampler| sampler.lifetime);
             let until = life.map_or("until it is interrupted".to_owned(), |life| {
@@ -120,7 +119,7 @@ impl DescribedRun {
     pub fn write_statistics<'s>(
         &'s self,
         result: &'s DescribedResult,
-    ) -> impl Iterator<Item = Result<(&'s Sampler, &'s Path), Failure>> {
+    ) -> impl Iterator<Item = Result<(&'s ConfiguredSampler, &'s Path), Failure>> {
         let samplers = self.description.samplers.iter().enumerate();
         samplers.filter_map(move |(place, sampler)| {
             let file = sampler.file.as_deref()?;

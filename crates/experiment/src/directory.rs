@@ -4,14 +4,14 @@
 use crate::forecast::Forecast;
 use crate::study_file::refused;
 use formats::Recording;
-use measure::Kind;
+use measure::MeasurementKind;
 use root::{Failure, input, output};
 use serde::{Deserialize, Serialize};
 use session::read_recording;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use study::heat::Heat;
-use study::{MOST_BYTES, Place, Record, Study, What};
+use study::{MOST_BYTES, MeasuredQuantity, RunPosition, Study, StudyRecord};
 
 /// The maximum size of `study.json`: 10,000 names of cells are smaller.
 const MOST_RECORD: u64 = 16 << 20;
@@ -30,7 +30,7 @@ const HEAT: &str = "temperatures.json";
 
 /// A boot that was abandoned.
 #[derive(Serialize, Deserialize)]
-pub struct GivenUp {
+pub struct AbandonedBoot {
     /// Its boot line words.
     pub boot: String,
     /// Why.
@@ -42,7 +42,7 @@ pub struct Directory {
     path: PathBuf,
     /// The study.
     pub study: Study,
-    record: Record,
+    record: StudyRecord,
 }
 
 impl Directory {
@@ -50,7 +50,7 @@ impl Directory {
     ///
     /// # Errors
     /// It belongs to something else, which the error names, or cannot be written.
-    pub fn open(path: &Path, forecast: &Forecast, record: Record) -> Result<Directory, Failure> {
+    pub fn open(path: &Path, forecast: &Forecast, record: StudyRecord) -> Result<Directory, Failure> {
         Directory::of(path, &forecast.study, &forecast.bytes, record)
     }
 
@@ -58,7 +58,7 @@ impl Directory {
     ///
     /// # Errors
     /// As [`Directory::open`].
-    pub fn of(path: &Path, study: &Study, bytes: &[u8], record: Record) -> Result<Directory, Failure> {
+    pub fn of(path: &Path, study: &Study, bytes: &[u8], record: StudyRecord) -> Result<Directory, Failure> {
         let there = started_record(path, study, bytes)?;
         let directory = Directory {
             path: path.to_owned(),
@@ -105,7 +105,7 @@ impl Directory {
     }
 
     /// The machine of its results.
-    pub fn record(&self) -> &Record {
+    pub fn record(&self) -> &StudyRecord {
         &self.record
     }
 
@@ -113,12 +113,12 @@ impl Directory {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn bytes(&self, place: Place) -> Result<Vec<u8>, Failure> {
+    pub fn bytes(&self, place: RunPosition) -> Result<Vec<u8>, Failure> {
         Ok(input::bytes(&self.result(place), MOST_RESULT)?)
     }
 
     /// Whether this run has a result file.
-    pub fn has(&self, place: Place) -> bool {
+    pub fn has(&self, place: RunPosition) -> bool {
         self.result(place).exists()
     }
 
@@ -126,10 +126,9 @@ impl Directory {
     ///
     /// # Errors
     /// It is not a result of this study, or cannot be written.
-    pub fn keep(&self, place: Place, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn save(&self, place: RunPosition, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.result(place);
-        let recording =
-            formats::read(&mut &*bytes).map_err(|error| foreign_result(&path, &error.to_string()))?;
+        let recording = formats::read(&mut &*bytes).map_err(|error| foreign_result(&path, &error.to_string()))?;
         self.belongs(place.cell, &recording)
             .map_err(|why| foreign_result(&path, &why.to_string()))?;
         if let Some(folder) = path.parent() {
@@ -142,7 +141,7 @@ impl Directory {
     ///
     /// # Errors
     /// A result file that does not belong to this study.
-    pub fn done(&self) -> Result<Vec<Place>, Failure> {
+    pub fn finished_runs(&self) -> Result<Vec<RunPosition>, Failure> {
         let mut done = Vec::new();
         for cell in 0..self.study.cells.len() {
             done.extend(self.results(cell)?.into_iter().map(|(place, _)| place));
@@ -153,11 +152,11 @@ impl Directory {
     /// The results of a cell, ordered by repetition.
     ///
     /// # Errors
-    /// As [`Directory::done`].
-    pub fn results(&self, cell: usize) -> Result<Vec<(Place, Recording)>, Failure> {
+    /// As [`Directory::finished_runs`].
+    pub fn results(&self, cell: usize) -> Result<Vec<(RunPosition, Recording)>, Failure> {
         let mut results = Vec::new();
         for block in 0..self.study.repetitions {
-            let place = Place { block, cell };
+            let place = RunPosition { block, cell };
             let path = self.result(place);
             if !path.exists() {
                 continue;
@@ -174,14 +173,13 @@ impl Directory {
     ///
     /// # Errors
     /// An invalid file.
-    pub fn given_up(&self) -> Result<Vec<GivenUp>, Failure> {
+    pub fn given_up(&self) -> Result<Vec<AbandonedBoot>, Failure> {
         let path = self.path.join(GIVEN_UP);
         if !path.exists() {
             return Ok(Vec::new());
         }
         let bytes = input::bytes(&path, MOST_RECORD)?;
-        serde_json::from_slice(&bytes)
-            .map_err(|error| unreadable(&self.path, &format!("{GIVEN_UP}: {error}")))
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{GIVEN_UP}: {error}")))
     }
 
     /// Records that the cells of a boot are impossible.
@@ -190,7 +188,7 @@ impl Directory {
     /// The write error.
     pub fn give_up(&self, boot: String, why: String) -> Result<(), Failure> {
         let mut all = self.given_up()?;
-        all.push(GivenUp { boot, why });
+        all.push(AbandonedBoot { boot, why });
         let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
         Ok(output::write(&self.path.join(GIVEN_UP), &text)?)
     }
@@ -221,7 +219,7 @@ impl Directory {
     }
 
     /// The file of a run.
-    fn result(&self, place: Place) -> PathBuf {
+    fn result(&self, place: RunPosition) -> PathBuf {
         let name = self.study.cells.get(place.cell).map_or("", |cell| &cell.name);
         self.path.join(name).join(format!("{}.json", place.block + 1))
     }
@@ -232,9 +230,9 @@ impl Directory {
             return Err(ForeignResult::OfAnotherTool);
         };
         let kind = match self.study.what {
-            What::Latency => Kind::Latency,
-            What::Noise => Kind::Noise,
-            What::All => Kind::All,
+            MeasuredQuantity::Latency => MeasurementKind::Latency,
+            MeasuredQuantity::Noise => MeasurementKind::Noise,
+            MeasuredQuantity::All => MeasurementKind::All,
         };
         let mut cpus = machine::CpuSet::new();
         own.threads
@@ -256,11 +254,7 @@ impl Directory {
             &record.tool_version,
         )?;
         if !self.study.names_kernels() {
-            differs(
-                "the kernel",
-                &kernel(&environment.release),
-                &kernel(&record.kernel),
-            )?;
+            differs("the kernel", &kernel(&environment.release), &kernel(&record.kernel))?;
         }
         if let (true, Some(cell)) = (self.study.needs_boots(), self.study.cells.get(cell)) {
             let line = environment.cmdline.as_deref().unwrap_or_default();
@@ -300,7 +294,7 @@ enum ForeignResult {
     /// The kernel of another level.
     Kernel(String),
     /// It is not the kind of measurement that the study asks for.
-    Kind(What),
+    Kind(MeasuredQuantity),
     /// It is incomplete.
     Interrupted,
 }
@@ -314,10 +308,7 @@ impl fmt::Display for ForeignResult {
             }
             ForeignResult::BootLine(why) => write!(f, "it was measured under another boot line: {why}"),
             ForeignResult::Kernel(release) => {
-                write!(
-                    f,
-                    "it was measured under kernel {release}, which is another level"
-                )
+                write!(f, "it was measured under kernel {release}, which is another level")
             }
             ForeignResult::Kind(what) => write!(f, "it does not answer `measure {}`", what.word()),
             ForeignResult::Interrupted => f.write_str("it was interrupted"),
@@ -329,7 +320,7 @@ impl fmt::Display for ForeignResult {
 ///
 /// # Errors
 /// The directory belongs to something else, which the error names.
-pub fn started_record(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>, Failure> {
+pub fn started_record(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<StudyRecord>, Failure> {
     let toml = path.join("study.toml");
     if path.join(RECORD).exists() {
         same_text(
@@ -341,8 +332,7 @@ pub fn started_record(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option
     }
     let files = input::files_in(path)?.unwrap_or_default();
     // If the process was killed between the two writes, only the first file exists.
-    let is_other =
-        |file: &PathBuf| *file != toml || input::bytes(file, MOST_BYTES).ok().as_deref() != Some(bytes);
+    let is_other = |file: &PathBuf| *file != toml || input::bytes(file, MOST_BYTES).ok().as_deref() != Some(bytes);
     let cells = study.cells.iter().map(|cell| path.join(&cell.name));
     let other = files
         .into_iter()
@@ -384,7 +374,7 @@ fn same_text(path: &Path, there: &[u8], here: &[u8]) -> Result<(), Failure> {
     Err(foreign_to(path, why))
 }
 
-fn read_record(path: &Path) -> Result<Record, Failure> {
+fn read_record(path: &Path) -> Result<StudyRecord, Failure> {
     let bytes = input::bytes(&path.join(RECORD), MOST_RECORD).map_err(|error| unreadable(path, &error))?;
     serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &format!("study.json: {error}")))
 }

@@ -3,14 +3,14 @@
 use crate::study_file::{StudyFile, at};
 use machine::{CpuSet, Machine};
 use measure::parse_policy;
-use plan::{Intent, Plan, State};
+use plan::{Intent, KnobState, Plan};
 use root::{Failure, Root, Status};
 use session::Session;
 use session::isolation::{existing_cpus, plan_on};
 use session::own_process;
 use std::fmt;
 use std::path::Path;
-use study::{Cell, LoadPlace, PARTITION, Study};
+use study::{LevelCombination, LoadPlace, PARTITION, Study};
 
 /// The reason of a study's changes in the journal.
 pub const REASON: &str = "study";
@@ -59,8 +59,7 @@ impl Forecast {
     pub fn unchecked(session: &Session, written: StudyFile, file: &Path) -> Result<Forecast, Failure> {
         let root = session.root();
         let machine = session.machine().for_plan(root);
-        let cpus = existing_cpus(&written.study.cpus.text, &machine)
-            .map_err(|error| written.at_cpus(file, error))?;
+        let cpus = existing_cpus(&written.study.cpus.text, &machine).map_err(|error| written.at_cpus(file, error))?;
         let offline = cpus.minus(&machine.topology.online);
         if !offline.is_empty() {
             let next = "bring it online, or measure another one";
@@ -79,13 +78,8 @@ impl Forecast {
         let StudyFile { study, bytes } = written;
         if let Some(policy) = &study.policy {
             let next = "write it as `measure --policy` takes it";
-            parse_policy(&policy.text).map_err(|why| {
-                at(
-                    file,
-                    policy,
-                    Failure::usage("the policy cannot be used", why, next),
-                )
-            })?;
+            parse_policy(&policy.text)
+                .map_err(|why| at(file, policy, Failure::usage("the policy cannot be used", why, next)))?;
         }
         let mut notes = Vec::new();
         if study.repetitions < 4 {
@@ -104,7 +98,7 @@ impl Forecast {
     ///
     /// # Errors
     /// The reason.
-    pub fn possible(&self, session: &Session, cell: &Cell) -> Result<Vec<String>, Impossible> {
+    pub fn possible(&self, session: &Session, cell: &LevelCombination) -> Result<Vec<String>, Impossible> {
         possible(session, cell, &self.study, &self.cpus, &self.machine)
     }
 
@@ -138,7 +132,7 @@ pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Roo
 #[derive(Debug)]
 pub enum Impossible {
     /// Its plan is refused.
-    Refused(plan::Refusal),
+    Refused(plan::PlanRefusal),
     /// A knob that it names does not exist here.
     NoKnob(&'static str),
     /// A knob that the study tests changes nothing.
@@ -159,15 +153,11 @@ impl fmt::Display for Impossible {
         match self {
             Impossible::Refused(refusal) => f.write_str(&refusal.to_string().replace('\n', "; ")),
             Impossible::NoKnob(name) => write!(f, "this machine has no {name}"),
-            Impossible::IdleKnob(knob) => write!(
-                f,
-                "{knob} would change nothing in it, so it is not what its name says"
-            ),
+            Impossible::IdleKnob(knob) => {
+                write!(f, "{knob} would change nothing in it, so it is not what its name says")
+            }
             Impossible::TooFewCpus { load, needed, there } => {
-                write!(
-                    f,
-                    "the load {load} needs {needed} CPUs, and there are {there} for it"
-                )
+                write!(f, "the load {load} needs {needed} CPUs, and there are {there} for it")
             }
         }
     }
@@ -176,7 +166,7 @@ impl fmt::Display for Impossible {
 /// Notes about a cell, or why it is impossible.
 fn possible(
     session: &Session,
-    cell: &Cell,
+    cell: &LevelCombination,
     study: &Study,
     cpus: &CpuSet,
     machine: &Machine,
@@ -185,15 +175,14 @@ fn possible(
     let mut notes = Vec::new();
     let mut rest = None;
     if let Some(intent) = &cell.intent {
-        let plan =
-            plan_on(session, machine, &with_cpus(session, intent, cpus)).map_err(Impossible::Refused)?;
+        let plan = plan_on(session, machine, &with_cpus(session, intent, cpus)).map_err(Impossible::Refused)?;
         for knob in &plan.knobs {
             let name = knob.name;
             match knob.state {
-                State::Absent if intent.with.contains_key(name) => {
+                KnobState::Absent if intent.with.contains_key(name) => {
                     return Err(Impossible::NoKnob(name));
                 }
-                State::Already if study.axes.iter().any(|axis| axis.name == name) => {
+                KnobState::Already if study.axes.iter().any(|axis| axis.name == name) => {
                     notes.push(format!(
                         "{name} is here as it would be set: its cells off and on are the same"
                     ));
@@ -221,28 +210,25 @@ fn possible(
 pub fn idle_knob(plan: &Plan) -> Option<&'static str> {
     let is_needed = |name: &str| plan::knobs::knob(name).is_some_and(|knob| !knob.needed.is_empty());
     let mut knobs = plan.knobs.iter();
-    let idle = knobs.find(|knob| knob.state != State::Changes && !is_needed(knob.name));
+    let idle = knobs.find(|knob| knob.state != KnobState::Changes && !is_needed(knob.name));
     idle.map(|knob| knob.name)
 }
 
 fn refuse_impossible(impossible: &[(&str, Impossible)], cells: usize) -> Result<(), Failure> {
-    const SHOWN: usize = 5;
+    const MAX_LISTED: usize = 5;
     if impossible.is_empty() {
         return Ok(());
     }
     let mut why: Vec<String> = impossible
         .iter()
-        .take(SHOWN)
+        .take(MAX_LISTED)
         .map(|(name, why)| format!("{name}: {why}"))
         .collect();
-    if impossible.len() > SHOWN {
-        why.push(format!("and {} more", impossible.len() - SHOWN));
+    if impossible.len() > MAX_LISTED {
+        why.push(format!("and {} more", impossible.len() - MAX_LISTED));
     }
     Err(Failure::usage(
-        format!(
-            "{} of {cells} cells are impossible on this machine",
-            impossible.len()
-        ),
+        format!("{} of {cells} cells are impossible on this machine", impossible.len()),
         why.join("\n       "),
         "take these levels out of [axes], or name other CPUs; nothing has run",
     ))
@@ -258,7 +244,7 @@ pub fn refuse_neighbours(session: &Session, cpus: &CpuSet) -> Result<(), Failure
                 format!("partition {} with CPU {} is in force", intent.name, intent.cpus),
                 "the cells of this study would not be what their names say",
                 format!(
-                    "take it back with `quietcore undo --partition {}`, or measure other CPUs",
+                    "undo it with `quietcore undo --partition {}`, or measure other CPUs",
                     intent.name
                 ),
             ));

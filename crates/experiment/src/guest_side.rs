@@ -1,7 +1,7 @@
 //! Runs the part of a study inside a guest: makes the assigned runs as on any machine, and sends each result as soon as it exists.
 
 use crate::forecast::Forecast;
-use crate::guest_task::{FILE, GuestIdentity, GuestMessage, MOST_BYTES, Refusal, STUDY, Task};
+use crate::guest_task::{FILE, GuestIdentity, GuestMessage, GuestRefusal, GuestTask, MOST_BYTES, STUDY};
 use crate::{StudyFile, cooling, runs};
 use guest::qemu::PORT;
 use root::first::Port;
@@ -9,7 +9,7 @@ use root::{Failure, Status, input};
 use session::Session;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use study::Place;
+use study::RunPosition;
 
 /// Runs the guest's task.
 ///
@@ -24,7 +24,7 @@ pub fn run(session: &Session) -> Result<Status, Failure> {
         )
     };
     let bytes = input::bytes(Path::new(FILE), MOST_BYTES).map_err(|error| not_here(error.to_string()))?;
-    let task: Task = serde_json::from_slice(&bytes).map_err(|error| not_here(format!("{FILE}: {error}")))?;
+    let task: GuestTask = serde_json::from_slice(&bytes).map_err(|error| not_here(format!("{FILE}: {error}")))?;
     let stop = session::stop_flag();
     let port = Port::open(PORT)?;
     let mut study = StudyFile::read(Path::new(STUDY))?;
@@ -37,20 +37,20 @@ pub fn run(session: &Session) -> Result<Status, Failure> {
     };
     port.send(&GuestMessage::Up(up).frame())?;
     for [block, cell] in task.runs {
-        let place = Place { block, cell };
-        port.send(&GuestMessage::Begins(place).frame())?;
-        let told = match one(session, &forecast, place, stop) {
+        let place = RunPosition { block, cell };
+        port.send(&GuestMessage::RunStarted(place).frame())?;
+        let message = match one(session, &forecast, place, stop) {
             Ok(Some(bytes)) => GuestMessage::Result(place, bytes),
             Ok(None) => return Ok(Status::Failed),
             Err(error) => GuestMessage::Refused(
                 place,
-                Refusal {
+                GuestRefusal {
                     what: error.what,
                     why: error.why,
                 },
             ),
         };
-        port.send(&told.frame())?;
+        port.send(&message.frame())?;
     }
     port.send(&GuestMessage::Done.frame())?;
     Ok(Status::Done)
@@ -60,7 +60,7 @@ pub fn run(session: &Session) -> Result<Status, Failure> {
 fn one(
     session: &Session,
     forecast: &Forecast,
-    place: Place,
+    place: RunPosition,
     stop: &AtomicBool,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let Some(cell) = forecast.study.cells.get(place.cell) else {
@@ -70,13 +70,9 @@ fn one(
             "give the guest its own study",
         ));
     };
-    forecast.possible(session, cell).map_err(|why| {
-        Failure::usage(
-            format!("{} is impossible in its guest", cell.name),
-            why.to_string(),
-            "",
-        )
-    })?;
+    forecast
+        .possible(session, cell)
+        .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why.to_string(), ""))?;
     cooling::rest(forecast.study.cool_down, stop);
     if stop.load(Ordering::Relaxed) {
         return Ok(None);

@@ -2,7 +2,7 @@
 
 use guest::frames::framed;
 use serde::{Deserialize, Serialize};
-use study::Place;
+use study::RunPosition;
 
 /// The path of the task in the guest.
 pub const FILE: &str = "/study/task.json";
@@ -18,7 +18,7 @@ pub const MOST_BYTES: u64 = 1 << 20;
 
 /// The task of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
+pub struct GuestTask {
     /// Measured CPUs, as a list.
     pub cpus: String,
     /// The runs in order, as repetition and cell, from 0.
@@ -36,7 +36,7 @@ pub struct GuestIdentity {
 
 /// Why a run cannot be made in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct GuestRefusal {
     /// What failed.
     pub what: String,
     /// Why.
@@ -49,11 +49,11 @@ pub enum GuestMessage {
     /// It has booted, with this identity.
     Up(GuestIdentity),
     /// This run starts.
-    Begins(Place),
+    RunStarted(RunPosition),
     /// The result of a run.
-    Result(Place, Vec<u8>),
+    Result(RunPosition, Vec<u8>),
     /// A run that cannot be made.
-    Refused(Place, Refusal),
+    Refused(RunPosition, GuestRefusal),
     /// Every run was tried.
     Done,
 }
@@ -61,10 +61,10 @@ pub enum GuestMessage {
 impl GuestMessage {
     /// Encodes it for the port.
     pub fn frame(&self) -> Vec<u8> {
-        let name = |word: &str, place: &Place| format!("{word}/{}/{}", place.block, place.cell);
+        let name = |word: &str, place: &RunPosition| format!("{word}/{}/{}", place.block, place.cell);
         match self {
             GuestMessage::Up(up) => framed("up", &json(up)),
-            GuestMessage::Begins(place) => framed(&name("begins", place), b""),
+            GuestMessage::RunStarted(place) => framed(&name("begins", place), b""),
             GuestMessage::Result(place, bytes) => framed(&name("result", place), bytes),
             GuestMessage::Refused(place, refusal) => framed(&name("refused", place), &json(refusal)),
             GuestMessage::Done => framed("done", b""),
@@ -76,11 +76,11 @@ impl GuestMessage {
         let mut words = name.split('/');
         let word = words.next()?;
         let mut number = || words.next()?.parse().ok();
-        let place = number().zip(number()).map(|(block, cell)| Place { block, cell });
+        let place = number().zip(number()).map(|(block, cell)| RunPosition { block, cell });
         match (word, place) {
             ("up", None) => serde_json::from_slice(&body).ok().map(GuestMessage::Up),
             ("done", None) => Some(GuestMessage::Done),
-            ("begins", Some(place)) => Some(GuestMessage::Begins(place)),
+            ("begins", Some(place)) => Some(GuestMessage::RunStarted(place)),
             ("result", Some(place)) => Some(GuestMessage::Result(place, body)),
             ("refused", Some(place)) => {
                 let refusal = serde_json::from_slice(&body).ok()?;
@@ -101,18 +101,18 @@ mod tests {
     use guest::frames::Frames;
 
     #[test]
-    fn what_is_said_is_understood() {
-        let place = Place { block: 2, cell: 11 };
+    fn guest_messages_survive_a_round_trip() {
+        let place = RunPosition { block: 2, cell: 11 };
         let said = [
             GuestMessage::Up(GuestIdentity {
                 release: Some("6.1".to_owned()),
                 cmdline: None,
             }),
-            GuestMessage::Begins(place),
+            GuestMessage::RunStarted(place),
             GuestMessage::Result(place, b"{}".to_vec()),
             GuestMessage::Refused(
                 place,
-                Refusal {
+                GuestRefusal {
                     what: "a".to_owned(),
                     why: "b".to_owned(),
                 },

@@ -30,13 +30,13 @@ mod vm;
 mod which_knob;
 
 pub use described_run::{DescribedEnd, DescribedResult, DescribedRun, RunDisplay};
-pub use directory::{Directory, GivenUp};
+pub use directory::{AbandonedBoot, Directory};
 pub use forecast::Forecast;
 pub use guest_side::run as run_in_guest;
 pub use local::resume;
-pub use outcome::{ComparedPair, Outcome, result_set};
+pub use outcome::{ComparedPair, StudyOutcome, result_set};
 pub use reboots::Consent;
-pub use remote::{BoardFiles, BoardOptions, Role, on_board};
+pub use remote::{BoardFiles, BoardOptions, BoardRole, on_board};
 pub use result_file::ResultFile;
 pub use study_file::StudyFile;
 pub use study_plan::{StudyPlan, repetition_text};
@@ -46,4 +46,4 @@ pub use vm::VmOptions;
 pub use which_knob::{WhichKnobOptions, plan_which_knob, run_which_knob};
 
 /// Shows the results of a study. It is called as soon as they exist, which may be before the machine is rebooted.
-pub type ShowOutcome<'a> = dyn FnMut(&Outcome) + 'a;
+pub type OutcomePresenter<'a> = dyn FnMut(&StudyOutcome) + 'a;

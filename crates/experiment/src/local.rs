@@ -3,18 +3,18 @@
 use crate::directory::{self, Directory};
 use crate::forecast::Forecast;
 use crate::open_study::OpenStudy;
-use crate::outcome::Outcome;
+use crate::outcome::StudyOutcome;
 use crate::reboots::Consent;
-use crate::runs::{self, Bounds, RunsEnd};
+use crate::runs::{self, RunBounds, RunsEnd};
 use crate::study_plan::{record, repetition_text};
-use crate::{ShowOutcome, StudyFile, reboots};
+use crate::{OutcomePresenter, StudyFile, reboots};
 use machine::duration_text;
 use root::state::Lock;
 use root::{Failure, Status};
 use session::Session;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use study::Schedule;
+use study::RunSchedule;
 
 /// The lock file of studies: two at once would measure each other.
 const LOCK: &str = "study";
@@ -24,7 +24,7 @@ const LOCK: &str = "study";
 ///
 /// # Errors
 /// As [`crate::run`].
-pub fn resume(session: &Session, show: &mut ShowOutcome) -> Result<Option<Status>, Failure> {
+pub fn resume(session: &Session, show: &mut OutcomePresenter) -> Result<Option<Status>, Failure> {
     refuse_others()?;
     session::stop_flag();
     let _lock = lock(session)?;
@@ -53,7 +53,7 @@ pub(crate) fn carry_out(
     session: &Session,
     out: &Path,
     consent: Consent,
-    show: &mut ShowOutcome,
+    show: &mut OutcomePresenter,
     foresee: impl FnOnce() -> Result<Forecast, Failure>,
 ) -> Result<Status, Failure> {
     refuse_others()?;
@@ -93,7 +93,7 @@ fn go_on(
     session: &Session,
     out: &Path,
     consent: Consent,
-    show: &mut ShowOutcome,
+    show: &mut OutcomePresenter,
     foresee: impl FnOnce() -> Result<Forecast, Failure>,
 ) -> Result<Status, Failure> {
     let stop = session::stop_flag();
@@ -111,7 +111,7 @@ fn go_on(
         record.kernel = former.kernel;
     }
     let directory = Directory::open(out, &forecast, record)?;
-    let mut schedule = Schedule::new(&forecast.study, directory.done()?);
+    let mut schedule = RunSchedule::new(&forecast.study, directory.finished_runs()?);
     note_remaining(session, &forecast, &schedule);
     let open = OpenStudy {
         session,
@@ -123,16 +123,16 @@ fn go_on(
         let ended = reboots::go_on(&open, out, &mut schedule, show);
         return ended.inspect_err(|_| reboots::end(session));
     }
-    let bounds = Bounds {
+    let bounds = RunBounds {
         within: None,
         budget: forecast.study.budget,
     };
     let end = runs::run_all(&open, &mut schedule, bounds)?;
-    let left = schedule.order().len() - schedule.done();
+    let left = schedule.order().len() - schedule.runs_done();
     let next = format!("{left} runs are left; the same command goes on with them\n");
     match end {
         RunsEnd::Done => {
-            show(&Outcome::of(&directory)?);
+            show(&StudyOutcome::of(&directory)?);
             Ok(Status::Done)
         }
         RunsEnd::Interrupted => {
@@ -146,11 +146,11 @@ fn go_on(
     }
 }
 
-fn note_remaining(session: &Session, forecast: &Forecast, schedule: &Schedule) {
-    if schedule.done() > 0 {
+fn note_remaining(session: &Session, forecast: &Forecast, schedule: &RunSchedule) {
+    if schedule.runs_done() > 0 {
         session.note(&format!(
             "{} of {} runs are there already\n",
-            schedule.done(),
+            schedule.runs_done(),
             schedule.order().len()
         ));
     }

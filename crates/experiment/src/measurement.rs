@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use study::Study;
 
 /// A signal that arrives just before we wait is noticed after this time.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How long a measurement may exceed its duration on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,24 +25,24 @@ pub fn measure(study: &Study, cpus: &CpuSet, stop: &AtomicBool) -> Result<Option
     command.args(arguments(study, cpus));
     // A change is being made or undone at the same time, so the terminal must not kill it.
     let mut child = start(&mut command).map_err(|error| failed(error.to_string()))?;
-    let told = listen(&mut child, study.each, stop);
+    let outcome = listen(&mut child, study.each, stop);
     // Whatever the outcome, nothing of it is left running.
-    if told.is_err() {
+    if outcome.is_err() {
         let _ = child.kill();
     }
-    let mut said = String::new();
-    if let (Ok(_), Some(errors)) = (&told, child.stderr.as_mut()) {
-        let _ = errors.take(1 << 16).read_to_string(&mut said);
+    let mut error_text = String::new();
+    if let (Ok(_), Some(errors)) = (&outcome, child.stderr.as_mut()) {
+        let _ = errors.take(1 << 16).read_to_string(&mut error_text);
     }
     let status = child.wait().map_err(|error| failed(error.to_string()))?;
-    let bytes = told?;
+    let bytes = outcome?;
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
     match status.code() {
         // Status 1 is a result that contains a finding.
         Some(0 | 1) if !bytes.is_empty() => Ok(Some(bytes)),
-        _ => Err(told_by(&said, status.code())),
+        _ => Err(failure_from_child(&error_text, status.code())),
     }
 }
 
@@ -55,12 +55,7 @@ fn arguments(study: &Study, cpus: &CpuSet) -> Vec<String> {
         format!("--cpus={cpus}"),
         format!("--for={}ns", study.each.as_nanos()),
     ];
-    words.extend(
-        study
-            .policy
-            .as_ref()
-            .map(|policy| format!("--policy={}", policy.text)),
-    );
+    words.extend(study.policy.as_ref().map(|policy| format!("--policy={}", policy.text)));
     words.extend(
         study
             .interval
@@ -72,22 +67,22 @@ fn arguments(study: &Study, cpus: &CpuSet) -> Vec<String> {
 
 /// Reads all output until the end. If we are to stop, sends it SIGTERM.
 fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8>, Failure> {
-    let begun = Instant::now();
+    let start = Instant::now();
     let pid = child.id();
     let mut bytes = Vec::new();
-    let mut told_to_end = false;
+    let mut end_requested = false;
     let Some(out) = child.stdout.as_mut() else {
         return Err(failed("its output has no pipe".to_owned()));
     };
     loop {
-        if stop.load(Ordering::Relaxed) && !told_to_end {
+        if stop.load(Ordering::Relaxed) && !end_requested {
             process::send(pid, libc::SIGTERM);
-            told_to_end = true;
+            end_requested = true;
         }
-        if begun.elapsed() > each.saturating_mul(2).saturating_add(PATIENCE) {
+        if start.elapsed() > each.saturating_mul(2).saturating_add(PATIENCE) {
             return Err(failed("it does not come to its end".to_owned()));
         }
-        match next_part(out, LOOK).map_err(|error| failed(error.to_string()))? {
+        match next_part(out, POLL_INTERVAL).map_err(|error| failed(error.to_string()))? {
             ChildOutput::Nothing => {}
             ChildOutput::Part(part) => bytes.extend(part),
             ChildOutput::Closed => return Ok(bytes),
@@ -105,9 +100,10 @@ fn failed(why: String) -> Failure {
 }
 
 /// Converts the three lines of the child's error to ours.
-fn told_by(said: &str, code: Option<i32>) -> Failure {
+fn failure_from_child(error_text: &str, code: Option<i32>) -> Failure {
     let line = |start: &str| {
-        said.lines()
+        error_text
+            .lines()
             .find_map(|line| line.trim_start().strip_prefix(start))
             .map(|text| text.trim().to_owned())
     };
@@ -134,8 +130,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_the_child_is_told_as_it_was_said() {
-        let error = told_by(
+    fn an_error_of_the_child_is_reported_unchanged() {
+        let error = failure_from_child(
             "note: x\nerror: no CPU\n  why: it is offline\n next: take another\n",
             Some(2),
         );
@@ -144,7 +140,7 @@ mod tests {
             (Status::Usage, "no CPU", "it is offline")
         );
         assert_eq!(error.next, "take another");
-        assert_eq!(told_by("", None).why, "`measure` was killed");
-        assert_eq!(told_by("", Some(70)).status, Status::Unable);
+        assert_eq!(failure_from_child("", None).why, "`measure` was killed");
+        assert_eq!(failure_from_child("", Some(70)).status, Status::Unable);
     }
 }

@@ -1,11 +1,11 @@
 //! Compares the results of a study: every two cells that differ in one axis, side by side.
 
-use crate::directory::{Directory, GivenUp};
-use compare::{Compared, Set, compared};
+use crate::directory::{AbandonedBoot, Directory};
+use compare::{RunSet, SetComparison, compared};
 use formats::Recording;
 use root::Failure;
 use study::heat::{Heat, apart};
-use study::{Cell, Study};
+use study::{LevelCombination, Study};
 
 /// Two cells that differ in one axis, and the comparison of their repetitions.
 pub struct ComparedPair<'a> {
@@ -18,13 +18,13 @@ pub struct ComparedPair<'a> {
     /// Names and levels of the other axes with several levels.
     pub with: Vec<(String, String)>,
     /// The comparison.
-    pub compared: Compared,
+    pub compared: SetComparison,
     /// The lowest and highest temperature of the runs of both cells, in thousandths of a degree Celsius, if that may be the reason.
     pub apart_mc: Option<[[i64; 2]; 2]>,
 }
 
 /// The results of a study, and their comparison.
-pub struct Outcome<'a> {
+pub struct StudyOutcome<'a> {
     /// Their directory.
     pub directory: &'a Directory,
     /// By cell.
@@ -32,15 +32,15 @@ pub struct Outcome<'a> {
     /// Every two cells that differ in one axis.
     pub pairs: Vec<ComparedPair<'a>>,
     /// Abandoned boots.
-    pub given_up: Vec<GivenUp>,
+    pub given_up: Vec<AbandonedBoot>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> StudyOutcome<'a> {
     /// Reads the results.
     ///
     /// # Errors
     /// Results that do not belong to this study, or no results.
-    pub fn of(directory: &'a Directory) -> Result<Outcome<'a>, Failure> {
+    pub fn of(directory: &'a Directory) -> Result<StudyOutcome<'a>, Failure> {
         let mut results: Vec<Vec<Recording>> = Vec::new();
         for cell in 0..directory.study.cells.len() {
             let runs = directory.results(cell)?.into_iter();
@@ -55,7 +55,7 @@ impl<'a> Outcome<'a> {
             ));
         }
         let pairs = pairs(&directory.study, &results, &directory.heats()?);
-        Ok(Outcome {
+        Ok(StudyOutcome {
             directory,
             results,
             pairs,
@@ -71,7 +71,7 @@ impl<'a> Outcome<'a> {
 
     /// The number of runs with a result.
     #[must_use]
-    pub fn done(&self) -> usize {
+    pub fn runs_done(&self) -> usize {
         self.results.iter().map(Vec::len).sum()
     }
 
@@ -84,10 +84,10 @@ impl<'a> Outcome<'a> {
 
 /// The results of a cell as a set; `None` if it has none.
 #[must_use]
-pub fn result_set<'a>(study: &Study, results: &'a [Vec<Recording>], place: usize) -> Option<Set<'a>> {
+pub fn result_set<'a>(study: &Study, results: &'a [Vec<Recording>], place: usize) -> Option<RunSet<'a>> {
     let runs: Vec<&Recording> = results.get(place)?.iter().collect();
     let name = study.cells.get(place)?.name.clone();
-    (!runs.is_empty()).then_some(Set { name, runs })
+    (!runs.is_empty()).then_some(RunSet { name, runs })
 }
 
 fn pairs<'a>(study: &'a Study, results: &[Vec<Recording>], heats: &[Heat]) -> Vec<ComparedPair<'a>> {
@@ -99,7 +99,7 @@ fn pairs<'a>(study: &'a Study, results: &[Vec<Recording>], heats: &[Heat]) -> Ve
         else {
             continue;
         };
-        let level = |cell: &Cell| {
+        let level = |cell: &LevelCombination| {
             cell.levels
                 .get(pair.axis)
                 .and_then(|level| axis.levels.get(*level))

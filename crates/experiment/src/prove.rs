@@ -6,16 +6,16 @@ mod phase;
 mod residue;
 mod steps;
 
-use apply::guard::{Guard, Watch};
-use apply::{Applied, Fingerprint, Request, Undone, Which};
+use apply::guard::{Guard, GuardTrigger};
+use apply::{ApplyOutcome, ApplyRequest, Fingerprint, UndoOutcome, UndoTarget};
 use machine::{CpuSet, Machine};
 use measure::{Environment, Progress};
 use phase::PhaseOptions;
 use plan::{Finding, FindingId, Intent, Level, Plan};
-use report::prove::{Entry, PROVE_SCHEMA, Restored, Story};
+use report::prove::{JournalEntry, PROVE_SCHEMA, ProveRecord, RestorationCheck};
 use root::{Failure, Status};
 use session::isolation::plan_on;
-use session::partition::Partition;
+use session::partition::ActivePartition;
 use session::{ChangeLock, Session};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub trait MeasurementProgress {
 }
 
 /// Runs all steps. Whatever the machine does not allow is part of the result.
-pub fn prove(session: &Session, options: &ProveOptions, progress: &mut dyn MeasurementProgress) -> Story {
+pub fn prove(session: &Session, options: &ProveOptions, progress: &mut dyn MeasurementProgress) -> ProveRecord {
     let mut run = ProveRun {
         session,
         options,
@@ -67,8 +67,7 @@ pub fn prove(session: &Session, options: &ProveOptions, progress: &mut dyn Measu
         && let Err(error) = run.isolate_and_undo()
     {
         run.add_not_isolated(&error);
-        run.steps
-            .skip("measure isolated", "the CPUs could not be isolated");
+        run.steps.skip("measure isolated", "the CPUs could not be isolated");
     }
     let mut story = run.story;
     story.steps = run.steps.into_steps();
@@ -76,7 +75,7 @@ pub fn prove(session: &Session, options: &ProveOptions, progress: &mut dyn Measu
     story
 }
 
-fn story(session: &Session, options: &ProveOptions) -> Story {
+fn story(session: &Session, options: &ProveOptions) -> ProveRecord {
     let environment = Environment::of(options.machine, session.root(), VERSION);
     let why = match (options.expression, &options.plan.choice) {
         (Some(expression), _) => format!("asked for as `{expression}`"),
@@ -86,7 +85,7 @@ fn story(session: &Session, options: &ProveOptions) -> Story {
             format!("chosen: {}", reasons.collect::<Vec<_>>().join("; "))
         }
     };
-    Story {
+    ProveRecord {
         schema: PROVE_SCHEMA.to_owned(),
         tool_version: VERSION.to_owned(),
         started_at: machine::utc_text(session::seconds_now()),
@@ -109,7 +108,7 @@ fn story(session: &Session, options: &ProveOptions) -> Story {
     }
 }
 
-fn announcement(story: &Story, options: &ProveOptions) -> String {
+fn announcement(story: &ProveRecord, options: &ProveOptions) -> String {
     format!(
         "quietcore prove: CPU {cpus} ({})\n\
          \x20 1. measure wake-up latency and noise as the machine is\n\
@@ -129,7 +128,7 @@ fn announcement(story: &Story, options: &ProveOptions) -> String {
 struct ProveRun<'a> {
     session: &'a Session,
     options: &'a ProveOptions<'a>,
-    story: Story,
+    story: ProveRecord,
     steps: Steps<'a>,
 }
 
@@ -151,7 +150,7 @@ impl ProveRun<'_> {
         self.story.plan = Some(plan.clone());
         let before = Fingerprint::take(session.root());
         let guard = self.steps.run("arm the guard", || {
-            Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent)
+            Guard::arm("/proc/self/exe", &plan.housekeeping, GuardTrigger::Parent)
         })?;
         let token = guard.token();
         let isolated = match self.isolate(&changing, &machine, &plan, token.clone()) {
@@ -159,10 +158,10 @@ impl ProveRun<'_> {
                 // Other commands, and guards of other partitions, need not wait for the measurements.
                 drop(changing);
                 let cpusets = machine.cgroups.cpuset.as_ref();
-                let partition = cpusets.map(|set| Partition::of(set, self.options.intent));
+                let partition = cpusets.map(|set| ActivePartition::of(set, self.options.intent));
                 self.measure_isolated(&plan, partition.as_ref(), &applied);
                 let undone = self.steps.run("undo", || {
-                    session.lock_however_long()?.undo(Which::Guarded(&token), "prove")
+                    session.lock_however_long()?.undo(UndoTarget::Guarded(&token), "prove")
                 });
                 self.compare(&before, undone);
                 Ok(())
@@ -182,9 +181,9 @@ impl ProveRun<'_> {
         machine: &Machine,
         plan: &Plan,
         token: String,
-    ) -> Result<Applied, Failure> {
+    ) -> Result<ApplyOutcome, Failure> {
         let intent = self.options.intent;
-        let request = Request {
+        let request = ApplyRequest {
             machine,
             intent,
             plan,
@@ -208,7 +207,7 @@ impl ProveRun<'_> {
         })
     }
 
-    fn measure_isolated(&mut self, plan: &Plan, partition: Option<&Partition>, applied: &Applied) {
+    fn measure_isolated(&mut self, plan: &Plan, partition: Option<&ActivePartition>, applied: &ApplyOutcome) {
         self.story.isolated = self.options.intent.cpus.clone();
         self.story.entries = applied.entries.iter().map(entry).collect();
         let findings = applied.findings.iter();
@@ -222,7 +221,7 @@ impl ProveRun<'_> {
         residue::collect(self.session, &mut self.story, partition, applied);
     }
 
-    fn compare(&mut self, before: &Fingerprint, undone: Result<Undone, Failure>) {
+    fn compare(&mut self, before: &Fingerprint, undone: Result<UndoOutcome, Failure>) {
         let mut differences = match undone {
             Ok(undone) => {
                 if !undone.was_in_force {
@@ -247,7 +246,7 @@ impl ProveRun<'_> {
     }
 
     fn set_restored(&mut self, differences: Vec<String>) {
-        self.story.restored = Some(Restored {
+        self.story.restored = Some(RestorationCheck {
             equal: differences.is_empty(),
             differences,
         });
@@ -267,8 +266,8 @@ impl ProveRun<'_> {
     }
 }
 
-fn entry(entry: &apply::Entry) -> Entry {
-    Entry {
+fn entry(entry: &apply::ChangeEntry) -> JournalEntry {
+    JournalEntry {
         seq: entry.seq,
         change: entry.change.clone(),
         before: entry.before.clone(),
@@ -278,7 +277,7 @@ fn entry(entry: &apply::Entry) -> Entry {
 }
 
 /// The verdict as text, and the exit status.
-fn conclude(story: &mut Story, interrupted: bool) {
+fn conclude(story: &mut ProveRecord, interrupted: bool) {
     let equal = story.restored.as_ref().is_none_or(|restored| restored.equal);
     let broken = residue::broken_promises(story);
     if !equal {
@@ -289,10 +288,7 @@ fn conclude(story: &mut Story, interrupted: bool) {
     let back = match &story.restored {
         None => "Nothing was changed.".to_owned(),
         Some(restored) if restored.equal => "Everything was undone; the machine is as before.".to_owned(),
-        Some(restored) => format!(
-            "NOT everything is as before: {}.",
-            restored.differences.join("; ")
-        ),
+        Some(restored) => format!("NOT everything is as before: {}.", restored.differences.join("; ")),
     };
     story.verdict = if interrupted {
         format!("Interrupted. {back}")

@@ -7,15 +7,15 @@ mod feasibility;
 mod unit;
 
 pub(crate) use feasibility::{impossible, kernels_not_started};
-pub use unit::{put_back, under_way};
+pub use unit::{remove_everything, under_way};
 
-use crate::ShowOutcome;
+use crate::OutcomePresenter;
 use crate::forecast::Forecast;
 use crate::open_study::OpenStudy;
-use crate::outcome::Outcome;
-use crate::runs::{self, Bounds, RunsEnd};
-use apply::restarts::{Restart, Stage, UnderWay};
-use boot::OneBoot;
+use crate::outcome::StudyOutcome;
+use crate::runs::{self, RunBounds, RunsEnd};
+use apply::restarts::{Restart, RunningStudy, StudyBootStage};
+use boot::OneShotEntry;
 use feasibility::running_line;
 use machine::CpuSet;
 use root::{Failure, Status};
@@ -23,8 +23,8 @@ use session::Session;
 use session::boot_files::once;
 use std::path::Path;
 use std::time::Duration;
-use study::{Boot, Here, Next, RebootAttempt, Schedule, Sitting, next};
-use unit::Resumes;
+use study::{Boot, BootSession, CurrentMachine, NextStep, RebootAttempt, RunSchedule, next};
+use unit::ResumeMethod;
 
 /// Whether the user has allowed reboots of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Consent {
 }
 
 /// What the boots of a study require from this machine, one line each; empty if none is needed.
-pub(crate) fn text(forecast: &Forecast, schedule: &Schedule) -> String {
+pub(crate) fn text(forecast: &Forecast, schedule: &RunSchedule) -> String {
     if !forecast.study.needs_boots() {
         return String::new();
     }
@@ -47,7 +47,7 @@ pub(crate) fn text(forecast: &Forecast, schedule: &Schedule) -> String {
     format!(
         "{names}{} restarts, one for each of these in every repetition, about a minute each; on this machine one more, back to its \
          own line\n",
-        schedule.sittings_left()
+        schedule.boot_sessions_left()
     )
 }
 
@@ -55,12 +55,7 @@ pub(crate) fn text(forecast: &Forecast, schedule: &Schedule) -> String {
 ///
 /// # Errors
 /// Another study is under way, consent is missing, or something is impossible here.
-pub(crate) fn admit(
-    session: &Session,
-    forecast: &Forecast,
-    out: &Path,
-    consent: Consent,
-) -> Result<(), Failure> {
+pub(crate) fn admit(session: &Session, forecast: &Forecast, out: &Path, consent: Consent) -> Result<(), Failure> {
     let here = absolute(out)?;
     match under_way(session)? {
         Some(there) if there.out == here => return Ok(()),
@@ -78,7 +73,7 @@ pub(crate) fn admit(
         return Ok(());
     }
     feasibility::refuse_impossible(session, forecast)?;
-    let restarts = Schedule::new(&forecast.study, []).sittings_left() + 1;
+    let restarts = RunSchedule::new(&forecast.study, []).boot_sessions_left() + 1;
     match consent {
         Consent::Given => Ok(()),
         Consent::Missing => Err(Failure::usage(
@@ -96,12 +91,12 @@ pub(crate) fn admit(
 pub(crate) fn go_on(
     open: &OpenStudy,
     out: &Path,
-    schedule: &mut Schedule,
-    show: &mut ShowOutcome,
+    schedule: &mut RunSchedule,
+    show: &mut OutcomePresenter,
 ) -> Result<Status, Failure> {
     let (session, forecast, directory) = (open.session, open.forecast, open.directory);
     let out = absolute(out)?;
-    begin(session, &out)?;
+    record_start(session, &out)?;
     skip_given_up(open, schedule)?;
     let boot_id = session.root().value("/proc/sys/kernel/random/boot_id")?;
     let line = running_line(session);
@@ -110,7 +105,7 @@ pub(crate) fn go_on(
             session.note("the study was ended by another command; its results stay\n");
             return Ok(Status::Failed);
         };
-        let here = Here {
+        let here = CurrentMachine {
             boot_id: boot_id.as_deref(),
             line: &line,
             release: forecast.machine.kernel.release.as_deref(),
@@ -118,55 +113,58 @@ pub(crate) fn go_on(
             cpus: &forecast.cpus,
             under_way_for: under_way.since(),
         };
-        let step = |stage, sitting: Sitting, schedule: &Schedule| Restart {
+        let step = |stage, boot_session: BootSession, schedule: &RunSchedule| Restart {
             stage,
-            block: sitting.block,
-            boot: sitting.boot,
-            done: schedule.done(),
+            block: boot_session.block,
+            boot: boot_session.boot,
+            done: schedule.runs_done(),
             boot_id: boot_id.clone(),
         };
         match next(&forecast.study, schedule, &tried(&under_way), &here) {
-            Next::Measure(sitting) => {
-                let step = step(Stage::Measures, sitting, schedule);
+            NextStep::Measure(boot_session) => {
+                let step = step(StudyBootStage::Measures, boot_session, schedule);
                 if under_way.restarts.last() != Some(&step) {
                     unit::note(session, &step)?;
                 }
-                match measure(open, schedule, sitting, under_way.since())? {
+                match measure(open, schedule, boot_session, under_way.since())? {
                     RunsEnd::Done => {}
                     RunsEnd::BudgetUsed => break budget_used(session, schedule),
                     RunsEnd::Interrupted => return Ok(interrupted(session)),
                 }
             }
-            Next::Restart(sitting) => {
-                let Some(boot) = forecast.study.boots.get(sitting.boot) else {
+            NextStep::Restart(boot_session) => {
+                let Some(boot) = forecast.study.boots.get(boot_session.boot) else {
                     break;
                 };
-                unit::note(session, &step(Stage::Restarts, sitting, schedule))?;
-                restart(open, schedule, sitting, boot)?;
+                unit::note(session, &step(StudyBootStage::Restarts, boot_session, schedule))?;
+                restart(open, schedule, boot_session, boot)?;
                 return Ok(Status::Done);
             }
-            Next::GiveUp { sitting, why } => give_up(open, schedule, sitting, why)?,
-            Next::BudgetUsed => break budget_used(session, schedule),
-            Next::Over => break,
+            NextStep::GiveUp {
+                boot_session: sitting,
+                why,
+            } => give_up(open, schedule, sitting, why)?,
+            NextStep::BudgetUsed => break budget_used(session, schedule),
+            NextStep::Over => break,
         }
     }
     finish(open, schedule, show)
 }
 
 /// Records the start of the study, if it is not under way yet.
-fn begin(session: &Session, out: &str) -> Result<(), Failure> {
+fn record_start(session: &Session, out: &str) -> Result<(), Failure> {
     if under_way(session)?.is_some() {
         return Ok(());
     }
-    unit::begin(session, out)?;
-    if unit::resumes(session) == Resumes::Unit {
+    unit::record_and_install(session, out)?;
+    if unit::resumes(session) == ResumeMethod::Unit {
         session.note("the study goes on by itself after each restart; `quietcore undo` ends it\n");
     }
     Ok(())
 }
 
 /// Removes boots from the schedule that an earlier call abandoned.
-fn skip_given_up(open: &OpenStudy, schedule: &mut Schedule) -> Result<(), Failure> {
+fn skip_given_up(open: &OpenStudy, schedule: &mut RunSchedule) -> Result<(), Failure> {
     for given_up in open.directory.given_up()? {
         for (place, boot) in open.forecast.study.boots.iter().enumerate() {
             if boot.text(&open.forecast.cpus) == given_up.boot {
@@ -180,13 +178,13 @@ fn skip_given_up(open: &OpenStudy, schedule: &mut Schedule) -> Result<(), Failur
 /// Makes the runs of this boot. A boot whose runs fail is abandoned.
 fn measure(
     open: &OpenStudy,
-    schedule: &mut Schedule,
-    sitting: Sitting,
+    schedule: &mut RunSchedule,
+    boot_session: BootSession,
     under_way_for: Duration,
 ) -> Result<RunsEnd, Failure> {
     let budget = open.forecast.study.budget;
-    let bounds = Bounds {
-        within: Some(sitting),
+    let bounds = RunBounds {
+        within: Some(boot_session),
         budget: budget.map(|budget| budget.saturating_sub(under_way_for)),
     };
     match runs::run_all(open, schedule, bounds) {
@@ -194,34 +192,34 @@ fn measure(
         // There may be no user to read the error, and the other boots can still be measured.
         Err(error) => {
             open.session.error(&error);
-            give_up(open, schedule, sitting, format!("{}: {}", error.what, error.why))?;
+            give_up(open, schedule, boot_session, format!("{}: {}", error.what, error.why))?;
             Ok(RunsEnd::Done)
         }
     }
 }
 
 /// Selects the next boot, and reboots the machine.
-fn restart(open: &OpenStudy, schedule: &Schedule, sitting: Sitting, boot: &Boot) -> Result<(), Failure> {
+fn restart(open: &OpenStudy, schedule: &RunSchedule, boot_session: BootSession, boot: &Boot) -> Result<(), Failure> {
     if !boot.is_plain() {
         once::choose_once(open.session, &entry(boot, &open.forecast.cpus))?;
     }
     let text = format!(
         "repetition {}, boot {}; {} restarts are left",
-        sitting.block + 1,
+        boot_session.block + 1,
         report::safe(&boot.text(&open.forecast.cpus)),
-        schedule.sittings_left()
+        schedule.boot_sessions_left()
     );
     unit::restart(open.session, &text)
 }
 
 /// Restores everything, shows the results, and returns the machine to its own boot line.
-fn finish(open: &OpenStudy, schedule: &Schedule, show: &mut ShowOutcome) -> Result<Status, Failure> {
-    let left = put_back(open.session)?;
-    if schedule.done() > 0 {
-        show(&Outcome::of(open.directory)?);
+fn finish(open: &OpenStudy, schedule: &RunSchedule, show: &mut OutcomePresenter) -> Result<Status, Failure> {
+    let left = remove_everything(open.session)?;
+    if schedule.runs_done() > 0 {
+        show(&StudyOutcome::of(open.directory)?);
     }
-    let is_complete = schedule.done() == schedule.order().len() && left.is_empty();
-    back_to_own_line(open.session);
+    let is_complete = schedule.runs_done() == schedule.order().len() && left.is_empty();
+    restore_own_line(open.session);
     Ok(if is_complete { Status::Done } else { Status::Failed })
 }
 
@@ -232,8 +230,8 @@ fn interrupted(session: &Session) -> Status {
     Status::Failed
 }
 
-fn budget_used(session: &Session, schedule: &Schedule) {
-    let left = schedule.order().len() - schedule.done();
+fn budget_used(session: &Session, schedule: &RunSchedule) {
+    let left = schedule.order().len() - schedule.runs_done();
     session.note(&format!(
         "the next run would not fit into the budget; {left} runs are left; the same command goes on with them\n"
     ));
@@ -244,26 +242,26 @@ pub(crate) fn end(session: &Session) {
     if !matches!(under_way(session), Ok(Some(_))) {
         return;
     }
-    if let Err(error) = put_back(session) {
+    if let Err(error) = remove_everything(session) {
         session.error(&error);
         return;
     }
     session.note("the study is ended and everything put back; its results stay\n");
-    back_to_own_line(session);
+    restore_own_line(session);
 }
 
 /// Returns the machine to its permanent boot line, or reports how.
-fn back_to_own_line(session: &Session) {
+fn restore_own_line(session: &Session) {
     if !once::is_once(&running_line(session)) {
         return;
     }
     match unit::resumes(session) {
-        Resumes::Unit => {
+        ResumeMethod::Unit => {
             if let Err(error) = unit::restart(session, "back to the machine's own line") {
                 session.error(&error);
             }
         }
-        Resumes::Somebody => note_line(session),
+        ResumeMethod::User => note_line(session),
     }
 }
 
@@ -274,37 +272,40 @@ pub fn note_line(session: &Session) {
     }
 }
 
-fn give_up(open: &OpenStudy, schedule: &mut Schedule, sitting: Sitting, why: String) -> Result<(), Failure> {
-    let boot = open.forecast.study.boots.get(sitting.boot);
-    let text = boot
-        .map(|boot| boot.text(&open.forecast.cpus))
-        .unwrap_or_default();
+fn give_up(
+    open: &OpenStudy,
+    schedule: &mut RunSchedule,
+    boot_session: BootSession,
+    why: String,
+) -> Result<(), Failure> {
+    let boot = open.forecast.study.boots.get(boot_session.boot);
+    let text = boot.map(|boot| boot.text(&open.forecast.cpus)).unwrap_or_default();
     open.session.note(&format!(
         "given up: boot {}: {}\n",
         report::safe(&text),
         report::safe(&why)
     ));
     open.directory.give_up(text, why)?;
-    schedule.give_up(sitting.boot);
+    schedule.give_up(boot_session.boot);
     Ok(())
 }
 
 /// The loader entry for a boot.
-fn entry(boot: &Boot, cpus: &CpuSet) -> OneBoot {
-    OneBoot {
+fn entry(boot: &Boot, cpus: &CpuSet) -> OneShotEntry {
+    OneShotEntry {
         words: boot.words_for(cpus),
         kernel: boot.kernel.clone(),
     }
 }
 
-fn tried(under_way: &UnderWay) -> Vec<RebootAttempt> {
+fn tried(under_way: &RunningStudy) -> Vec<RebootAttempt> {
     let one = |step: &Restart| RebootAttempt {
-        sitting: Sitting {
+        boot_session: BootSession {
             block: step.block,
             boot: step.boot,
         },
-        came_up: step.stage == Stage::Measures,
-        done: step.done,
+        has_booted: step.stage == StudyBootStage::Measures,
+        runs_done: step.done,
         boot_id: step.boot_id.clone(),
     };
     under_way.restarts.iter().map(one).collect()

@@ -11,12 +11,12 @@ mod messages;
 mod note;
 
 use crate::directory::{self, Directory};
-use crate::outcome::Outcome;
-use crate::{Consent, ShowOutcome, StudyRun, cooling};
-use board::{Board, BoardEnd, Ours};
+use crate::outcome::StudyOutcome;
+use crate::{Consent, OutcomePresenter, StudyRun, cooling};
+use board::{Board, BoardContent, BoardEnd};
 use link::Ssh;
 use messages::StudyState;
-use note::Note;
+use note::BoardNote;
 use root::{Failure, Status, input};
 use session::Session;
 use std::io::Write;
@@ -38,7 +38,7 @@ const SILENCE: Duration = Duration::from_secs(240);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoardFiles {
     /// They stay.
-    Kept,
+    Keep,
     /// They are removed.
     Removed,
 }
@@ -62,11 +62,11 @@ pub struct BoardOptions {
 
 /// The role of this program on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum BoardRole {
     /// Sends the progress and results of a study.
     Follow,
     /// Runs the study.
-    Conduct,
+    Run,
 }
 
 /// Performs the role. `out` is the link.
@@ -75,13 +75,13 @@ pub enum Role {
 /// This is not a board, or a failure there.
 pub fn on_board(
     session: &Session,
-    role: Role,
+    role: BoardRole,
     out: &mut dyn Write,
-    show: &mut ShowOutcome,
+    show: &mut OutcomePresenter,
 ) -> Result<Status, Failure> {
     match role {
-        Role::Follow => board_side::follow(out),
-        Role::Conduct => board_side::conduct(session, show),
+        BoardRole::Follow => board_side::follow(out),
+        BoardRole::Run => board_side::run(session, show),
     }
 }
 
@@ -103,7 +103,7 @@ pub fn carry_out(
     run: &StudyRun,
     options: &BoardOptions,
     stop: &AtomicBool,
-    show: &mut ShowOutcome,
+    show: &mut OutcomePresenter,
 ) -> Result<Status, Failure> {
     let (study, bytes, out) = (run.study.study(), run.study.bytes(), run.out);
     refuse_boots(study, run.consent)?;
@@ -116,7 +116,7 @@ pub fn carry_out(
     if let Some(directory) = directory.as_ref().filter(|_| note.name.is_none())
         && is_whole(directory)?
     {
-        show(&Outcome::of(directory)?);
+        show(&StudyOutcome::of(directory)?);
         return Ok(Status::Done);
     }
     let mut board = Board {
@@ -131,30 +131,30 @@ pub fn carry_out(
         bytes,
         out,
         directory,
-        ours: Ours::Nothing,
+        created: BoardContent::Nothing,
         silence: silence(study, options),
         stop,
     };
     note.write(out)?;
-    let end = board.conduct();
+    let end = board.run_study();
     conclude(&board, &mut note, options.files, end, show)
 }
 
 /// Removes our files where nothing needs them any more, and reports how the study ended.
 fn conclude(
     board: &Board,
-    note: &mut Note,
+    note: &mut BoardNote,
     files: BoardFiles,
     end: Result<BoardEnd, Failure>,
-    show: &mut ShowOutcome,
+    show: &mut OutcomePresenter,
 ) -> Result<Status, Failure> {
     let session = board.session;
     match end {
         Ok(BoardEnd::There(ended)) => {
             clear(board, note, files)?;
-            let status = ended.told(&board.host())?;
+            let status = ended.outcome(&board.host())?;
             if let (Status::Done, Some(directory)) = (status, &board.directory) {
-                show(&Outcome::of(directory)?);
+                show(&StudyOutcome::of(directory)?);
             }
             Ok(status)
         }
@@ -172,7 +172,7 @@ fn conclude(
         }
         Err(error) => {
             // A program that cannot run there need not be kept for later.
-            if board.ours == Ours::Program {
+            if board.created == BoardContent::Program {
                 clear(board, note, files)?;
             }
             Err(error)
@@ -212,14 +212,11 @@ fn refuse_boots(study: &Study, consent: Consent) -> Result<(), Failure> {
 }
 
 /// The machine that the results are from, or will be from.
-fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<Note, Failure> {
-    let other = |whose: &str| {
+fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<BoardNote, Failure> {
+    let other = |owner_name: &str| {
         Failure::usage(
-            format!(
-                "{} belongs to something else",
-                report::safe(&out.display().to_string())
-            ),
-            format!("its results are from {whose}"),
+            format!("{} belongs to something else", report::safe(&out.display().to_string())),
+            format!("its results are from {owner_name}"),
             "name another directory with --out; results of different machines are never mixed",
         )
     };
@@ -233,12 +230,12 @@ fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<No
             ),
             "say --there as it was said then",
         )),
-        Some(note) => Ok(Note {
+        Some(note) => Ok(BoardNote {
             above: options.above.clone(),
             ..note
         }),
         None if has_record => Err(other("this machine")),
-        None => Ok(Note {
+        None => Ok(BoardNote {
             host: options.host.clone(),
             above: options.above.clone(),
             name: None,
@@ -248,18 +245,16 @@ fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<No
 
 fn is_whole(directory: &Directory) -> Result<bool, Failure> {
     let runs = directory.study.cells.len() * directory.study.repetitions;
-    Ok(directory.done()?.len() == runs)
+    Ok(directory.finished_runs()?.len() == runs)
 }
 
 /// Removes our files there, unless they are to stay.
-fn clear(board: &Board, note: &mut Note, files: BoardFiles) -> Result<(), Failure> {
+fn clear(board: &Board, note: &mut BoardNote, files: BoardFiles) -> Result<(), Failure> {
     let place = format!("{}:{}", board.host(), report::safe(&board.there.text()));
-    if files == BoardFiles::Kept {
+    if files == BoardFiles::Keep {
         board.session.note(&format!("{place} stays\n"));
     } else if let Err(why) = board.remove() {
-        board
-            .session
-            .note(&format!("{place} could not be removed: {why}\n"));
+        board.session.note(&format!("{place} could not be removed: {why}\n"));
         return Ok(());
     }
     note.name = None;

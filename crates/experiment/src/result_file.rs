@@ -4,7 +4,7 @@
 //! second, so that an aborted run keeps its results.
 
 use measure::Measurement;
-use root::output::{Draft, Durability, Place, Readers};
+use root::output::{Draft, OutputDurability, OutputTarget, ReadAccess};
 use root::{Failure, RootError, Status};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ impl ResultFile {
                 "give the result another one, such as .json",
             ));
         }
-        let is_file = root::output::check_named(path)? == Place::File;
+        let is_file = root::output::check_named(path)? == OutputTarget::File;
         if is_file {
             root::output::check_named(&page)?;
         }
@@ -43,7 +43,7 @@ impl ResultFile {
     /// and [`ResultFile::end`] reports the final state.
     pub fn so_far(&self, result: &Measurement) {
         if self.page.is_some() {
-            let _ = self.write(result, Durability::Cached);
+            let _ = self.write(result, OutputDurability::Cached);
         }
     }
 
@@ -52,7 +52,7 @@ impl ResultFile {
     /// # Errors
     /// [`Status::Failed`]: a file could not be written, and contains at most an earlier version.
     pub fn end(&self, result: &Measurement) -> Result<(), Failure> {
-        self.write(result, Durability::Synced)
+        self.write(result, OutputDurability::Synced)
     }
 
     /// The path of the page, for a message.
@@ -60,7 +60,7 @@ impl ResultFile {
         self.page.as_deref()
     }
 
-    fn write(&self, result: &Measurement, durability: Durability) -> Result<(), Failure> {
+    fn write(&self, result: &Measurement, durability: OutputDurability) -> Result<(), Failure> {
         let mut bytes = serde_json::to_vec(result).map_err(|error| {
             Failure::new(
                 Status::Bug,
@@ -70,20 +70,16 @@ impl ResultFile {
             )
         })?;
         bytes.push(b'\n');
-        put(&self.json, &bytes, durability).map_err(|error| incomplete(&self.json, &error))?;
+        write_bytes(&self.json, &bytes, durability).map_err(|error| incomplete(&self.json, &error))?;
         let Some(page) = &self.page else { return Ok(()) };
         let name = self.json.file_name().unwrap_or_default().to_string_lossy();
-        put(
-            page,
-            report::measurement_html(result, &name).as_bytes(),
-            durability,
-        )
-        .map_err(|error| incomplete(page, &error))
+        write_bytes(page, report::measurement_html(result, &name).as_bytes(), durability)
+            .map_err(|error| incomplete(page, &error))
     }
 }
 
-fn put(path: &Path, content: &[u8], durability: Durability) -> Result<(), RootError> {
-    let mut draft = Draft::create(path, Readers::Everybody)?;
+fn write_bytes(path: &Path, content: &[u8], durability: OutputDurability) -> Result<(), RootError> {
+    let mut draft = Draft::create(path, ReadAccess::All)?;
     draft.append(content)?;
     draft.place(durability)
 }

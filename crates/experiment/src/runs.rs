@@ -3,12 +3,12 @@
 use crate::forecast::{Forecast, REASON, idle_knob, load_cpus, with_cpus};
 use crate::open_study::OpenStudy;
 use crate::{cooling, measurement};
-use apply::Which;
-use apply::guard::{Guard, Watch};
+use apply::UndoTarget;
+use apply::guard::{Guard, GuardTrigger};
 use machine::CpuSet;
 use machine::duration_text;
 use machine::temperatures::hottest;
-use measure::load::Load;
+use measure::load::RunningLoad;
 use plan::{Intent, Plan};
 use root::{Failure, Status};
 use session::isolation::plan_on;
@@ -16,7 +16,7 @@ use session::{ChangeLock, Session};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::heat::Heat;
-use study::{Cell, Place, Schedule, Sitting, Study};
+use study::{BootSession, LevelCombination, RunPosition, RunSchedule, Study};
 
 /// Why the runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +31,9 @@ pub enum RunsEnd {
 
 /// The limits of the runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct RunBounds {
     /// Only the runs of this boot.
-    pub within: Option<Sitting>,
+    pub within: Option<BootSession>,
     /// The time for all runs.
     pub budget: Option<Duration>,
 }
@@ -44,8 +44,8 @@ pub struct Bounds {
 /// A run that failed. The machine is restored, or the error names what is not.
 pub fn run_all(
     open: &OpenStudy,
-    schedule: &mut Schedule,
-    Bounds { within, budget }: Bounds,
+    schedule: &mut RunSchedule,
+    RunBounds { within, budget }: RunBounds,
 ) -> Result<RunsEnd, Failure> {
     let OpenStudy {
         session,
@@ -53,31 +53,31 @@ pub fn run_all(
         directory,
         stop,
     } = *open;
-    let begun = Instant::now();
+    let start = Instant::now();
     let study = &forecast.study;
     if schedule.next().is_some()
         && let Some(remark) = cooling::remark(session, study)
     {
         session.note(&format!("note: {remark}\n"));
     }
-    let done_before = schedule.done();
+    let done_before = schedule.runs_done();
     while let Some(place) = schedule.next() {
-        if within.is_some() && schedule.sitting() != within {
+        if within.is_some() && schedule.next_boot_session() != within {
             break;
         }
         if stop.load(Ordering::Relaxed) {
             return Ok(RunsEnd::Interrupted);
         }
         // At least one run, so that every call makes progress.
-        let would_take = begun.elapsed().saturating_add(schedule.one());
-        if schedule.done() > done_before && budget.is_some_and(|budget| would_take > budget) {
+        let would_take = start.elapsed().saturating_add(schedule.one());
+        if schedule.runs_done() > done_before && budget.is_some_and(|budget| would_take > budget) {
             return Ok(RunsEnd::BudgetUsed);
         }
         let Some(cell) = study.cells.get(place.cell) else {
             break;
         };
         session.note(&next_text(study, schedule, place));
-        let run_begun = Instant::now();
+        let run_start = Instant::now();
         let before = cooling::cool(session, study, stop);
         if stop.load(Ordering::Relaxed) {
             return Ok(RunsEnd::Interrupted);
@@ -86,7 +86,7 @@ pub fn run_all(
             return Ok(RunsEnd::Interrupted);
         };
         let after = hottest(session.root());
-        directory.keep(place, &bytes)?;
+        directory.save(place, &bytes)?;
         if let (Some(before), Some(after)) = (before, after) {
             directory.note_heat(Heat {
                 cell: cell.name.clone(),
@@ -95,16 +95,16 @@ pub fn run_all(
                 after,
             })?;
         }
-        schedule.finish(place, run_begun.elapsed());
+        schedule.finish(place, run_start.elapsed());
     }
     Ok(RunsEnd::Done)
 }
 
 /// Describes the next run, and how long the rest takes.
-pub fn next_text(study: &Study, schedule: &Schedule, place: Place) -> String {
+pub fn next_text(study: &Study, schedule: &RunSchedule, place: RunPosition) -> String {
     format!(
         "[{}/{}] {}, repetition {}; about {} left\n",
-        schedule.done() + 1,
+        schedule.runs_done() + 1,
         schedule.order().len(),
         study.cells.get(place.cell).map_or("", |cell| &cell.name),
         place.block + 1,
@@ -117,11 +117,7 @@ pub fn next_text(study: &Study, schedule: &Schedule, place: Place) -> String {
 /// # Errors
 /// The undo failed.
 pub fn undo_leftover(session: &Session) -> Result<Option<String>, Failure> {
-    if !session
-        .in_force_because()
-        .iter()
-        .any(|(_, reason)| reason == REASON)
-    {
+    if !session.in_force_because().iter().any(|(_, reason)| reason == REASON) {
         return Ok(None);
     }
     undo(&session.lock()?, &mut |_| {})?;
@@ -135,12 +131,12 @@ pub fn undo_leftover(session: &Session) -> Result<Option<String>, Failure> {
 pub fn run_one(
     session: &Session,
     forecast: &Forecast,
-    cell: &Cell,
+    cell: &LevelCombination,
     stop: &AtomicBool,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let isolated = match &cell.intent {
         None => None,
-        Some(intent) => match Isolated::make(session, intent, cell, forecast, stop) {
+        Some(intent) => match RunPartition::make(session, intent, cell, forecast, stop) {
             Ok(isolated) => Some(isolated),
             Err(error) if error.status == Status::Failed && stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => return Err(error),
@@ -161,13 +157,13 @@ pub fn run_one(
 fn measure(
     session: &Session,
     forecast: &Forecast,
-    cell: &Cell,
+    cell: &LevelCombination,
     housekeeping: Option<&CpuSet>,
     stop: &AtomicBool,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let load = match cell.load.is_empty() {
         true => None,
-        false => Some(Load::start(
+        false => Some(RunningLoad::start(
             &load_cpus(&forecast.study, &forecast.cpus, housekeeping, session.root()),
             &cell.load,
         )?),
@@ -186,19 +182,19 @@ fn measure(
 }
 
 /// A partition for one run. The guard undoes it if this process is killed.
-struct Isolated {
+struct RunPartition {
     guard: Guard,
     housekeeping: CpuSet,
 }
 
-impl Isolated {
+impl RunPartition {
     fn make(
         session: &Session,
         intent: &Intent,
-        cell: &Cell,
+        cell: &LevelCombination,
         forecast: &Forecast,
         stop: &AtomicBool,
-    ) -> Result<Isolated, Failure> {
+    ) -> Result<RunPartition, Failure> {
         let root = session.root();
         let changing = session.lock()?;
         session.refresh();
@@ -208,8 +204,8 @@ impl Isolated {
         if !forecast.study.which_knob.is_empty() {
             refuse_idle(&plan, cell)?;
         }
-        let guard = Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent)?;
-        let request = apply::Request {
+        let guard = Guard::arm("/proc/self/exe", &plan.housekeeping, GuardTrigger::Parent)?;
+        let request = apply::ApplyRequest {
             machine: &machine,
             intent: &intent,
             plan: &plan,
@@ -219,7 +215,7 @@ impl Isolated {
             stop,
         };
         match apply::apply(&changing.host, changing.state(), &request) {
-            Ok(_) => Ok(Isolated {
+            Ok(_) => Ok(RunPartition {
                 guard,
                 housekeeping: plan.housekeeping,
             }),
@@ -232,11 +228,9 @@ impl Isolated {
 
     fn end(self, session: &Session) -> Result<(), Failure> {
         // The following runs need the original machine, so this undo waits as long as its guard would.
-        let back = session.lock_however_long().and_then(|changing| {
-            undo(&changing, &mut |line| {
-                session.note(&format!("left alone: {line}\n"))
-            })
-        });
+        let back = session
+            .lock_however_long()
+            .and_then(|changing| undo(&changing, &mut |line| session.note(&format!("left alone: {line}\n"))));
         if back.is_ok() {
             self.guard.disarm();
         }
@@ -246,7 +240,7 @@ impl Isolated {
 
 /// Rejects a cell whose knobs change nothing: it must consist of exactly the knobs in its name. The forecast checked that
 /// earlier, and the machine may have changed since.
-fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), Failure> {
+fn refuse_idle(plan: &Plan, cell: &LevelCombination) -> Result<(), Failure> {
     match idle_knob(plan) {
         None => Ok(()),
         Some(knob) => Err(Failure::new(
@@ -260,7 +254,7 @@ fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), Failure> {
 
 /// Undoes what studies applied. What another program changed since then is reported.
 fn undo(changing: &ChangeLock, report: &mut dyn FnMut(&str)) -> Result<(), Failure> {
-    let undone = changing.undo(Which::Because(REASON), REASON)?;
+    let undone = changing.undo(UndoTarget::Because(REASON), REASON)?;
     undone.left_alone().for_each(|line| report(line));
     match undone.failed.is_empty() {
         true => Ok(()),

@@ -30,8 +30,8 @@ impl StudyFile {
     /// # Errors
     /// Invalid options.
     pub fn generated(text: String) -> Result<StudyFile, Failure> {
-        let study = parse(text.as_bytes())
-            .map_err(|error| Failure::usage("there is no such study", error.what, error.next))?;
+        let study =
+            parse(text.as_bytes()).map_err(|error| Failure::usage("there is no such study", error.what, error.next))?;
         Ok(StudyFile {
             study,
             bytes: text.into_bytes(),
@@ -62,20 +62,16 @@ impl StudyFile {
 /// The error for a file that is not a study.
 pub(crate) fn refused(file: &Path, error: StudyError) -> Failure {
     let file = report::safe(&file.display().to_string());
-    Failure::usage(
-        format!("{file} describes no study"),
-        error.to_string(),
-        error.next,
-    )
+    Failure::usage(format!("{file} describes no study"), error.to_string(), error.next)
 }
 
 /// Adds the file and the line to an error.
-pub(crate) fn at(file: &Path, said: &SourceText, error: Failure) -> Failure {
+pub(crate) fn at(file: &Path, source: &SourceText, error: Failure) -> Failure {
     Failure {
         what: format!(
             "{}: line {}: {}",
             report::safe(&file.display().to_string()),
-            said.line,
+            source.line,
             error.what
         ),
         ..error

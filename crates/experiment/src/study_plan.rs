@@ -3,14 +3,14 @@
 use crate::forecast::Forecast;
 use crate::reboots;
 use session::Session;
-use study::{Record, Schedule};
+use study::{RunSchedule, StudyRecord};
 
 /// A study with its order, checked against the machine that it is to run on.
 pub struct StudyPlan {
     /// The study on its machine.
     pub forecast: Forecast,
     /// The order of its runs.
-    pub schedule: Schedule,
+    pub schedule: RunSchedule,
     /// The requirements of its boots, one line each.
     pub boots: String,
     /// Notes for the user before it runs.
@@ -20,14 +20,14 @@ pub struct StudyPlan {
 impl StudyPlan {
     /// The record of its results.
     #[must_use]
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> StudyRecord {
         record(&self.forecast)
     }
 }
 
 /// Plans a study on this machine.
 pub(crate) fn here(session: &Session, forecast: Forecast) -> StudyPlan {
-    let schedule = Schedule::new(&forecast.study, []);
+    let schedule = RunSchedule::new(&forecast.study, []);
     let impossible = reboots::impossible(session, &forecast);
     let mut notes = forecast.notes.clone();
     notes.extend(
@@ -45,8 +45,8 @@ pub(crate) fn here(session: &Session, forecast: Forecast) -> StudyPlan {
 }
 
 /// The record of a study's results.
-pub(crate) fn record(forecast: &Forecast) -> Record {
-    Record::new(
+pub(crate) fn record(forecast: &Forecast) -> StudyRecord {
+    StudyRecord::new(
         &forecast.study,
         &forecast.machine,
         &forecast.cpus,

@@ -4,7 +4,7 @@ use crate::forecast::Forecast;
 use crate::remote::BoardOptions;
 use crate::study_run::StudyRun;
 use crate::vm::VmOptions;
-use crate::{ShowOutcome, StudyFile, StudyPlan, local, remote, study_plan, vm};
+use crate::{OutcomePresenter, StudyFile, StudyPlan, local, remote, study_plan, vm};
 use root::{Failure, Status};
 use session::Session;
 use std::path::Path;
@@ -36,12 +36,7 @@ pub fn plan(session: &Session, study: StudyFile, file: &Path, venue: &Venue) -> 
 ///
 /// # Errors
 /// A study that is impossible there, a directory of another study, or a run that failed.
-pub fn run(
-    session: &Session,
-    venue: &Venue,
-    run: StudyRun,
-    show: &mut ShowOutcome,
-) -> Result<Status, Failure> {
+pub fn run(session: &Session, venue: &Venue, run: StudyRun, show: &mut OutcomePresenter) -> Result<Status, Failure> {
     let stop = session::stop_flag();
     match venue {
         Venue::Here => local::carry_out(session, run.out, run.consent, show, || {

@@ -10,11 +10,11 @@ mod kernel;
 use crate::directory::Directory;
 use crate::local::lock;
 use crate::open_study::OpenStudy;
-use crate::outcome::Outcome;
+use crate::outcome::StudyOutcome;
 use crate::runs::RunsEnd;
 use crate::study_plan::{StudyPlan, record, repetition_text};
-use crate::{ShowOutcome, StudyFile, StudyRun};
-use bench::Bench;
+use crate::{OutcomePresenter, StudyFile, StudyRun};
+use bench::GuestRequirements;
 use guest::qemu;
 use machine::duration_text;
 use root::{Failure, Status};
@@ -22,7 +22,7 @@ use session::Session;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use study::Schedule;
+use study::RunSchedule;
 
 /// The options of a study's virtual machines. `None` selects the default.
 #[derive(Clone, Debug, Default)]
@@ -44,9 +44,9 @@ pub struct VmOptions {
 /// # Errors
 /// Missing requirements, and errors in the study.
 pub fn plan(study: StudyFile, file: &Path, options: &VmOptions) -> Result<StudyPlan, Failure> {
-    let bench = Bench::set_up(options, &study)?;
-    let forecast = bench.foresee(study, file)?;
-    let schedule = Schedule::new(&forecast.study, []).with_restart(guests::BOOTING);
+    let bench = GuestRequirements::set_up(options, &study)?;
+    let forecast = bench.forecast(study, file)?;
+    let schedule = RunSchedule::new(&forecast.study, []).with_restart(guests::BOOTING);
     let boots = forecast.study.boots.iter().zip(&bench.kernels);
     let mut text: String = boots
         .map(|(boot, kernel)| {
@@ -58,12 +58,7 @@ pub fn plan(study: StudyFile, file: &Path, options: &VmOptions) -> Result<StudyP
         "each of these in every repetition, with {}, one after the other; this machine is not changed\n",
         bench.text()
     ));
-    let notes = forecast
-        .notes
-        .iter()
-        .chain(bench.note().iter())
-        .cloned()
-        .collect();
+    let notes = forecast.notes.iter().chain(bench.note().iter()).cloned().collect();
     Ok(StudyPlan {
         forecast,
         schedule,
@@ -81,10 +76,10 @@ pub fn carry_out(
     run: StudyRun,
     options: &VmOptions,
     stop: &AtomicBool,
-    show: &mut ShowOutcome,
+    show: &mut OutcomePresenter,
 ) -> Result<Status, Failure> {
-    let bench = Bench::set_up(options, &run.study)?;
-    let forecast = bench.foresee(run.study, run.file)?;
+    let bench = GuestRequirements::set_up(options, &run.study)?;
+    let forecast = bench.forecast(run.study, run.file)?;
     let _lock = match root::process::ids().0 {
         0 => Some(lock(session)?),
         // Without root there is no place for a lock, and no study on this machine to disturb.
@@ -95,10 +90,10 @@ pub fn carry_out(
         session.note(&format!("note: {note}\n"));
     }
     let directory = Directory::open(run.out, &forecast, record(&forecast))?;
-    let mut schedule = Schedule::new(&forecast.study, directory.done()?).with_restart(guests::BOOTING);
+    let mut schedule = RunSchedule::new(&forecast.study, directory.finished_runs()?).with_restart(guests::BOOTING);
     let all = schedule.order().len();
-    if schedule.done() > 0 {
-        session.note(&format!("{} of {all} runs are there already\n", schedule.done()));
+    if schedule.runs_done() > 0 {
+        session.note(&format!("{} of {all} runs are there already\n", schedule.runs_done()));
     }
     session.note(&format!(
         "{} cells, {} each, in machines of {}; about {} left in all\n",
@@ -114,9 +109,9 @@ pub fn carry_out(
         stop,
     };
     let ended = guests::run_all(&open, &bench, &mut schedule)?;
-    let left = all - schedule.done();
+    let left = all - schedule.runs_done();
     if left == 0 {
-        show(&Outcome::of(&directory)?);
+        show(&StudyOutcome::of(&directory)?);
         return Ok(Status::Done);
     }
     for (what, why) in &ended.given_up {

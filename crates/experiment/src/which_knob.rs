@@ -2,10 +2,10 @@
 
 use crate::forecast::{Forecast, refuse_neighbours, with_cpus};
 use crate::local::carry_out;
-use crate::{Consent, ShowOutcome, StudyFile, StudyPlan, study_plan};
+use crate::{Consent, OutcomePresenter, StudyFile, StudyPlan, study_plan};
 use machine::CpuSet;
 use measure::parse_policy;
-use plan::{Intent, Knob, PartitionName, Plan, Profile, State, TakenKnob};
+use plan::{Intent, Knob, KnobState, PartitionName, Plan, PlannedKnob, Profile};
 use root::{Failure, Status};
 use session::Session;
 use session::isolation::{existing_cpus, plan_on};
@@ -52,7 +52,7 @@ pub fn plan_which_knob(session: &Session, options: &WhichKnobOptions) -> Result<
 pub fn run_which_knob(
     session: &Session,
     options: &WhichKnobOptions,
-    show: &mut ShowOutcome,
+    show: &mut OutcomePresenter,
 ) -> Result<Status, Failure> {
     let full = full_plan(options)?;
     carry_out(session, &options.out, Consent::Missing, show, || {
@@ -87,7 +87,7 @@ fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Res
     let (candidates, notes) = candidates(&plan, full, options)?;
     let matrix = matrix(&candidates, &mut |intent| {
         let plan = plan_on(session, &machine, &with_cpus(session, intent, &cpus)).ok()?;
-        let changing = plan.knobs.iter().filter(|knob| knob.state == State::Changes);
+        let changing = plan.knobs.iter().filter(|knob| knob.state == KnobState::Changes);
         Some(changing.map(|knob| knob.name.to_owned()).collect())
     })?;
     let least = least_repetitions(matrix.comparisons());
@@ -108,11 +108,7 @@ fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Res
 }
 
 /// The knobs of a plan that can be studied, and why the others cannot.
-fn candidates(
-    plan: &Plan,
-    full: &Intent,
-    options: &WhichKnobOptions,
-) -> Result<(Candidates, Vec<String>), Failure> {
+fn candidates(plan: &Plan, full: &Intent, options: &WhichKnobOptions) -> Result<(Candidates, Vec<String>), Failure> {
     let mut candidates = Candidates {
         profile: full.profile,
         ..Candidates::default()
@@ -131,8 +127,8 @@ fn candidates(
             "" => candidates.leaves_out.push(knob.name.to_owned()),
             _ => notes.push(format!("{} is a part of every partition: {why}", knob.name)),
         }
-        let mut asked = options.knobs.iter().flatten();
-        if asked.any(|asked| is_called(knob.name, asked)) {
+        let mut requested = options.knobs.iter().flatten();
+        if requested.any(|name| is_called(knob.name, name)) {
             return Err(Failure::usage(
                 format!("nothing can be asked about {}", knob.name),
                 why,
@@ -144,8 +140,8 @@ fn candidates(
         let all = candidates.leaves_out.join(", ");
         notes.push(format!("not asked about, for they change nothing here: {all}"));
     }
-    candidates.asked = asked(names, options)?;
-    if candidates.asked.is_empty() {
+    candidates.requested_knobs = requested_knobs(names, options)?;
+    if candidates.requested_knobs.is_empty() {
         return Err(Failure::usage(
             "no knob is left to ask about",
             "beside the partition itself the plan changes nothing here",
@@ -156,11 +152,11 @@ fn candidates(
 }
 
 /// Why a knob cannot be studied.
-fn exclusion(knob: &TakenKnob) -> Option<&'static str> {
+fn exclusion(knob: &PlannedKnob) -> Option<&'static str> {
     match (needed(knob.name), knob.state) {
-        ("", State::Changes) => None,
-        ("", State::Already) => Some("it is here as it would be set"),
-        ("", State::Absent) => Some("this machine has no such thing"),
+        ("", KnobState::Changes) => None,
+        ("", KnobState::Already) => Some("it is here as it would be set"),
+        ("", KnobState::Absent) => Some("this machine has no such thing"),
         (needed, _) => Some(needed),
     }
 }
@@ -171,18 +167,18 @@ fn needed(name: &str) -> &'static str {
 }
 
 /// The knobs that `--knobs` names, each once; all without it.
-fn asked(names: Vec<String>, options: &WhichKnobOptions) -> Result<Vec<String>, Failure> {
+fn requested_knobs(names: Vec<String>, options: &WhichKnobOptions) -> Result<Vec<String>, Failure> {
     let Some(knobs) = &options.knobs else {
         return Ok(names);
     };
     let mut all: Vec<String> = Vec::new();
-    for asked in knobs {
-        let Some(name) = names.iter().find(|name| is_called(name, asked)) else {
-            let asked = report::safe(asked);
+    for requested_name in knobs {
+        let Some(name) = names.iter().find(|name| is_called(name, requested_name)) else {
+            let safe_name = report::safe(requested_name);
             return Err(Failure::usage(
-                format!("{asked} is not in the plan"),
+                format!("{safe_name} is not in the plan"),
                 "its profile does not hold it, or it was left out",
-                format!("take it with --with {asked}, or name a larger --profile"),
+                format!("take it with --with {safe_name}, or name a larger --profile"),
             ));
         };
         if !all.contains(name) {

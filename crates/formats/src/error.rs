@@ -51,12 +51,12 @@ pub enum Problem {
     #[error("{0:?} is too large")]
     TooLarge(String),
     /// Too few or too many columns.
-    #[error("{found} columns, where {wanted} were expected")]
+    #[error("{found} columns, where {expected} were expected")]
     Columns {
         /// The actual number.
         found: usize,
         /// The expected number.
-        wanted: usize,
+        expected: usize,
     },
     /// A line that is invalid in this format.
     #[error("{0:?} does not belong here")]

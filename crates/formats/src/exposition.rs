@@ -7,7 +7,7 @@ use std::fmt::{Display, Write as _};
 
 /// One of the two formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ExpositionFormat {
     /// OpenMetrics 1.0.0.
     OpenMetrics,
     /// The older text format 0.0.4, which the textfile collector of `node_exporter` also accepts.
@@ -16,7 +16,7 @@ pub enum Form {
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum MetricType {
     /// Only increases, as long as the counting process lives.
     Counter,
     /// Increases and decreases.
@@ -29,32 +29,32 @@ pub enum Sort {
 
 /// The labels of one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(String);
+pub struct LabelSet(String);
 
 /// The text under construction.
 #[derive(Debug)]
 pub struct Exposition {
-    form: Form,
+    form: ExpositionFormat,
     text: String,
     name: String,
     suffix: &'static str,
 }
 
-impl Form {
+impl ExpositionFormat {
     /// The HTTP content type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
-            Form::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            Form::Text => "text/plain; version=0.0.4; charset=utf-8",
+            ExpositionFormat::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            ExpositionFormat::Text => "text/plain; version=0.0.4; charset=utf-8",
         }
     }
 }
 
-impl Labels {
+impl LabelSet {
     /// Adds one label. Invalid characters in the name are replaced; the value may be any text.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Display) -> Labels {
+    pub fn with(mut self, name: &str, value: impl Display) -> LabelSet {
         let between = if self.0.is_empty() { "" } else { "," };
         let _ = write!(
             self.0,
@@ -76,7 +76,7 @@ impl Labels {
 impl Exposition {
     /// An empty text.
     #[must_use]
-    pub fn new(form: Form) -> Exposition {
+    pub fn new(form: ExpositionFormat) -> Exposition {
         Exposition {
             form,
             text: String::new(),
@@ -86,28 +86,25 @@ impl Exposition {
     }
 
     /// Starts a family. `name` is without `_total` and `_info`; a name that ends in a base unit declares the unit.
-    pub fn family(&mut self, sort: Sort, name: &str, help: &str) {
+    pub fn family(&mut self, sort: MetricType, name: &str, help: &str) {
         let (sort_word, suffix) = match sort {
-            Sort::Counter => ("counter", "_total"),
-            Sort::Gauge => ("gauge", ""),
-            Sort::Histogram => ("histogram", ""),
-            Sort::Info => ("info", "_info"),
+            MetricType::Counter => ("counter", "_total"),
+            MetricType::Gauge => ("gauge", ""),
+            MetricType::Histogram => ("histogram", ""),
+            MetricType::Info => ("info", "_info"),
         };
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         // Writing to a string does not fail.
         let _ = match self.form {
-            Form::OpenMetrics => {
+            ExpositionFormat::OpenMetrics => {
                 let unit = ["seconds", "bytes"].into_iter().find(|unit| name.ends_with(unit));
                 let unit = unit.map_or_else(String::new, |unit| format!("# UNIT {name} {unit}\n"));
                 let help = help.replace('"', "\\\"");
-                write!(
-                    self.text,
-                    "# TYPE {name} {sort_word}\n{unit}# HELP {name} {help}\n"
-                )
+                write!(self.text, "# TYPE {name} {sort_word}\n{unit}# HELP {name} {help}\n")
             }
             // The older format has no `info`, and its metadata uses the full names of the lines.
-            Form::Text => {
-                let sort_word = if sort == Sort::Info { "gauge" } else { sort_word };
+            ExpositionFormat::Text => {
+                let sort_word = if sort == MetricType::Info { "gauge" } else { sort_word };
                 write!(
                     self.text,
                     "# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {sort_word}\n"
@@ -119,25 +116,13 @@ impl Exposition {
     }
 
     /// Adds a line to the current family.
-    pub fn line(&mut self, labels: &Labels, value: impl Display) {
-        let _ = writeln!(
-            self.text,
-            "{}{}{} {value}",
-            self.name,
-            self.suffix,
-            labels.braced()
-        );
+    pub fn line(&mut self, labels: &LabelSet, value: impl Display) {
+        let _ = writeln!(self.text, "{}{}{} {value}", self.name, self.suffix, labels.braced());
     }
 
     /// Adds the lines of a histogram: the number of values at or below each bound, in nanoseconds, then their total number and sum
     /// in seconds.
-    pub fn histogram(
-        &mut self,
-        labels: &Labels,
-        up_to: impl Iterator<Item = (u64, u64)>,
-        count: u64,
-        sum_s: f64,
-    ) {
+    pub fn histogram(&mut self, labels: &LabelSet, up_to: impl Iterator<Item = (u64, u64)>, count: u64, sum_s: f64) {
         let name = &self.name;
         for (bound_ns, below) in up_to {
             let labels = labels.clone().with("le", seconds(bound_ns));
@@ -155,7 +140,7 @@ impl Exposition {
     /// The whole text, with its last line if the format has one.
     #[must_use]
     pub fn end(mut self) -> String {
-        if self.form == Form::OpenMetrics {
+        if self.form == ExpositionFormat::OpenMetrics {
             self.text.push_str("# EOF\n");
         }
         self.text
@@ -185,10 +170,7 @@ pub(crate) fn label_name(name: &str) -> String {
 
 /// A label value. Both formats have three escapes; other control characters would reach a terminal.
 fn escaped(value: &str) -> String {
-    let value = value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     value.replace(char::is_control, " ")
 }
 
@@ -197,7 +179,7 @@ mod tests {
     use super::*;
 
     fn both(fill: impl Fn(&mut Exposition)) -> [String; 2] {
-        [Form::OpenMetrics, Form::Text].map(|form| {
+        [ExpositionFormat::OpenMetrics, ExpositionFormat::Text].map(|form| {
             let mut exposition = Exposition::new(form);
             fill(&mut exposition);
             exposition.end()
@@ -205,12 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_and_an_info_in_both_forms() {
+    fn counters_and_infos_are_written_in_both_formats() {
         let [open, text] = both(|exposition| {
-            exposition.family(Sort::Counter, "steal_seconds", "Time \"taken\".");
-            exposition.line(&Labels::default().with("cpu", 3), seconds(1_500_000_000));
-            exposition.family(Sort::Info, "build", "What it is.");
-            exposition.line(&Labels::default(), 1);
+            exposition.family(MetricType::Counter, "steal_seconds", "Time \"taken\".");
+            exposition.line(&LabelSet::default().with("cpu", 3), seconds(1_500_000_000));
+            exposition.family(MetricType::Info, "build", "What it is.");
+            exposition.line(&LabelSet::default(), 1);
         });
         assert_eq!(
             open,
@@ -225,15 +207,13 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_stay_inside_their_quotes() {
-        let labels = Labels::default()
-            .with("a\"b", "x\"} 1\ny\\z\u{1b}[2J")
-            .with("0", "");
+    fn hostile_label_values_are_escaped() {
+        let labels = LabelSet::default().with("a\"b", "x\"} 1\ny\\z\u{1b}[2J").with("0", "");
         assert_eq!(labels.0, "a_b=\"x\\\"} 1\\ny\\\\z [2J\",_0=\"\"");
     }
 
     #[test]
-    fn seconds_have_a_point_and_nothing_behind_what_counts() {
+    fn seconds_are_written_with_a_point_and_no_trailing_zeros() {
         assert_eq!(
             [1_000_000_000, 100, 0, u64::MAX].map(seconds),
             ["1.0", "0.0000001", "0.0", "18446744073.709551615"]

@@ -1,10 +1,10 @@
 //! Reads our own file of gaps (`measure noise --gaps`): every gap with its time, one line each.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series, Spike};
-use crate::tally::{Room, Spikes, Tally, check_series};
-use measure::Level;
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind, Spike};
+use crate::tally::{BucketBudget, Spikes, Tally, check_series};
+use measure::NoteLevel;
 use measure::gaps::{END, HEAD, TORN};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -17,7 +17,7 @@ pub fn looks_like(head: &str) -> bool {
 
 /// The data of one CPU.
 #[derive(Default)]
-struct Cpu {
+struct GapFileCpu {
     tally: Tally,
     spikes: Spikes,
     seen: Option<u64>,
@@ -28,10 +28,10 @@ struct Cpu {
 /// Reads it. A partial last line comes from a run that died: it is skipped, and a note reports it.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "quietcore", 1);
-    let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
-    let mut room = Room::default();
+    let mut cpus: BTreeMap<u32, GapFileCpu> = BTreeMap::new();
+    let mut room = BucketBudget::default();
     let (mut torn, mut whole) = (None, false);
-    let mut lines = Lines::of(input);
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         if text.is_empty() || text == TORN {
@@ -47,9 +47,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             None if text.starts_with("at_") => {}
             None => match text.split(',').count() {
                 4 => of_row(&line, text, &mut cpus, &mut room)?,
-                found => {
-                    torn = Some(line.wrong(line.text.trim_start(), Problem::Columns { found, wanted: 4 }))
-                }
+                found => torn = Some(line.wrong(line.text.trim_start(), Problem::Columns { found, expected: 4 })),
             },
         }
         check_series(cpus.len())?;
@@ -59,20 +57,19 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let totals = add_series(&mut recording, cpus);
     if !whole {
-        let message =
-            "the file has no end: the run died, or the disk was full; what was written until then is read";
-        recording.note(Level::Error, "gaps_incomplete", "gaps", message);
+        let message = "the file has no end: the run died, or the disk was full; what was written until then is read";
+        recording.note(NoteLevel::Error, "gaps_incomplete", "gaps", message);
     }
     totals.note(&mut recording);
     Ok(recording)
 }
 
 /// Adds one series per CPU, and a note where the gaps differ from their stated number.
-fn add_series(recording: &mut Recording, cpus: BTreeMap<u32, Cpu>) -> GapTotals {
+fn add_series(recording: &mut Recording, cpus: BTreeMap<u32, GapFileCpu>) -> GapTotals {
     let mut totals = GapTotals::default();
     for (number, cpu) in cpus {
         let seen = cpu.spikes.seen();
-        let mut series = Series::new(Kind::Noise);
+        let mut series = Series::new(SeriesKind::Noise);
         series.cpu = Some(number);
         series.buckets = cpu.tally.buckets();
         series.overflow = Some(0);
@@ -87,7 +84,7 @@ fn add_series(recording: &mut Recording, cpus: BTreeMap<u32, Cpu>) -> GapTotals 
                 "{seen} gaps are in the file, whose end says {}",
                 series.stated.count.unwrap_or(0)
             );
-            recording.note(Level::Error, "sums_differ", &series.label(), message);
+            recording.note(NoteLevel::Error, "sums_differ", &series.label(), message);
         }
         recording.series.push(series);
     }
@@ -108,25 +105,25 @@ impl GapTotals {
         let GapTotals { lost, own, left_out } = self;
         if *lost > 0 {
             let message = format!("{lost} gaps found no room on their way to the file; they count as missed");
-            recording.note(Level::Warning, "gaps_lost", "gaps", message);
+            recording.note(NoteLevel::Warning, "gaps_lost", "gaps", message);
         }
         if *own > 0 {
             let message = format!("{own} gaps are the tool's own wake-ups");
-            recording.note(Level::Info, "own_gaps", "gaps", message);
+            recording.note(NoteLevel::Info, "own_gaps", "gaps", message);
         }
         if *left_out {
             let message = "the longest gaps of each CPU are kept with their times";
-            recording.note(Level::Info, "spikes_left_out", "gaps", message);
+            recording.note(NoteLevel::Info, "spikes_left_out", "gaps", message);
         }
     }
 }
 
 /// `# started TIME`, `# cpu N threshold_ns N`, `# cpu N seen N written N lost N`; other comments are the user's.
 fn of_comment(
-    line: &Line<'_>,
+    line: &InputLine<'_>,
     comment: &str,
     recording: &mut Recording,
-    cpus: &mut BTreeMap<u32, Cpu>,
+    cpus: &mut BTreeMap<u32, GapFileCpu>,
 ) -> Result<(), ReadError> {
     let words: Vec<&str> = comment.split_whitespace().take(9).collect();
     match words.as_slice() {
@@ -153,10 +150,10 @@ fn of_comment(
 }
 
 fn of_row(
-    line: &Line<'_>,
+    line: &InputLine<'_>,
     text: &str,
-    cpus: &mut BTreeMap<u32, Cpu>,
-    room: &mut Room,
+    cpus: &mut BTreeMap<u32, GapFileCpu>,
+    room: &mut BucketBudget,
 ) -> Result<(), ReadError> {
     let mut fields = text.split(',');
     let mut field = || fields.next().unwrap_or_default();
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_file_says_what_was_lost() {
+    fn a_complete_gap_file_states_the_lost_gaps() {
         assert!(looks_like(WHOLE));
         let recording = crate::read(&mut WHOLE.as_bytes()).unwrap();
         assert_eq!(
@@ -198,15 +195,9 @@ mod tests {
         let [quiet, noisy] = recording.series.as_slice() else {
             panic!("{recording:?}")
         };
-        assert_eq!(
-            (quiet.cpu, quiet.samples(), quiet.missed),
-            (Some(1), Some(0), Some(0))
-        );
-        assert_eq!(
-            (noisy.cpu, noisy.samples(), noisy.missed),
-            (Some(3), Some(2), Some(5))
-        );
-        assert_eq!((noisy.kind, noisy.stated.count), (Kind::Noise, Some(2)));
+        assert_eq!((quiet.cpu, quiet.samples(), quiet.missed), (Some(1), Some(0), Some(0)));
+        assert_eq!((noisy.cpu, noisy.samples(), noisy.missed), (Some(3), Some(2), Some(5)));
+        assert_eq!((noisy.kind, noisy.stated.count), (SeriesKind::Noise, Some(2)));
         assert_eq!(
             noisy.spikes[1],
             Spike {
@@ -219,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_ends_anywhere_gives_what_was_whole() {
+    fn a_truncated_gap_file_gives_its_complete_rows() {
         let rows = WHOLE.find("5000,3").unwrap();
         for length in rows..WHOLE.len() - 2 {
             let recording = crate::read(&mut &WHOLE.as_bytes()[..length]).unwrap();
@@ -243,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_belong_is_named_with_its_place() {
+    fn invalid_rows_are_reported_with_their_position() {
         for (wrong, right) in [
             ("5000,3,15", "5000,3,1500,"),
             ("x,3,1,", "5000,3,1500,"),

@@ -2,14 +2,14 @@
 //! curves of all CPUs: wake-ups (as sampled, and with all expected ones), gaps, period, early wake-ups, values over time,
 //! and single samples.
 
-use crate::model::{Basis, Kind, Recording, Series};
+use crate::model::{Basis, Recording, Series, SeriesKind};
 use std::fmt::Write as _;
 
 /// A panel of the drawing.
 struct Panel {
     title: &'static str,
     axis: &'static str,
-    kind: Kind,
+    kind: SeriesKind,
     bases: &'static [Basis],
 }
 
@@ -17,25 +17,25 @@ const PANELS: [Panel; 4] = [
     Panel {
         title: "Wake-up latency",
         axis: "latency (us)",
-        kind: Kind::Latency,
+        kind: SeriesKind::Latency,
         bases: &[Basis::Samples, Basis::Schedule],
     },
     Panel {
         title: "Noise",
         axis: "gap (us)",
-        kind: Kind::Noise,
+        kind: SeriesKind::Noise,
         bases: &[Basis::Samples],
     },
     Panel {
         title: "Period between wake-ups",
         axis: "off by (us)",
-        kind: Kind::Latency,
+        kind: SeriesKind::Latency,
         bases: &[Basis::Period],
     },
     Panel {
         title: "Wake-ups before their time",
         axis: "early by (us)",
-        kind: Kind::Latency,
+        kind: SeriesKind::Latency,
         bases: &[Basis::Early],
     },
 ];
@@ -71,8 +71,8 @@ pub fn write(recording: &Recording) -> String {
             panels[panel].1.push(curve);
         }
         let (latest, late) = match series.kind {
-            Kind::Latency => ("latest", "late"),
-            Kind::Noise => ("stolen", "gaps"),
+            SeriesKind::Latency => ("latest", "late"),
+            SeriesKind::Noise => ("stolen", "gaps"),
         };
         let label = series.label();
         if !series.stretches.is_empty() {
@@ -175,8 +175,8 @@ fn us(ns: u64) -> String {
 fn legend(recording: &Recording, series: &Series) -> String {
     let mut text = recording.name_of(series);
     let missed = match series.kind {
-        Kind::Latency => "missed",
-        Kind::Noise => "not recorded",
+        SeriesKind::Latency => "missed",
+        SeriesKind::Noise => "not recorded",
     };
     let not_in_it = [(series.missed, missed), (series.overflow, "above the histogram")];
     for (count, what) in not_in_it {
@@ -195,7 +195,7 @@ mod tests {
     use crate::example;
 
     #[test]
-    fn the_data_blocks_hold_every_bucket() {
+    fn the_data_blocks_contain_every_bucket() {
         let recording = example::latency();
         let text = super::write(&recording);
         for (place, series) in recording.series.iter().enumerate() {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_plots_nothing() {
+    fn an_empty_result_has_no_plot() {
         assert!(!super::write(&example::empty()).contains("\nplot"));
     }
 }

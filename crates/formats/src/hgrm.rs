@@ -5,10 +5,10 @@
 //! use. Source: `outputPercentileDistribution` of HdrHistogram, `hdr_percentiles_print` of HdrHistogram_c.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines, problem_of};
-use crate::model::{Kind, Recording, Series};
-use crate::tally::{MOST_QUANTILES, Room, Tally};
-use measure::Level;
+use crate::lines::{InputLine, InputLines, problem_of};
+use crate::model::{Recording, Series, SeriesKind};
+use crate::tally::{BucketBudget, MOST_QUANTILES, Tally};
+use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "hgrm";
@@ -30,7 +30,7 @@ fn is_head(line: &str) -> bool {
 
 /// The last row, in nanoseconds and samples.
 #[derive(Clone, Copy)]
-struct Row {
+struct HgrmRow {
     value_ns: u64,
     count: u64,
     /// The lowest time in the bucket that ends here.
@@ -38,11 +38,11 @@ struct Row {
 }
 
 #[derive(Default)]
-struct Table {
+struct HgrmTable {
     series: Series,
     tally: Tally,
-    room: Room,
-    last: Option<Row>,
+    room: BucketBudget,
+    last: Option<HgrmRow>,
     /// Whether the last row was that of all samples.
     is_whole: bool,
     decimals: u32,
@@ -57,18 +57,18 @@ struct Table {
 /// # Errors
 /// An invalid line in a table, with its position. Text above and below it is ignored.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut table: Option<Table> = None;
+    let mut table: Option<HgrmTable> = None;
     let mut ended = false;
-    let mut lines = Lines::of(input);
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         if is_head(text) {
             if table.is_some() {
                 return Err(line.wrong(text, Problem::Order(quoted(text))));
             }
-            table = Some(Table {
-                series: Series::new(Kind::Latency),
-                ..Table::default()
+            table = Some(HgrmTable {
+                series: Series::new(SeriesKind::Latency),
+                ..HgrmTable::default()
             });
             continue;
         }
@@ -83,16 +83,16 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     table.ok_or(ReadError::Nothing("no head of a table"))?.end()
 }
 
-impl Table {
+impl HgrmTable {
     /// `   12009.471     0.100000         8622         1.11`; the last one ends with `inf`, or has no fourth column.
-    fn row(&mut self, line: &Line) -> Result<(), ReadError> {
+    fn row(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let words: Vec<&str> = line.words().take(5).collect();
         let ([value, share, count] | [value, share, count, _]) = *words.as_slice() else {
             return Err(line.wrong(
                 line.text.trim_start(),
                 Problem::Columns {
                     found: words.len(),
-                    wanted: 4,
+                    expected: 4,
                 },
             ));
         };
@@ -123,7 +123,7 @@ impl Table {
         if share > 0.0 && !self.is_whole && self.series.stated.quantiles.len() < MOST_QUANTILES {
             self.series.stated.quantiles.push((share, value_ns));
         }
-        self.last = Some(Row {
+        self.last = Some(HgrmRow {
             value_ns,
             count,
             low_ns,
@@ -132,12 +132,9 @@ impl Table {
     }
 
     /// `Mean    =    28490.000, StdDeviation   =    11920.000`, and so on.
-    fn footer(&mut self, line: &Line, text: &str) -> Result<(), ReadError> {
+    fn footer(&mut self, line: &InputLine, text: &str) -> Result<(), ReadError> {
         for part in text.split(", ").take(4) {
-            let Some((name, value)) = part
-                .split_once('=')
-                .map(|(name, value)| (name.trim(), value.trim()))
-            else {
+            let Some((name, value)) = part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
                 continue;
             };
             // Without samples there is no mean and no deviation.
@@ -158,7 +155,7 @@ impl Table {
     }
 
     /// A value with its decimals, in nanoseconds.
-    fn milliseconds(&mut self, line: &Line, word: &str) -> Result<u64, ReadError> {
+    fn milliseconds(&mut self, line: &InputLine, word: &str) -> Result<u64, ReadError> {
         let (whole, rest) = word.split_once('.').unwrap_or((word, "0"));
         if rest.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(line.wrong(word, problem_of(word)));
@@ -186,9 +183,7 @@ impl Table {
         let mut series = self.series;
         series.unit_ns = unit_ns;
         series.buckets = self.tally.buckets();
-        let half = self
-            .half_of_sub_buckets
-            .filter(|half| *half > 0 && self.has_smallest);
+        let half = self.half_of_sub_buckets.filter(|half| *half > 0 && self.has_smallest);
         if let (Some(first), Some(half)) = (series.buckets.first_mut(), half) {
             // The first row has the samples of one bucket of the tool.
             let high_ns = first.high_ns();
@@ -204,18 +199,17 @@ impl Table {
         };
         if last.count == 0 && series.overflow == Some(0) {
             // Without samples the maximum is printed as 0.
-            series.stated = crate::Stated {
+            series.stated = crate::StatedStatistics {
                 count: Some(0),
-                ..crate::Stated::default()
+                ..crate::StatedStatistics::default()
             };
-            recording.note(Level::Info, "no_samples", "samples", "nothing was recorded");
+            recording.note(NoteLevel::Info, "no_samples", "samples", "nothing was recorded");
         } else if total.is_some_and(|total| total < last.count) {
             let message = "its rows have more samples than its total count";
-            recording.note(Level::Error, "sums_differ", "samples", message);
+            recording.note(NoteLevel::Error, "sums_differ", "samples", message);
         } else if series.overflow.is_none() {
-            let message =
-                "the end of the table is missing: how many samples were above its last row is unknown";
-            recording.note(Level::Warning, "truncated", "table", message);
+            let message = "the end of the table is missing: how many samples were above its last row is unknown";
+            recording.note(NoteLevel::Warning, "truncated", "table", message);
         }
         notes(&mut recording);
         recording.series.push(series);
@@ -227,8 +221,8 @@ impl Table {
 fn notes(recording: &mut Recording) {
     let message = "the file states neither a unit nor what it measured: read as milliseconds of latency, as wrk2 and jHiccup \
          print it; where that is wrong, all times here are wrong by the same factor";
-    recording.note(Level::Warning, "unit_not_stated", "unit", message);
+    recording.note(NoteLevel::Warning, "unit_not_stated", "unit", message);
     let message = "counts are exact, and values only at the percentiles that are printed: between two of them a sample may be \
          anywhere; jHiccup also adds samples that it computed for missed ones, and the file does not mark them";
-    recording.note(Level::Info, "percentiles_only", "values", message);
+    recording.note(NoteLevel::Info, "percentiles_only", "values", message);
 }

@@ -2,16 +2,14 @@
 //! milliseconds, as the Java tools write it.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Basis, Kind, Recording, Series};
-use crate::tally::{Room, Tally, check_series};
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Basis, Recording, Series, SeriesKind};
+use crate::tally::{BucketBudget, Tally, check_series};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
-};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
-use measure::Level;
+use measure::NoteLevel;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
@@ -24,11 +22,7 @@ const MAX_DIVISOR: f64 = 1e6;
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| {
         line.starts_with("#[Histogram log format version")
-            || (!line.starts_with('#')
-                && line
-                    .rsplit(',')
-                    .next()
-                    .is_some_and(|last| last.starts_with("HISTF")))
+            || (!line.starts_with('#') && line.rsplit(',').next().is_some_and(|last| last.starts_with("HISTF")))
     })
 }
 
@@ -36,15 +30,15 @@ pub fn looks_like(head: &str) -> bool {
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "HdrHistogram", 1);
     let mut tags: BTreeMap<String, (Tally, Duration)> = BTreeMap::new();
-    let mut room = Room::default();
+    let mut room = BucketBudget::default();
     let mut deserializer = Deserializer::new();
-    let mut plain = Kind::Latency;
-    let mut lines = Lines::of(input);
+    let mut plain = SeriesKind::Latency;
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         if let Some(comment) = text.strip_prefix("#[").and_then(|rest| rest.strip_suffix(']')) {
             if comment.starts_with(GAPS) {
-                plain = Kind::Noise;
+                plain = SeriesKind::Noise;
             }
             if recording.facts.len() < 64 {
                 recording.fact("comment", comment);
@@ -69,7 +63,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let message = "such a log does not say what it measured: read as nanoseconds of latency, as quietcore and jHiccup \
          write it; jHiccup also adds samples that it computed for missed ones";
-    recording.note(Level::Info, "unit_not_stated", "unit", message);
+    recording.note(NoteLevel::Info, "unit_not_stated", "unit", message);
     Ok(recording)
 }
 
@@ -81,7 +75,7 @@ struct TaggedInterval {
 }
 
 fn read_interval(
-    line: &Line<'_>,
+    line: &InputLine<'_>,
     text: &str,
     deserializer: &mut Deserializer,
 ) -> Result<TaggedInterval, ReadError> {
@@ -106,7 +100,7 @@ fn read_interval(
 }
 
 /// Adds the samples of a histogram; false if a sum overflows.
-fn add_histogram(tally: &mut Tally, histogram: &Histogram<u64>, room: &mut Room) -> Result<bool, ReadError> {
+fn add_histogram(tally: &mut Tally, histogram: &Histogram<u64>, room: &mut BucketBudget) -> Result<bool, ReadError> {
     for step in histogram.iter_recorded() {
         let value = step.value_iterated_to();
         let low_ns = histogram.lowest_equivalent(value);
@@ -122,11 +116,11 @@ fn add_histogram(tally: &mut Tally, histogram: &Histogram<u64>, room: &mut Room)
 }
 
 /// Adds one series per tag. Those that only say more about another one are put beside it.
-fn add_series(recording: &mut Recording, tags: BTreeMap<String, (Tally, Duration)>, plain: Kind) {
+fn add_series(recording: &mut Recording, tags: BTreeMap<String, (Tally, Duration)>, plain: SeriesKind) {
     let mut beside = Vec::new();
     for (tag, (tally, length)) in tags {
         let known = of_tag(&tag, plain);
-        let mut series = known.clone().unwrap_or_else(|| Series::new(Kind::Latency));
+        let mut series = known.clone().unwrap_or_else(|| Series::new(SeriesKind::Latency));
         if known.is_none() && !tag.is_empty() {
             recording.fact("tag", tag);
         }
@@ -152,15 +146,15 @@ fn add_series(recording: &mut Recording, tags: BTreeMap<String, (Tally, Duration
 const GAPS: &str = "gaps in a busy loop";
 
 /// `cpu3`, `cpu3-noise`, `cpu3-schedule`: the tags that we write. In other tools' tags only the first form has a meaning.
-fn of_tag(tag: &str, plain: Kind) -> Option<Series> {
+fn of_tag(tag: &str, plain: SeriesKind) -> Option<Series> {
     let (cpu, what) = tag.split_once('-').unwrap_or((tag, ""));
     let cpu = cpu.strip_prefix("cpu")?.parse().ok()?;
     let (kind, basis) = match what {
         "" => (plain, Basis::Samples),
-        "noise" => (Kind::Noise, Basis::Samples),
+        "noise" => (SeriesKind::Noise, Basis::Samples),
         other => {
             let mut known = Basis::ALL.into_iter().skip(1);
-            (Kind::Latency, known.find(|basis| basis.name() == other)?)
+            (SeriesKind::Latency, known.find(|basis| basis.name() == other)?)
         }
     };
     let mut series = Series::new(kind);
@@ -174,15 +168,12 @@ pub fn write(recording: &Recording) -> String {
     let mut builder = IntervalLogWriterBuilder::new();
     builder.add_comment("[Histogram log format version 1.3]");
     let unit = match recording.kind() {
-        Kind::Latency => "latency of wake-ups",
-        Kind::Noise => GAPS,
+        SeriesKind::Latency => "latency of wake-ups",
+        SeriesKind::Noise => GAPS,
     };
     builder.add_comment(&format!("[{unit}, in nanoseconds; Interval_Max in milliseconds]"));
     for series in &recording.series {
-        for (count, what) in [
-            (series.overflow, "above the histogram"),
-            (series.missed, "missed"),
-        ] {
+        for (count, what) in [(series.overflow, "above the histogram"), (series.missed, "missed")] {
             if let Some(count) = count.filter(|count| *count > 0) {
                 let comment = format!(
                     "[{}: {count} more samples were {what}, and are not in here]",

@@ -3,10 +3,10 @@
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::jitterdebugger::seconds;
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series, Spike};
-use crate::tally::{Room, Spikes, Tally, check_series};
-use measure::Level;
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind, Spike};
+use crate::tally::{BucketBudget, Spikes, Tally, check_series};
+use measure::NoteLevel;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
@@ -20,7 +20,7 @@ pub fn looks_like(head: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Cpu {
+struct HwlatSeries {
     tally: Tally,
     spikes: Spikes,
     inner: u64,
@@ -28,9 +28,9 @@ struct Cpu {
 
 /// Reads it. The longer of the two gaps of a line counts.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut cpus: BTreeMap<Option<u32>, Cpu> = BTreeMap::new();
-    let (mut room, mut nmis, mut is_hwlat) = (Room::default(), 0_u64, false);
-    let mut lines = Lines::of(input);
+    let mut cpus: BTreeMap<Option<u32>, HwlatSeries> = BTreeMap::new();
+    let (mut room, mut nmis, mut is_hwlat) = (BucketBudget::default(), 0_u64, false);
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         let Some((before, after)) = text.split_once(MARK) else {
@@ -49,7 +49,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let mut recording = Recording::new(NAME, "hwlat", UNIT_NS);
     for (number, cpu) in cpus {
-        let mut series = Series::new(Kind::Noise);
+        let mut series = Series::new(SeriesKind::Noise);
         series.cpu = number;
         series.buckets = cpu.tally.buckets();
         series.overflow = Some(0);
@@ -59,35 +59,32 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
                 "{} gaps were within one turn of the loop (inner), the others between two",
                 cpu.inner
             );
-            recording.note(Level::Info, "inner", &series.label(), message);
+            recording.note(NoteLevel::Info, "inner", &series.label(), message);
         }
         recording.series.push(series);
     }
     if recording.series.is_empty() {
         let message = "no gap was above the threshold";
-        recording.note(Level::Info, "no_samples", "gaps", message);
+        recording.note(NoteLevel::Info, "no_samples", "gaps", message);
     }
     if nmis > 0 {
-        let message =
-            format!("{nmis} non-maskable interrupts fell into the gaps; these are not the hardware's doing");
-        recording.note(Level::Warning, "nmi", "gaps", message);
+        let message = format!("{nmis} non-maskable interrupts fell into the gaps; these are not the hardware's doing");
+        recording.note(NoteLevel::Warning, "nmi", "gaps", message);
     }
     let message = "a line is the longest gap of one window, so this is no distribution of all gaps; in a virtual machine \
          the hypervisor is what is called hardware here";
-    recording.note(Level::Info, "longest_of_window", "gaps", message);
+    recording.note(NoteLevel::Info, "longest_of_window", "gaps", message);
     Ok(recording)
 }
 
 /// `           <...>-1729  [001] d...   678.473449: #1`
-fn cpu_of(line: &Line, before: &str) -> Result<Option<u32>, ReadError> {
-    let cpu = before
-        .rsplit_once(']')
-        .and_then(|(start, _)| start.rsplit_once('['));
+fn cpu_of(line: &InputLine, before: &str) -> Result<Option<u32>, ReadError> {
+    let cpu = before.rsplit_once(']').and_then(|(start, _)| start.rsplit_once('['));
     cpu.map(|(_, cpu)| line.small(cpu.trim())).transpose()
 }
 
 /// ` 9/9 ts:1470836488.206734548 nmi-total:5 nmi-count:1 count:3`; returns the number of NMIs.
-fn gap(line: &Line, after: &str, cpu: &mut Cpu, room: &mut Room) -> Result<u64, ReadError> {
+fn gap(line: &InputLine, after: &str, cpu: &mut HwlatSeries, room: &mut BucketBudget) -> Result<u64, ReadError> {
     let mut words = after.split_whitespace();
     let pair = words.next().unwrap_or_default();
     let (inner, outer) = pair

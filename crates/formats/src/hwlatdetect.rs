@@ -5,10 +5,10 @@
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::jitterdebugger::seconds;
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series, Spike};
-use crate::tally::{Room, Spikes, Tally};
-use measure::Level;
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind, Spike};
+use crate::tally::{BucketBudget, Spikes, Tally};
+use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "hwlatdetect";
@@ -33,7 +33,7 @@ pub fn looks_like(head: &str) -> bool {
 
 /// The run's own statements.
 #[derive(Default)]
-struct Run {
+struct HwlatdetectRun {
     has_duration: bool,
     threshold: Option<String>,
     window: Option<String>,
@@ -45,33 +45,32 @@ struct Run {
 }
 
 /// The samples in file order.
-struct Samples {
+struct HwlatdetectSamples {
     tally: Tally,
     spikes: Spikes,
-    room: Room,
+    room: BucketBudget,
     longest_ns: u64,
 }
 
 /// Reads it. The longer of the two gaps of a sample counts, as in the tool itself.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "hwlatdetect", UNIT_NS);
-    let mut run = Run::default();
-    let mut samples = Samples {
+    let mut run = HwlatdetectRun::default();
+    let mut samples = HwlatdetectSamples {
         tally: Tally::default(),
         spikes: Spikes::default(),
-        room: Room::default(),
+        room: BucketBudget::default(),
         longest_ns: 0,
     };
     let mut is_known = false;
-    let mut lines = Lines::of(input);
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         is_known |= text.starts_with(HEAD);
         if let Some((at, gaps)) = of_tracer(text) {
             let at_ns = seconds(at).ok_or_else(|| line.wrong(at, Problem::NotANumber(quoted(at))))?;
             samples.add(&line, at_ns, &gaps)?;
-        } else if text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains(" occured on cpu ")
-        {
+        } else if text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains(" occured on cpu ") {
             let (at_ns, gaps) = of_module(&line, text)?;
             samples.add(&line, at_ns, &gaps)?;
         } else if text.starts_with("ts:") {
@@ -98,14 +97,14 @@ fn of_tracer(text: &str) -> Option<(&str, [&str; 2])> {
 }
 
 /// `1408928107.0286324723<TAB>18<TAB>17` of the module: seconds, nanoseconds with ten digits, and one gap or both.
-fn of_module<'a>(line: &Line<'a>, text: &'a str) -> Result<(u64, Vec<&'a str>), ReadError> {
+fn of_module<'a>(line: &InputLine<'a>, text: &'a str) -> Result<(u64, Vec<&'a str>), ReadError> {
     let mut words = text.split_whitespace();
     let at = words.next().unwrap_or_default();
     let gaps: Vec<&str> = words.take(3).collect();
     if gaps.is_empty() || gaps.len() > 2 {
         let problem = Problem::Columns {
             found: gaps.len() + 1,
-            wanted: 3,
+            expected: 3,
         };
         return Err(line.wrong(text, problem));
     }
@@ -114,8 +113,8 @@ fn of_module<'a>(line: &Line<'a>, text: &'a str) -> Result<(u64, Vec<&'a str>), 
     Ok((line.add(at, whole, rest)?, gaps))
 }
 
-impl Samples {
-    fn add(&mut self, line: &Line, at_ns: u64, gaps: &[&str]) -> Result<(), ReadError> {
+impl HwlatdetectSamples {
+    fn add(&mut self, line: &InputLine, at_ns: u64, gaps: &[&str]) -> Result<(), ReadError> {
         let (mut longest, mut word) = (0, line.text);
         for &gap in gaps {
             let units = line.number(gap)?;
@@ -137,9 +136,9 @@ impl Samples {
     }
 }
 
-impl Run {
+impl HwlatdetectRun {
     /// A line that is not a sample. Other output of the tool, or of the programs that it starts, is ignored.
-    fn take(&mut self, line: &Line, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
+    fn take(&mut self, line: &InputLine, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
         self.smis_unreadable |= text.starts_with("rdmsr:");
         let Some((name, value)) = text.split_once(':').map(|(name, value)| (name, value.trim())) else {
             return Ok(());
@@ -178,9 +177,9 @@ impl Run {
     }
 }
 
-fn series(run: &Run, samples: Samples) -> Series {
+fn series(run: &HwlatdetectRun, samples: HwlatdetectSamples) -> Series {
     let seen = samples.spikes.seen();
-    let mut series = Series::new(Kind::Noise);
+    let mut series = Series::new(SeriesKind::Noise);
     series.unit_ns = UNIT_NS;
     series.buckets = samples.tally.buckets();
     series.spikes = samples.spikes.in_order();
@@ -193,7 +192,7 @@ fn series(run: &Run, samples: Samples) -> Series {
     series
 }
 
-fn notes(recording: &mut Recording, run: &Run, samples: &Samples) {
+fn notes(recording: &mut Recording, run: &HwlatdetectRun, samples: &HwlatdetectSamples) {
     let seen = samples.spikes.seen();
     match run.recorded {
         Some(recorded) if recorded > seen => {
@@ -201,34 +200,33 @@ fn notes(recording: &mut Recording, run: &Run, samples: &Samples) {
                 "{seen} of {recorded} samples are in this file: of the others only the largest is known (--report writes \
                  them into another file)"
             );
-            recording.note(Level::Warning, "rows_omitted", "samples", message);
+            recording.note(NoteLevel::Warning, "rows_omitted", "samples", message);
         }
         Some(recorded) if recorded < seen => {
             let message = format!("{seen} samples are in the file, which states {recorded}");
-            recording.note(Level::Error, "sums_differ", "samples", message);
+            recording.note(NoteLevel::Error, "sums_differ", "samples", message);
         }
         _ if run.max_ns.is_some_and(|max_ns| max_ns < samples.longest_ns) => {
             let message = "a sample is longer than the largest that the file states";
-            recording.note(Level::Error, "sums_differ", "samples", message);
+            recording.note(NoteLevel::Error, "sums_differ", "samples", message);
         }
         _ => {}
     }
     if seen == 0 && run.recorded.unwrap_or(0) == 0 {
         let threshold = run.threshold.as_deref().unwrap_or("the threshold");
         let message = format!("no gap was above {threshold}: shorter ones were not recorded");
-        recording.note(Level::Info, "no_samples", "samples", message);
+        recording.note(NoteLevel::Info, "no_samples", "samples", message);
     }
     if let Some(smis) = run.smis.filter(|smis| *smis > 0) {
         let message = format!(
             "{smis} system management interrupts occurred during the run: the firmware runs then, and the kernel can \
              neither mask nor trace it"
         );
-        recording.note(Level::Warning, "smi", "SMIs", message);
+        recording.note(NoteLevel::Warning, "smi", "SMIs", message);
     }
     if run.smis_unreadable {
-        let message =
-            "rdmsr could not read the counter of system management interrupts, so a count of 0 shows nothing";
-        recording.note(Level::Warning, "smi_unreadable", "SMIs", message);
+        let message = "rdmsr could not read the counter of system management interrupts, so a count of 0 shows nothing";
+        recording.note(NoteLevel::Warning, "smi_unreadable", "SMIs", message);
     }
     let watched = match (&run.width, &run.window) {
         (Some(width), Some(window)) => format!("{width} of each {window}"),
@@ -239,5 +237,5 @@ fn notes(recording: &mut Recording, run: &Run, samples: &Samples) {
          and shows nothing about the rest of the time; the file does not state the CPUs; in a virtual machine the \
          hypervisor is what is called hardware here"
     );
-    recording.note(Level::Info, "longest_of_window", "samples", message);
+    recording.note(NoteLevel::Info, "longest_of_window", "samples", message);
 }

@@ -1,11 +1,11 @@
 //! Reads jitterdebugger's results.json, and its samples as text (`cpu;seconds;latency`).
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::Lines;
-use crate::model::{Kind, Recording, Series, Spike};
+use crate::lines::InputLines;
+use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::pairs::{Pairs, document};
-use crate::tally::{Room, Spikes, Tally, check_series};
-use measure::Level;
+use crate::tally::{BucketBudget, Spikes, Tally, check_series};
+use measure::NoteLevel;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -17,14 +17,14 @@ pub(crate) const NAME: &str = "jitterdebugger";
 pub(crate) const SAMPLES: &str = "jitterdebugger-samples";
 
 #[derive(Deserialize)]
-struct File {
+struct JitterdebuggerFile {
     #[serde(default)]
     sysinfo: BTreeMap<String, serde_json::Value>,
-    cpu: Pairs<Cpu>,
+    cpu: Pairs<JitterdebuggerCpu>,
 }
 
 #[derive(Deserialize)]
-struct Cpu {
+struct JitterdebuggerCpu {
     histogram: Pairs<u64>,
     count: Option<u64>,
     min: Option<u64>,
@@ -39,9 +39,7 @@ pub fn looks_like(head: &str) -> bool {
             .strip_prefix(':')
             .is_some_and(|rest| rest.trim_start().starts_with('{'))
     };
-    head.trim_start().starts_with('{')
-        && head.split("\"cpu\"").skip(1).any(opens)
-        && head.contains("\"histogram\"")
+    head.trim_start().starts_with('{') && head.split("\"cpu\"").skip(1).any(opens) && head.contains("\"histogram\"")
 }
 
 /// Reads the JSON.
@@ -49,23 +47,18 @@ pub fn looks_like(head: &str) -> bool {
 /// # Errors
 /// Invalid JSON, with line and column; no CPU.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let file: File = document(input)?;
+    let file: JitterdebuggerFile = document(input)?;
     check_series(file.cpu.0.len())?;
-    let resolution = file
-        .sysinfo
-        .get("resolution_in_ns")
-        .and_then(serde_json::Value::as_u64);
-    let unit_ns = resolution
-        .filter(|ns| (1..=1_000_000).contains(ns))
-        .unwrap_or(1_000);
+    let resolution = file.sysinfo.get("resolution_in_ns").and_then(serde_json::Value::as_u64);
+    let unit_ns = resolution.filter(|ns| (1..=1_000_000).contains(ns)).unwrap_or(1_000);
     let mut recording = Recording::new(NAME, "jitterdebugger", unit_ns);
     for (name, value) in file.sysinfo {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         recording.fact(&name, value);
     }
-    let mut room = Room::default();
+    let mut room = BucketBudget::default();
     for (number, cpu) in file.cpu.0 {
-        let mut series = Series::new(Kind::Latency);
+        let mut series = Series::new(SeriesKind::Latency);
         series.cpu = u32::try_from(number).ok();
         let mut tally = Tally::default();
         for (value, count) in cpu.histogram.0 {
@@ -92,15 +85,12 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     recording.note_overflows();
     let message = "jitterdebugger does not report how many wake-ups were expected";
-    recording.note(Level::Info, "missed_not_counted", "missed wake-ups", message);
+    recording.note(NoteLevel::Info, "missed_not_counted", "missed wake-ups", message);
     Ok(recording)
 }
 
 pub fn looks_like_samples(head: &str) -> bool {
-    let first = head
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default();
+    let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let words: Vec<&str> = first.trim().split(';').collect();
     matches!(words.as_slice(), [cpu, at, value] if digits(cpu) && digits(value) && at.split('.').count() == 2 && at.split('.').all(digits))
@@ -113,8 +103,8 @@ pub fn looks_like_samples(head: &str) -> bool {
 pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     const UNIT_NS: u64 = 1_000;
     let mut cpus: BTreeMap<u32, (Tally, Spikes)> = BTreeMap::new();
-    let mut room = Room::default();
-    let mut lines = Lines::of(input);
+    let mut room = BucketBudget::default();
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         if line.text.trim().is_empty() {
             continue;
@@ -123,7 +113,7 @@ pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         let [cpu, at, value] = words.as_slice() else {
             let problem = Problem::Columns {
                 found: words.len(),
-                wanted: 3,
+                expected: 3,
             };
             return Err(line.wrong(line.text, problem));
         };
@@ -148,7 +138,7 @@ pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let mut recording = Recording::new(SAMPLES, "jitterdebugger", UNIT_NS);
     for (cpu, (tally, spikes)) in cpus {
-        let mut series = Series::new(Kind::Latency);
+        let mut series = Series::new(SeriesKind::Latency);
         series.cpu = Some(cpu);
         series.buckets = tally.buckets();
         series.overflow = Some(0);
@@ -159,7 +149,7 @@ pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         return Err(ReadError::Nothing("no sample"));
     }
     let message = "jitterdebugger does not report how many wake-ups were expected";
-    recording.note(Level::Info, "missed_not_counted", "missed wake-ups", message);
+    recording.note(NoteLevel::Info, "missed_not_counted", "missed wake-ups", message);
     Ok(recording)
 }
 

@@ -31,8 +31,10 @@ mod systress;
 mod tally;
 
 pub use error::{Problem, ReadError};
-pub use list::{FORMATS, Format, Holds, Reader, format_written, read, writer, writers};
-pub use model::{Basis, Bucket, Kind, Part, Recording, Rounding, Series, Spike, Stated, Stretch};
+pub use list::{FORMATS, ForeignFormat, FormatCapability, FormatReader, format_written, read, writer, writers};
+pub use model::{
+    Basis, Bucket, MeasurementStretch, Recording, Rounding, Series, SeriesKind, Spike, StatedStatistics, WakeUpPart,
+};
 pub use omissions::omissions;
 pub use openmetrics::histograms;
 pub use quietcore_json::of_measurement;

@@ -7,7 +7,7 @@ use std::io::BufRead;
 pub(crate) const LONGEST_LINE: usize = 1 << 16;
 
 /// The lines of a file.
-pub(crate) struct Lines<'a> {
+pub(crate) struct InputLines<'a> {
     input: &'a mut dyn BufRead,
     buffer: Vec<u8>,
     number: u64,
@@ -15,15 +15,15 @@ pub(crate) struct Lines<'a> {
 
 /// One line without its end.
 #[derive(Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct InputLine<'a> {
     /// From 1.
     pub(crate) number: u64,
     pub(crate) text: &'a str,
 }
 
-impl<'a> Lines<'a> {
-    pub(crate) fn of(input: &'a mut dyn BufRead) -> Lines<'a> {
-        Lines {
+impl<'a> InputLines<'a> {
+    pub(crate) fn of(input: &'a mut dyn BufRead) -> InputLines<'a> {
+        InputLines {
             input,
             buffer: Vec::new(),
             number: 0,
@@ -31,7 +31,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line; `None` at the end. A comment (`#`) that is too long is truncated, any other line is an error.
-    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, ReadError> {
+    pub(crate) fn next(&mut self) -> Result<Option<InputLine<'_>>, ReadError> {
         self.buffer.clear();
         self.number += 1;
         let mut cut = false;
@@ -68,7 +68,7 @@ impl<'a> Lines<'a> {
             self.buffer.pop();
         }
         match std::str::from_utf8(&self.buffer) {
-            Ok(text) => Ok(Some(Line {
+            Ok(text) => Ok(Some(InputLine {
                 number: self.number,
                 text,
             })),
@@ -85,7 +85,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> InputLine<'a> {
     /// An error in this line, at a word of it.
     pub(crate) fn wrong(&self, word: &str, problem: Problem) -> ReadError {
         let place = (word.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
@@ -159,7 +159,7 @@ mod tests {
 
     fn first_error(bytes: &[u8]) -> String {
         let mut input = BufReader::with_capacity(7, bytes);
-        let mut lines = Lines::of(&mut input);
+        let mut lines = InputLines::of(&mut input);
         loop {
             match lines.next() {
                 Ok(Some(line)) => {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn invalid_numbers_are_reported_with_line_and_column() {
         assert_eq!(first_error(b"1 2\r\n 33 44\n"), "none");
         assert_eq!(
             first_error(b"1\n 5 -2\n"),
@@ -199,12 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn endless_lines_are_refused_and_endless_comments_cut() {
+    fn overlong_lines_are_refused_and_overlong_comments_are_cut() {
         let mut long = vec![b'7'; LONGEST_LINE + 1];
         assert!(first_error(&long).contains("longer than 65536 bytes"));
         long[0] = b'#';
         let mut input = long.as_slice();
-        let mut lines = Lines::of(&mut input);
+        let mut lines = InputLines::of(&mut input);
         assert_eq!(lines.next().unwrap().unwrap().text.len(), LONGEST_LINE);
         assert!(lines.next().unwrap().is_none());
     }

@@ -1,6 +1,6 @@
 //! Defines the typed model for the content of any tool's file. Nothing is added; values missing in the file are `None`.
 
-use measure::{GapLabel, Level, Measurement, Note};
+use measure::{GapLabel, Measurement, Note, NoteLevel};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -40,11 +40,11 @@ impl Recording {
 
     /// The kind of measurement: latency if both were measured together.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> SeriesKind {
         let mut kinds = self.series.iter().map(|series| series.kind);
         match self.series.first() {
-            Some(_) if kinds.all(|kind| kind == Kind::Noise) => Kind::Noise,
-            _ => Kind::Latency,
+            Some(_) if kinds.all(|kind| kind == SeriesKind::Noise) => SeriesKind::Noise,
+            _ => SeriesKind::Latency,
         }
     }
 
@@ -73,7 +73,7 @@ impl Recording {
         self.facts.push((name.to_owned(), value.into()));
     }
 
-    pub(crate) fn note(&mut self, level: Level, id: &str, subject: &str, message: impl Into<String>) {
+    pub(crate) fn note(&mut self, level: NoteLevel, id: &str, subject: &str, message: impl Into<String>) {
         self.notes.push(Note {
             id: id.to_owned(),
             level,
@@ -94,7 +94,7 @@ impl Recording {
             let message = format!(
                 "{count} samples were above the histogram: only their number is known, and the largest of them"
             );
-            self.note(Level::Warning, "overflow", &label, message);
+            self.note(NoteLevel::Warning, "overflow", &label, message);
         }
     }
 }
@@ -102,7 +102,7 @@ impl Recording {
 /// The kind of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum SeriesKind {
     /// How late a thread woke up.
     #[default]
     Latency,
@@ -144,7 +144,7 @@ impl Basis {
 /// The part of a wake-up that a series measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum WakeUpPart {
     /// Until the timer's interrupt.
     Irq,
     /// Until the thread in the kernel.
@@ -167,7 +167,7 @@ pub enum Rounding {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Series {
     /// The kind of measurement.
-    pub kind: Kind,
+    pub kind: SeriesKind,
     /// The meaning of its values; samples, except in [`Series::beside`].
     pub basis: Basis,
     /// The CPU, if stated.
@@ -175,7 +175,7 @@ pub struct Series {
     /// The number of the thread in the file, if it has one.
     pub thread: Option<u32>,
     /// The part, if wake-ups are measured in parts.
-    pub part: Option<Part>,
+    pub part: Option<WakeUpPart>,
     /// A stated value may be larger by this, less one nanosecond: the unit of the file's numbers.
     pub unit_ns: u64,
     /// Or smaller by this, if the tool rounds up.
@@ -189,11 +189,11 @@ pub struct Series {
     /// Expected wake-ups that were not measured; `None` if the tool does not count them.
     pub missed: Option<u64>,
     /// Statistics that the file states for these samples.
-    pub stated: Stated,
+    pub stated: StatedStatistics,
     /// Single samples with their times, sorted by time.
     pub spikes: Vec<Spike>,
     /// Values over time, from all samples, sorted by time.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<MeasurementStretch>,
     /// Other facts about this thread: name and value.
     pub facts: Vec<(String, String)>,
     /// The same wake-ups by another basis. Their values are not additional samples: never add them to these.
@@ -202,7 +202,7 @@ pub struct Series {
 
 impl Series {
     /// An empty series of that kind.
-    pub(crate) fn new(kind: Kind) -> Series {
+    pub(crate) fn new(kind: SeriesKind) -> Series {
         Series {
             kind,
             unit_ns: 1,
@@ -271,9 +271,9 @@ impl Series {
         };
         match self.part {
             None => place,
-            Some(Part::Irq) => format!("{place} irq"),
-            Some(Part::Thread) => format!("{place} thread"),
-            Some(Part::User) => format!("{place} user"),
+            Some(WakeUpPart::Irq) => format!("{place} irq"),
+            Some(WakeUpPart::Thread) => format!("{place} thread"),
+            Some(WakeUpPart::User) => format!("{place} user"),
         }
     }
 
@@ -317,7 +317,7 @@ impl Bucket {
 
 /// A stretch of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Stretch {
+pub struct MeasurementStretch {
     /// Its start, in nanoseconds since the start of the measurement.
     pub at_ns: u64,
     /// Its length.
@@ -340,7 +340,7 @@ pub struct Spike {
 
 /// Stated statistics in nanoseconds, otherwise unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Stated {
+pub struct StatedStatistics {
     /// Samples, overflows included.
     pub count: Option<u64>,
     /// Smallest.

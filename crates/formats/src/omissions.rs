@@ -1,20 +1,20 @@
 //! Describes the parts of a recording that a format cannot hold, so that nothing is lost silently.
 
-use crate::list::{Format, Holds};
+use crate::list::{ForeignFormat, FormatCapability};
 use crate::model::{Basis, Recording, Series};
 
 /// The parts that are lost in a format, as text; `None` if nothing is lost.
 #[must_use]
-pub fn omissions(format: &Format, recording: &Recording) -> Option<String> {
-    let holds = format.holds;
+pub fn omissions(format: &ForeignFormat, recording: &Recording) -> Option<String> {
+    let holds = format.capacity;
     let kind = recording.kind();
-    let written = |series: &&Series| holds != Holds::Samples || series.kind == kind;
+    let written = |series: &&Series| holds != FormatCapability::Samples || series.kind == kind;
     let all = || recording.series.iter();
     let mut parts = Vec::new();
     if all().any(|series| !written(&series)) {
         parts.push("the gaps of the busy loops");
     }
-    if holds == Holds::Samples {
+    if holds == FormatCapability::Samples {
         let has = |basis| all().filter(written).any(|series| series.by(basis).is_some());
         for (basis, what) in [
             (Basis::Schedule, "how late all expected wake-ups were"),
@@ -26,13 +26,13 @@ pub fn omissions(format: &Format, recording: &Recording) -> Option<String> {
             }
         }
     }
-    if holds != Holds::Everything && all().any(|series| !series.spikes.is_empty()) {
+    if holds != FormatCapability::Everything && all().any(|series| !series.spikes.is_empty()) {
         parts.push("single samples with their times");
     }
-    if holds != Holds::Everything && all().any(|series| !series.stretches.is_empty()) {
+    if holds != FormatCapability::Everything && all().any(|series| !series.stretches.is_empty()) {
         parts.push("what came when");
     }
-    if matches!(holds, Holds::Histograms | Holds::Samples) && recording.own.is_some() {
+    if matches!(holds, FormatCapability::Histograms | FormatCapability::Samples) && recording.own.is_some() {
         let proves = |(name, _): &(String, String)| name.starts_with("proof.");
         if all().any(|series| series.facts.iter().any(proves)) {
             parts.push("what the run proves");

@@ -4,8 +4,8 @@
 //! Bounds are the same for every machine and run (1, 2, 5 times powers of ten), so that series of a fleet can be
 //! summed. A sample whose bucket crosses a bound counts as above it: the result is never better than the measurement.
 
-use crate::exposition::{Exposition, Form, Labels, Sort, label_name, seconds};
-use crate::model::{Basis, Kind, Recording, Series};
+use crate::exposition::{Exposition, ExpositionFormat, LabelSet, MetricType, label_name, seconds};
+use crate::model::{Basis, Recording, Series, SeriesKind};
 use crate::statistics::{as_f64, best_mean_ns};
 
 /// The bounds that have a bucket, in nanoseconds: 100 ns to 10 s.
@@ -15,40 +15,40 @@ fn bounds() -> impl Iterator<Item = u64> {
 }
 
 /// One family of metrics: a histogram with a line per label set.
-struct Family {
-    kind: Kind,
+struct MetricFamily {
+    kind: SeriesKind,
     basis: Basis,
     name: &'static str,
     help: &'static str,
 }
 
-const FAMILIES: [Family; 5] = [
-    Family {
-        kind: Kind::Latency,
+const FAMILIES: [MetricFamily; 5] = [
+    MetricFamily {
+        kind: SeriesKind::Latency,
         basis: Basis::Samples,
         name: "quietcore_wakeup_latency_seconds",
         help: "How late a periodic thread woke up.",
     },
-    Family {
-        kind: Kind::Latency,
+    MetricFamily {
+        kind: SeriesKind::Latency,
         basis: Basis::Schedule,
         name: "quietcore_wakeup_due_latency_seconds",
         help: "How late every expected wake-up was: missed ones as late as they would have been.",
     },
-    Family {
-        kind: Kind::Latency,
+    MetricFamily {
+        kind: SeriesKind::Latency,
         basis: Basis::Period,
         name: "quietcore_wakeup_period_error_seconds",
         help: "How far the distance of two wake-ups was from the expected one.",
     },
-    Family {
-        kind: Kind::Latency,
+    MetricFamily {
+        kind: SeriesKind::Latency,
         basis: Basis::Early,
         name: "quietcore_wakeup_early_seconds",
         help: "How long before their time wake-ups came.",
     },
-    Family {
-        kind: Kind::Noise,
+    MetricFamily {
+        kind: SeriesKind::Noise,
         basis: Basis::Samples,
         name: "quietcore_noise_gap_seconds",
         help: "For how long a thread that never sleeps was stopped.",
@@ -56,16 +56,13 @@ const FAMILIES: [Family; 5] = [
 ];
 
 /// A series with its place in the recording.
-type Placed<'a> = (usize, &'a Series);
+type IndexedSeries<'a> = (usize, &'a Series);
 
 /// Writes a recording as OpenMetrics text (version 1.0.0), with the closing `# EOF`.
 pub fn write(recording: &Recording) -> String {
-    let mut text = Exposition::new(Form::OpenMetrics);
+    let mut text = Exposition::new(ExpositionFormat::OpenMetrics);
     histograms(&mut text, recording);
-    threads(
-        &mut text,
-        &recording.series.iter().enumerate().collect::<Vec<_>>(),
-    );
+    threads(&mut text, &recording.series.iter().enumerate().collect::<Vec<_>>());
     run(&mut text, recording);
     text.end()
 }
@@ -75,7 +72,7 @@ pub fn histograms(text: &mut Exposition, recording: &Recording) {
     let all = || recording.series.iter().enumerate();
     for family in &FAMILIES {
         let of_kind = all().filter(|(_, series)| series.kind == family.kind);
-        let found: Vec<Placed> = of_kind
+        let found: Vec<IndexedSeries> = of_kind
             .filter_map(|(place, series)| Some((place, series.by(family.basis)?)))
             .collect();
         if !found.is_empty() {
@@ -84,12 +81,12 @@ pub fn histograms(text: &mut Exposition, recording: &Recording) {
     }
     for (kind, name, help) in [
         (
-            Kind::Latency,
+            SeriesKind::Latency,
             "quietcore_wakeups_missed",
             "Wake-ups that were expected while the thread was late for an earlier one.",
         ),
         (
-            Kind::Noise,
+            SeriesKind::Noise,
             "quietcore_noise_gaps_missed",
             "Gaps that found no room to be recorded.",
         ),
@@ -99,9 +96,9 @@ pub fn histograms(text: &mut Exposition, recording: &Recording) {
 }
 
 /// All series of one kind, which must be consecutive, and the maximum of each, which no bucket states.
-fn write_family(text: &mut Exposition, family: &Family, all: &[Placed]) {
-    let Family { name, help, .. } = family;
-    text.family(Sort::Histogram, name, help);
+fn write_family(text: &mut Exposition, family: &MetricFamily, all: &[IndexedSeries]) {
+    let MetricFamily { name, help, .. } = family;
+    text.family(MetricType::Histogram, name, help);
     for (place, series) in all {
         histogram(text, &labels(series, *place), series);
     }
@@ -109,7 +106,7 @@ fn write_family(text: &mut Exposition, family: &Family, all: &[Placed]) {
         return;
     }
     let largest = name.replace("_seconds", "_largest_seconds");
-    text.family(Sort::Gauge, &largest, "The largest of them.");
+    text.family(MetricType::Gauge, &largest, "The largest of them.");
     for (place, series) in all {
         if let Some(max) = series.stated.max_ns {
             text.line(&labels(series, *place), seconds(max));
@@ -117,34 +114,34 @@ fn write_family(text: &mut Exposition, family: &Family, all: &[Placed]) {
     }
 }
 
-fn missed<'a>(text: &mut Exposition, all: impl Iterator<Item = Placed<'a>>, name: &str, help: &str) {
+fn missed<'a>(text: &mut Exposition, all: impl Iterator<Item = IndexedSeries<'a>>, name: &str, help: &str) {
     let mut all = all
         .filter_map(|(place, series)| Some((place, series, series.missed?)))
         .peekable();
     if all.peek().is_none() {
         return;
     }
-    text.family(Sort::Counter, name, help);
+    text.family(MetricType::Counter, name, help);
     for (place, series, count) in all {
         text.line(&labels(series, place), count);
     }
 }
 
 /// Other facts about each thread: numbers as gauges under their names in the result, words in one line of labels.
-fn threads(text: &mut Exposition, all: &[Placed]) {
+fn threads(text: &mut Exposition, all: &[IndexedSeries]) {
     let number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
     if all.iter().all(|(_, series)| series.facts.is_empty()) {
         return;
     }
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_thread_value",
         "A number of the result, by its name and in its unit there.",
     );
     let of = |series: &Series, place: usize| {
         let kind = match series.kind {
-            Kind::Latency => "latency",
-            Kind::Noise => "noise",
+            SeriesKind::Latency => "latency",
+            SeriesKind::Noise => "noise",
         };
         labels(series, place).with("kind", kind)
     };
@@ -153,12 +150,10 @@ fn threads(text: &mut Exposition, all: &[Placed]) {
             text.line(&of(series, *place).with("name", field), value);
         }
     }
-    text.family(Sort::Info, "quietcore_thread", "What a thread was.");
+    text.family(MetricType::Info, "quietcore_thread", "What a thread was.");
     for (place, series) in all {
         let words = series.facts.iter().filter(|(_, value)| !number(value));
-        let labels = words.fold(of(series, *place), |labels, (field, value)| {
-            labels.with(field, value)
-        });
+        let labels = words.fold(of(series, *place), |labels, (field, value)| labels.with(field, value));
         text.line(&labels, 1);
     }
 }
@@ -168,7 +163,7 @@ fn run(text: &mut Exposition, recording: &Recording) {
     let version = recording.version.iter().map(|value| ("version", value));
     let started_at = recording.started_at.iter().map(|value| ("started_at", value));
     let facts = recording.facts.iter().map(|(name, value)| (name.as_str(), value));
-    let mut labels = Labels::default().with("tool", &recording.tool);
+    let mut labels = LabelSet::default().with("tool", &recording.tool);
     let mut seen = vec!["tool".to_owned()];
     for (field, value) in version.chain(started_at).chain(facts) {
         let field = label_name(field);
@@ -177,14 +172,14 @@ fn run(text: &mut Exposition, recording: &Recording) {
             seen.push(field);
         }
     }
-    text.family(Sort::Info, "quietcore_run", "Where and how it was measured.");
+    text.family(MetricType::Info, "quietcore_run", "Where and how it was measured.");
     text.line(&labels, 1);
     if recording.notes.is_empty() {
         return;
     }
-    text.family(Sort::Info, "quietcore_finding", "What limits the numbers.");
+    text.family(MetricType::Info, "quietcore_finding", "What limits the numbers.");
     for (place, note) in recording.notes.iter().enumerate() {
-        let labels = Labels::default()
+        let labels = LabelSet::default()
             .with("place", place)
             .with("id", &note.id)
             .with("level", format!("{:?}", note.level).to_lowercase())
@@ -194,8 +189,8 @@ fn run(text: &mut Exposition, recording: &Recording) {
     }
 }
 
-fn labels(series: &Series, place: usize) -> Labels {
-    let labels = Labels::default();
+fn labels(series: &Series, place: usize) -> LabelSet {
+    let labels = LabelSet::default();
     let labels = match series.cpu {
         Some(cpu) if series.thread.is_none() => labels.with("cpu", cpu),
         Some(cpu) => labels.with("cpu", cpu).with("thread", series.thread.unwrap_or(0)),
@@ -207,7 +202,7 @@ fn labels(series: &Series, place: usize) -> Labels {
     }
 }
 
-fn histogram(text: &mut Exposition, labels: &Labels, series: &Series) {
+fn histogram(text: &mut Exposition, labels: &LabelSet, series: &Series) {
     // An empty histogram would state that there were no samples.
     if series.buckets.is_empty() && series.samples() != Some(0) {
         return;
@@ -231,17 +226,13 @@ mod tests {
     use crate::example;
 
     #[test]
-    fn buckets_add_up_and_the_text_ends_as_it_must() {
+    fn buckets_are_cumulative_and_the_text_ends_with_eof() {
         let recording = example::latency();
         let text = write(&recording);
         assert!(text.ends_with("# EOF\n"));
         let value = |start: &str| -> f64 {
             let line = text.lines().find(|line| line.starts_with(start)).expect(start);
-            line.rsplit(' ')
-                .next()
-                .expect("a value")
-                .parse()
-                .expect("a number")
+            line.rsplit(' ').next().expect("a value").parse().expect("a number")
         };
         let name = "quietcore_wakeup_latency_seconds";
         assert!((value(&format!("{name}_bucket{{cpu=\"1\",le=\"0.000002\"}}")) - 0.0).abs() < 1e-9);
@@ -255,13 +246,7 @@ mod tests {
             let counts: Vec<u64> = text
                 .lines()
                 .filter(|line| line.contains("_bucket") && line.contains(series))
-                .map(|line| {
-                    line.rsplit(' ')
-                        .next()
-                        .expect("a value")
-                        .parse()
-                        .expect("a count")
-                })
+                .map(|line| line.rsplit(' ').next().expect("a value").parse().expect("a count"))
                 .collect();
             assert!(counts.is_sorted() && counts.len() == 26, "{counts:?}");
         }

@@ -3,13 +3,13 @@
 
 mod rows;
 
-pub(crate) use rows::{Rows, rule};
+pub(crate) use rows::{OslatRows, rule};
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series};
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind};
 use crate::tally::{MOST_BUCKETS, check_series};
-use measure::Level;
+use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "oslat";
@@ -25,15 +25,13 @@ const DECIMAL: u64 = 1_000;
 
 pub fn looks_like(head: &str) -> bool {
     let has = |start: &str| head.lines().any(|line| line.trim_start().starts_with(start));
-    head.lines().any(|line| line.starts_with("oslat V "))
-        || has("Counter Freq:")
-        || (has("CPU Freq:") && has("Core:"))
+    head.lines().any(|line| line.starts_with("oslat V ")) || has("Counter Freq:") || (has("CPU Freq:") && has("Core:"))
 }
 
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "oslat", DECIMAL);
-    let mut table = Table::default();
-    let mut lines = Lines::of(input);
+    let mut table = OslatTable::default();
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         match text.split_once(':') {
@@ -45,9 +43,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             Some((name, value)) => recording.fact(&name.to_lowercase(), value.trim()),
             None if text == "..." || !text.contains(char::is_numeric) => {}
             None if table.wide.is_empty() && text.starts_with("Pre-heat") => {}
-            None if table.wide.is_empty() && text.starts_with(BIAS) => {
-                table.bias(&line, text, &mut recording)?
-            }
+            None if table.wide.is_empty() && text.starts_with(BIAS) => table.bias(&line, text, &mut recording)?,
             None => return Err(line.unexpected()),
         }
         if recording.facts.len() > 64 {
@@ -59,18 +55,18 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
 }
 
 /// The data of one core.
-struct Wide {
+struct CoreData {
     series: Series,
     /// Upper end in thousandths of a microsecond, and count.
     rows: Vec<(u64, u64)>,
 }
 
 #[derive(Default)]
-struct Table {
-    wide: Vec<Wide>,
+struct OslatTable {
+    wide: Vec<CoreData>,
     rows: u64,
     last_row: u64,
-    ended: bool,
+    has_ended: bool,
     decimals: bool,
     mhz: Vec<u64>,
     /// Label as in 1.x.
@@ -78,9 +74,9 @@ struct Table {
     bias_ns: u64,
 }
 
-impl Table {
+impl OslatTable {
     /// `Global bias set to 1 (us)`
-    fn bias(&mut self, line: &Line, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
+    fn bias(&mut self, line: &InputLine, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
         let value = text.strip_prefix(BIAS).unwrap_or_default().trim();
         let number = value.split_whitespace().next().unwrap_or_default();
         self.bias_ns = line.time(number, DECIMAL)?;
@@ -88,14 +84,14 @@ impl Table {
         Ok(())
     }
 
-    fn cores(&mut self, line: &Line, values: &str) -> Result<(), ReadError> {
+    fn cores(&mut self, line: &InputLine, values: &str) -> Result<(), ReadError> {
         if !self.wide.is_empty() {
             return Err(line.wrong(line.text, Problem::Order("Core".to_owned())));
         }
         for word in values.split_whitespace() {
-            let mut series = Series::new(Kind::Noise);
+            let mut series = Series::new(SeriesKind::Noise);
             series.cpu = Some(line.small(word)?);
-            self.wide.push(Wide {
+            self.wide.push(CoreData {
                 series,
                 rows: Vec::new(),
             });
@@ -105,7 +101,7 @@ impl Table {
     }
 
     /// `    001 (us):   126326476 126139519`, or one of the lines below the rows.
-    fn row(&mut self, line: &Line, name: &str, values: &str) -> Result<(), ReadError> {
+    fn row(&mut self, line: &InputLine, name: &str, values: &str) -> Result<(), ReadError> {
         let columns: Vec<&str> = values
             .split_whitespace()
             .take_while(|word| !word.starts_with('('))
@@ -113,7 +109,7 @@ impl Table {
         if columns.len() != self.wide.len() {
             let problem = Problem::Columns {
                 found: columns.len(),
-                wanted: self.wide.len(),
+                expected: self.wide.len(),
             };
             return Err(line.wrong(values, problem));
         }
@@ -147,13 +143,13 @@ impl Table {
         Ok(())
     }
 
-    fn bucket(&mut self, line: &Line, name: &str, columns: &[&str], last: bool) -> Result<(), ReadError> {
+    fn bucket(&mut self, line: &InputLine, name: &str, columns: &[&str], last: bool) -> Result<(), ReadError> {
         let number = name
             .strip_suffix("(us)")
             .map(str::trim)
             .ok_or_else(|| line.unexpected())?;
         let end_ns = thousandths(line, number)?;
-        if end_ns <= self.last_row || self.ended {
+        if end_ns <= self.last_row || self.has_ended {
             return Err(line.wrong(number, Problem::Order(quoted(number))));
         }
         self.rows += columns.len() as u64;
@@ -163,7 +159,7 @@ impl Table {
                 most: MOST_BUCKETS,
             });
         }
-        (self.last_row, self.ended) = (end_ns, last);
+        (self.last_row, self.has_ended) = (end_ns, last);
         self.decimals |= number.contains('.');
         for (word, wide) in columns.iter().zip(&mut self.wide) {
             wide.rows.push((end_ns, line.number(word)?));
@@ -184,38 +180,29 @@ impl Table {
             .map(|row| row.0.saturating_sub(self.bias_ns))
             .collect();
         let version = recording.version.as_deref().or(self.is_old.then_some(OLD));
-        let width_ns = Rows::width(&ends, unit_ns);
-        let smallest = self
-            .wide
-            .iter()
-            .filter_map(|wide| wide.series.stated.min_ns)
-            .min();
+        let width_ns = OslatRows::width(&ends, unit_ns);
+        let smallest = self.wide.iter().filter_map(|wide| wide.series.stated.min_ns).min();
         let mut all = self.wide.iter().flat_map(|wide| &wide.rows);
         let is_used = all.any(|(end_ns, count)| *end_ns == width_ns && *count > 0);
-        let rows = Rows {
+        let rows = OslatRows {
             rule: rule(version, smallest, is_used),
             unit_ns,
             width_ns,
             bias_ns: self.bias_ns,
         };
         for mut wide in self.wide {
-            if !rows.fill(&mut wide.series, &wide.rows, self.ended)? {
+            if !rows.fill(&mut wide.series, &wide.rows, self.has_ended)? {
                 return Err(ReadError::Nothing("a count is too large"));
             }
             recording.series.push(wide.series);
         }
-        if !self.ended
-            || recording
-                .series
-                .iter()
-                .any(|series| series.stated.max_ns.is_none())
-        {
+        if !self.has_ended || recording.series.iter().any(|series| series.stated.max_ns.is_none()) {
             let message = "the end of the table is missing";
-            recording.note(Level::Warning, "truncated", "summary", message);
+            recording.note(NoteLevel::Warning, "truncated", "summary", message);
         }
         if self.bias_ns > 0 {
             let message = "with --bias the first row also holds everything below it";
-            recording.note(Level::Info, "bias", "histogram", message);
+            recording.note(NoteLevel::Info, "bias", "histogram", message);
         }
         notes(recording, &self.mhz);
         Ok(())
@@ -223,7 +210,7 @@ impl Table {
 }
 
 /// Converts microseconds, with three decimals or none, to nanoseconds.
-fn thousandths(line: &Line, word: &str) -> Result<u64, ReadError> {
+fn thousandths(line: &InputLine, word: &str) -> Result<u64, ReadError> {
     let Some((whole, rest)) = word.split_once('.').filter(|(_, rest)| rest.len() == 3) else {
         return line.time(word, DECIMAL);
     };
@@ -240,11 +227,11 @@ pub(crate) fn notes(recording: &mut Recording, mhz: &[u64]) {
     if overflows.fold(0_u64, u64::saturating_add) > 0 {
         let message = "the last row holds everything above it as well: its samples are counted as overflows, and only \
              their number and the largest of them are known";
-        recording.note(Level::Warning, "overflow", "histogram", message);
+        recording.note(NoteLevel::Warning, "overflow", "histogram", message);
     }
     let message = "every turn of the loop is a sample, so percentiles are of turns and not of time; rows are named by their \
          upper ends, and the file's own mean takes every sample for that";
-    recording.note(Level::Info, "every_turn", "samples", message);
+    recording.note(NoteLevel::Info, "every_turn", "samples", message);
     if mhz.is_empty() {
         return;
     }
@@ -253,5 +240,5 @@ pub(crate) fn notes(recording: &mut Recording, mhz: &[u64]) {
         "the counter's frequency was measured per thread and cut to whole MHz ({}): times are wrong by up to that much",
         list.join(", ")
     );
-    recording.note(Level::Info, "integer_mhz", "counter", message);
+    recording.note(NoteLevel::Info, "integer_mhz", "counter", message);
 }

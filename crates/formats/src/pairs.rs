@@ -15,15 +15,15 @@ pub(crate) struct Pairs<T>(pub(crate) Vec<(u64, T)>);
 
 /// The same for a file whose keys may have three decimals: then all keys are thousandths.
 #[derive(Debug, Default)]
-pub(crate) struct Fine {
+pub(crate) struct FinePairs {
     pub(crate) pairs: Vec<(u64, u64)>,
     pub(crate) thousandths: bool,
 }
 
-impl<'de> Deserialize<'de> for Fine {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fine, D::Error> {
-        let (pairs, thousandths) = deserializer.deserialize_map(Numbered(PhantomData))?;
-        Ok(Fine { pairs, thousandths })
+impl<'de> Deserialize<'de> for FinePairs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FinePairs, D::Error> {
+        let (pairs, thousandths) = deserializer.deserialize_map(PairsVisitor(PhantomData))?;
+        Ok(FinePairs { pairs, thousandths })
     }
 }
 
@@ -35,7 +35,7 @@ impl<T> Default for Pairs<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pairs<T>, D::Error> {
-        let (pairs, thousandths) = deserializer.deserialize_map(Numbered(PhantomData))?;
+        let (pairs, thousandths) = deserializer.deserialize_map(PairsVisitor(PhantomData))?;
         match thousandths {
             true => Err(D::Error::custom("a key has decimals")),
             false => Ok(Pairs(pairs)),
@@ -43,9 +43,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
-struct Numbered<T>(PhantomData<T>);
+struct PairsVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Numbered<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<T> {
     type Value = (Vec<(u64, T)>, bool);
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -58,9 +58,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Numbered<T> {
         while let Some(key) = map.next_key::<String>()? {
             let (digits, has_decimals) = without_point(key.trim());
             thousandths |= has_decimals;
-            let number: u64 = digits.parse().map_err(|_| {
-                A::Error::custom(format!("the key {:?} is no number", crate::error::quoted(&key)))
-            })?;
+            let number: u64 = digits
+                .parse()
+                .map_err(|_| A::Error::custom(format!("the key {:?} is no number", crate::error::quoted(&key))))?;
             if pairs.len() as u64 >= MOST_BUCKETS {
                 return Err(A::Error::custom(format!("more than {MOST_BUCKETS} entries")));
             }
@@ -68,10 +68,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Numbered<T> {
         }
         pairs.sort_by_key(|(key, _)| *key);
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(A::Error::custom(format!(
-                "the key \"{}\" is there twice",
-                twice[0].0
-            )));
+            return Err(A::Error::custom(format!("the key \"{}\" is there twice", twice[0].0)));
         }
         Ok((pairs, thousandths))
     }

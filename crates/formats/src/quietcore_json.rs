@@ -1,9 +1,9 @@
 //! Reads and writes our own results (`measure --out`) as one more format.
 
 use crate::error::ReadError;
-use crate::model::{Basis, Bucket, Kind, Recording, Series, Spike, Stretch};
+use crate::model::{Basis, Bucket, MeasurementStretch, Recording, Series, SeriesKind, Spike};
 use crate::pairs::document;
-use measure::{Distribution, Measurement, OverTime, ThreadResult};
+use measure::{Distribution, Measurement, ThreadResult, TimeSeries};
 use serde::Serialize;
 use serde_json::Value;
 use std::io::BufRead;
@@ -21,9 +21,7 @@ pub fn looks_like(head: &str) -> bool {
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let measurement: Measurement = document(input)?;
     if measurement.schema != measure::SCHEMA {
-        return Err(ReadError::Nothing(
-            "its schema is of another version of quietcore",
-        ));
+        return Err(ReadError::Nothing("its schema is of another version of quietcore"));
     }
     Ok(of_measurement(measurement))
 }
@@ -115,8 +113,8 @@ fn flatten(name: &str, value: Value, elsewhere: &[&str], facts: &mut Vec<(String
 
 fn series(thread: &ThreadResult) -> Series {
     let mut series = Series::new(match thread.kind {
-        measure::Kind::Noise => Kind::Noise,
-        _ => Kind::Latency,
+        measure::MeasurementKind::Noise => SeriesKind::Noise,
+        _ => SeriesKind::Latency,
     });
     series.cpu = Some(thread.cpu.0);
     series.facts = facts(thread, &ELSEWHERE_OF_A_THREAD);
@@ -142,15 +140,13 @@ fn series(thread: &ThreadResult) -> Series {
     }
     series.stretches = thread.over_time.as_ref().map_or_else(Vec::new, stretches);
     if let Some(schedule) = &thread.schedule {
-        let mut due = another(&series, Basis::Schedule, schedule);
+        let mut schedule_series = another(&series, Basis::Schedule, schedule);
         // Samples without room in memory: their delay is unknown.
-        due.missed = Some(thread.expected.saturating_sub(schedule.count));
-        series.beside.push(due);
+        schedule_series.missed = Some(thread.expected.saturating_sub(schedule.count));
+        series.beside.push(schedule_series);
     }
     if let Some(jitter) = &thread.jitter {
-        series
-            .beside
-            .push(another(&series, Basis::Period, &jitter.distance));
+        series.beside.push(another(&series, Basis::Period, &jitter.distance));
     }
     if let Some(early) = &thread.early {
         let known = Distribution {
@@ -164,11 +160,11 @@ fn series(thread: &ThreadResult) -> Series {
     series
 }
 
-fn stretches(over_time: &OverTime) -> Vec<Stretch> {
+fn stretches(over_time: &TimeSeries) -> Vec<MeasurementStretch> {
     let begins = std::iter::successors(Some(over_time.begins_ns), |at_ns| {
         Some(at_ns.saturating_add(over_time.part_ns))
     });
-    let stretch = |(at_ns, value_ns): (u64, &u64)| Stretch {
+    let stretch = |(at_ns, value_ns): (u64, &u64)| MeasurementStretch {
         at_ns,
         length_ns: over_time.part_ns,
         value_ns: *value_ns,

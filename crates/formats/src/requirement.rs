@@ -1,7 +1,7 @@
 //! Checks a user's requirement on a measurement (`p99.99 < 50us`, `noise max < 1ms`) against a file. Three outcomes: it
 //! holds, it does not, or the file cannot show it.
 
-use crate::model::{Basis, Kind, Recording, Series};
+use crate::model::{Basis, Recording, Series, SeriesKind};
 use crate::statistics::{as_f64, not_below, whole};
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ const RISK: f64 = 0.05;
 
 /// The value that must be below a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Which {
+pub enum BoundedStatistic {
     /// The value that this share (0 to 1) of the samples does not exceed.
     Quantile(f64),
     /// The largest.
@@ -23,9 +23,9 @@ pub struct Requirement {
     /// As the user wrote it.
     pub text: String,
     /// Restricts it to wake-ups or gaps; `None` for any kind.
-    pub kind: Option<Kind>,
+    pub kind: Option<SeriesKind>,
     /// The value to check.
-    pub which: Which,
+    pub which: BoundedStatistic,
     /// The limit.
     pub below_ns: u64,
 }
@@ -40,8 +40,8 @@ impl Requirement {
         let wrong = || format!("`{left}` is neither `max` nor a percentile such as p99 or p99.99");
         let words: Vec<&str> = left.split_whitespace().collect();
         let (kind, which) = match words.as_slice() {
-            ["latency", which] => (Some(Kind::Latency), *which),
-            ["noise", which] => (Some(Kind::Noise), *which),
+            ["latency", which] => (Some(SeriesKind::Latency), *which),
+            ["noise", which] => (Some(SeriesKind::Noise), *which),
             [which] => (None, *which),
             [kind, _] => {
                 return Err(format!(
@@ -52,13 +52,13 @@ impl Requirement {
         };
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let which = match which.strip_prefix('p') {
-            None if which == "max" => Which::Max,
+            None if which == "max" => BoundedStatistic::Max,
             Some(percent) if digits(percent) => {
                 let percent: f64 = percent.parse().map_err(|_| wrong())?;
                 if !(percent > 0.0 && percent < 100.0) {
                     return Err(format!("`{which}` is no percentile: it lies between p0 and p100"));
                 }
-                Which::Quantile(percent / 100.0)
+                BoundedStatistic::Quantile(percent / 100.0)
             }
             _ => return Err(wrong()),
         };
@@ -85,7 +85,7 @@ impl Requirement {
 /// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RequirementOutcome {
     /// It holds, as far as a sample of this size can show.
     Held,
     /// It does not.
@@ -98,7 +98,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: RequirementOutcome,
     /// The reason, as text.
     pub why: String,
 }
@@ -114,17 +114,17 @@ pub fn samples_needed(share: f64) -> u64 {
 #[must_use]
 pub fn judge(series: &Series, requirement: &Requirement) -> Judgement {
     let (outcome, why) = match requirement.which {
-        Which::Max => judge_max(series, requirement.below_ns),
-        Which::Quantile(share) => judge_quantile(series, share, requirement.below_ns),
+        BoundedStatistic::Max => judge_max(series, requirement.below_ns),
+        BoundedStatistic::Quantile(share) => judge_quantile(series, share, requirement.below_ns),
     };
     Judgement { outcome, why }
 }
 
-fn not_shown(why: impl Into<String>) -> (Outcome, String) {
-    (Outcome::NotShown, why.into())
+fn not_shown(why: impl Into<String>) -> (RequirementOutcome, String) {
+    (RequirementOutcome::NotShown, why.into())
 }
 
-fn judge_max(series: &Series, below_ns: u64) -> (Outcome, String) {
+fn judge_max(series: &Series, below_ns: u64) -> (RequirementOutcome, String) {
     let complete = series.overflow == Some(0);
     let last = series
         .buckets
@@ -134,14 +134,14 @@ fn judge_max(series: &Series, below_ns: u64) -> (Outcome, String) {
     match series.stated_max_ns().or(last) {
         None => not_shown("the file does not say its largest sample"),
         Some((low, _)) if low >= below_ns => (
-            Outcome::Violated,
+            RequirementOutcome::Violated,
             format!("the largest sample is {low} ns or more"),
         ),
-        Some((_, high)) if high >= below_ns => not_shown(format!(
-            "the largest sample may be {high} ns: the file is not finer"
-        )),
+        Some((_, high)) if high >= below_ns => {
+            not_shown(format!("the largest sample may be {high} ns: the file is not finer"))
+        }
         Some((_, high)) => (
-            Outcome::Held,
+            RequirementOutcome::Held,
             match series.samples() {
                 Some(samples) => format!("the largest of {samples} samples is at most {high} ns"),
                 None => format!(
@@ -152,10 +152,10 @@ fn judge_max(series: &Series, below_ns: u64) -> (Outcome, String) {
     }
 }
 
-fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, String) {
+fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (RequirementOutcome, String) {
     let missed = match series.kind {
-        Kind::Latency => series.missed.unwrap_or(0),
-        Kind::Noise => 0,
+        SeriesKind::Latency => series.missed.unwrap_or(0),
+        SeriesKind::Noise => 0,
     };
     let count = series.samples().unwrap_or(0);
     let total = count.saturating_add(missed);
@@ -173,10 +173,10 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
         return match stated.find(|(known, _)| (known - share).abs() < 1e-9) {
             None => not_shown("the file has no histogram, and does not state this percentile"),
             Some((_, value)) if *value >= below_ns => {
-                (Outcome::Violated, format!("the file states {value} ns"))
+                (RequirementOutcome::Violated, format!("the file states {value} ns"))
             }
             Some(_) if total < needed => too_few(),
-            Some((_, value)) => (Outcome::Held, format!("the file states {value} ns")),
+            Some((_, value)) => (RequirementOutcome::Held, format!("the file states {value} ns")),
         };
     }
     // The nearest rank: the number of samples that may be above it.
@@ -184,7 +184,7 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
     let (surely, possibly) = not_below(series, below_ns);
     if surely > allowed {
         let why = format!("{surely} of {total} samples are not below, and {allowed} may be");
-        return (Outcome::Violated, why);
+        return (RequirementOutcome::Violated, why);
     }
     if total < needed {
         return too_few();
@@ -203,7 +203,7 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
         ));
     }
     (
-        Outcome::Held,
+        RequirementOutcome::Held,
         format!("{} of {total} samples are below", count.saturating_sub(possibly)),
     )
 }
@@ -214,7 +214,7 @@ mod tests {
     use crate::model::Bucket;
 
     fn series(buckets: &[(u64, u64)]) -> Series {
-        let mut series = Series::new(Kind::Latency);
+        let mut series = Series::new(SeriesKind::Latency);
         series.buckets = buckets
             .iter()
             .map(|(us, count)| Bucket {
@@ -227,56 +227,63 @@ mod tests {
         series
     }
 
-    fn outcome(series: &Series, which: &str, below_us: u64) -> Outcome {
+    fn outcome(series: &Series, which: &str, below_us: u64) -> RequirementOutcome {
         judge(series, &Requirement::new("", which, below_us * 1_000).unwrap()).outcome
     }
 
     #[test]
-    fn so_many_samples_are_needed() {
+    fn a_percentile_needs_a_minimum_number_of_samples() {
         assert_eq!(samples_needed(0.99), 299);
         assert_eq!(samples_needed(0.9999), 29_956);
-        assert_eq!(outcome(&series(&[(5, 298)]), "p99", 50), Outcome::NotShown);
-        assert_eq!(outcome(&series(&[(5, 299)]), "p99", 50), Outcome::Held);
-        assert_eq!(outcome(&series(&[(5, 9), (50, 1)]), "p99", 50), Outcome::Violated);
+        assert_eq!(outcome(&series(&[(5, 298)]), "p99", 50), RequirementOutcome::NotShown);
+        assert_eq!(outcome(&series(&[(5, 299)]), "p99", 50), RequirementOutcome::Held);
+        assert_eq!(
+            outcome(&series(&[(5, 9), (50, 1)]), "p99", 50),
+            RequirementOutcome::Violated
+        );
     }
 
     #[test]
-    fn limits_within_a_bucket_cannot_be_shown() {
+    fn limits_within_a_bucket_cannot_be_decided() {
         let one = series(&[(5, 9_900), (50, 100)]);
         assert_eq!(
             outcome(&one, "p99", 50),
-            Outcome::Held,
+            RequirementOutcome::Held,
             "100 of 10,000 may be above"
         );
-        assert_eq!(outcome(&one, "p99.5", 50), Outcome::Violated);
+        assert_eq!(outcome(&one, "p99.5", 50), RequirementOutcome::Violated);
         let within = Requirement::new("", "p99.5", 50_500).unwrap();
-        assert_eq!(judge(&one, &within).outcome, Outcome::NotShown);
-        assert_eq!(outcome(&one, "p99.5", 51), Outcome::Held);
-        assert_eq!(outcome(&one, "max", 51), Outcome::Held);
-        assert_eq!(outcome(&one, "max", 50), Outcome::Violated);
+        assert_eq!(judge(&one, &within).outcome, RequirementOutcome::NotShown);
+        assert_eq!(outcome(&one, "p99.5", 51), RequirementOutcome::Held);
+        assert_eq!(outcome(&one, "max", 51), RequirementOutcome::Held);
+        assert_eq!(outcome(&one, "max", 50), RequirementOutcome::Violated);
     }
 
     #[test]
-    fn what_was_lost_counts_against_it() {
+    fn lost_samples_count_against_a_requirement() {
         let mut one = series(&[(5, 10_000)]);
         one.missed = Some(101);
-        assert_eq!(outcome(&one, "p99", 50), Outcome::Held, "101 of 10,101 are 1 %");
+        assert_eq!(
+            outcome(&one, "p99", 50),
+            RequirementOutcome::Held,
+            "101 of 10,101 are 1 %"
+        );
         one.missed = Some(200);
-        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
+        assert_eq!(outcome(&one, "p99", 50), RequirementOutcome::NotShown);
         one.missed = None;
         one.overflow = Some(200);
-        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
+        assert_eq!(outcome(&one, "p99", 50), RequirementOutcome::NotShown);
         one.overflow_from_ns = 50_000;
-        assert_eq!(outcome(&one, "p99", 50), Outcome::Violated);
+        assert_eq!(outcome(&one, "p99", 50), RequirementOutcome::Violated);
         one.overflow = None;
-        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
+        assert_eq!(outcome(&one, "p99", 50), RequirementOutcome::NotShown);
         one.buckets.clear();
-        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
-        assert_eq!(outcome(&one, "max", 50), Outcome::NotShown);
+        assert_eq!(outcome(&one, "p99", 50), RequirementOutcome::NotShown);
+        assert_eq!(outcome(&one, "max", 50), RequirementOutcome::NotShown);
     }
 
     #[test]
-    fn names_of_values() {
+    fn invalid_requirements_are_refused_with_a_reason() {
         for (wrong, why) in [
             ("p", "neither `max` nor a percentile"),
             ("p0", "between p0 and p100"),
@@ -302,8 +309,11 @@ mod tests {
             let one = Requirement::new("", left, 1).unwrap();
             (one.kind, one.which)
         };
-        assert_eq!(found("p50"), (None, Which::Quantile(0.5)));
-        assert_eq!(found("latency  p50"), (Some(Kind::Latency), Which::Quantile(0.5)));
-        assert_eq!(found("noise max"), (Some(Kind::Noise), Which::Max));
+        assert_eq!(found("p50"), (None, BoundedStatistic::Quantile(0.5)));
+        assert_eq!(
+            found("latency  p50"),
+            (Some(SeriesKind::Latency), BoundedStatistic::Quantile(0.5))
+        );
+        assert_eq!(found("noise max"), (Some(SeriesKind::Noise), BoundedStatistic::Max));
     }
 }

@@ -3,12 +3,12 @@
 
 use crate::cyclictest::SKIPS;
 use crate::error::ReadError;
-use crate::model::{Kind, Recording, Series};
-use crate::oslat::{Rows, rule};
-use crate::pairs::{Fine, Pairs, document};
+use crate::model::{Recording, Series, SeriesKind};
+use crate::oslat::{OslatRows, rule};
+use crate::pairs::{FinePairs, Pairs, document};
 use crate::statistics::{best_mean_ns, whole};
-use crate::tally::{Room, Tally, check_series};
-use measure::Level;
+use crate::tally::{BucketBudget, Tally, check_series};
+use measure::NoteLevel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -16,7 +16,7 @@ use std::io::BufRead;
 pub(crate) const NAME: &str = "cyclictest-json";
 
 #[derive(Deserialize)]
-struct File {
+struct RtTestsFile {
     #[serde(rename = "cmdline:", alias = "cmdline")]
     cmdline: Option<String>,
     #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
@@ -27,13 +27,13 @@ struct File {
     sysinfo: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
     resolution_in_ns: u64,
-    thread: Pairs<Thread>,
+    thread: Pairs<RtTestsThread>,
 }
 
 #[derive(Deserialize)]
-struct Thread {
+struct RtTestsThread {
     #[serde(default)]
-    histogram: Fine,
+    histogram: FinePairs,
     cycles: Option<u64>,
     min: Option<u64>,
     max: Option<u64>,
@@ -52,7 +52,7 @@ pub fn looks_like(head: &str) -> bool {
 /// # Errors
 /// Invalid JSON, with line and column; no thread.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let file: File = document(input)?;
+    let file: RtTestsFile = document(input)?;
     check_series(file.thread.0.len())?;
     let threads = file.thread.0;
     let Some((_, first)) = threads.first() else {
@@ -66,15 +66,13 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let is_oslat = first.freq.is_some();
     let tool = name.unwrap_or(if is_oslat { "oslat" } else { "cyclictest" });
     // cyclictest states the unit; oslat with -W below a microsecond has decimals.
-    let fine = |thread: &(u64, Thread)| thread.1.histogram.thousandths;
+    let fine = |thread: &(u64, RtTestsThread)| thread.1.histogram.thousandths;
     let unit_ns = match file.resolution_in_ns == 0 && !threads.iter().any(fine) {
         true => 1_000,
         false => 1,
     };
     if !is_oslat && threads.iter().any(fine) {
-        return Err(ReadError::Nothing(
-            "whole numbers: a key of its histogram has decimals",
-        ));
+        return Err(ReadError::Nothing("whole numbers: a key of its histogram has decimals"));
     }
     let mut recording = Recording::new(NAME, tool, unit_ns);
     recording.version = file.version;
@@ -90,7 +88,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         recording.fact(&name, value);
     }
     let mut mhz = Vec::new();
-    let mut room = Room::default();
+    let mut room = BucketBudget::default();
     let rows = is_oslat.then(|| rows(&threads, recording.version.as_deref(), unit_ns));
     for (number, thread) in threads {
         mhz.extend(thread.freq);
@@ -100,26 +98,26 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     if is_oslat {
         crate::oslat::notes(&mut recording, &mhz);
     } else {
-        recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", SKIPS);
+        recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", SKIPS);
         recording.note_overflows();
         if recording.series.iter().all(|series| series.buckets.is_empty()) {
             let message = "there is no histogram: percentiles, median and deviation cannot be known";
-            recording.note(Level::Warning, "no_histogram", "histogram", message);
+            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
         }
     }
     Ok(recording)
 }
 
 /// How to interpret oslat's rows.
-fn rows(threads: &[(u64, Thread)], version: Option<&str>, unit_ns: u64) -> Rows {
+fn rows(threads: &[(u64, RtTestsThread)], version: Option<&str>, unit_ns: u64) -> OslatRows {
     let ends: Vec<u64> = threads
         .iter()
         .flat_map(|(_, thread)| &thread.histogram.pairs)
         .map(|(end, _)| end.saturating_mul(unit_ns))
         .collect();
-    let width_ns = Rows::width(&ends, unit_ns);
+    let width_ns = OslatRows::width(&ends, unit_ns);
     let smallest = threads.iter().filter_map(|(_, thread)| thread.min).min();
-    Rows {
+    OslatRows {
         rule: rule(version, smallest, ends.contains(&width_ns)),
         unit_ns,
         width_ns,
@@ -130,16 +128,16 @@ fn rows(threads: &[(u64, Thread)], version: Option<&str>, unit_ns: u64) -> Rows 
 
 fn series(
     number: u64,
-    thread: Thread,
+    thread: RtTestsThread,
     unit_ns: u64,
-    rows: Option<Rows>,
-    room: &mut Room,
+    rows: Option<OslatRows>,
+    room: &mut BucketBudget,
 ) -> Result<Series, ReadError> {
     let too_large = |what| ReadError::Nothing(what);
     let mut series = Series::new(if rows.is_some() {
-        Kind::Noise
+        SeriesKind::Noise
     } else {
-        Kind::Latency
+        SeriesKind::Latency
     });
     series.thread = u32::try_from(number).ok();
     series.cpu = thread.cpu;
@@ -183,7 +181,7 @@ fn series(
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct RtTestsOutput<'a> {
     file_version: u32,
     #[serde(rename = "cmdline:")]
     cmdline: &'a str,
@@ -195,11 +193,11 @@ struct Written<'a> {
     sysinfo: BTreeMap<&'a str, &'a str>,
     num_threads: usize,
     resolution_in_ns: u32,
-    thread: BTreeMap<u64, WrittenThread>,
+    thread: BTreeMap<u64, RtTestsOutputThread>,
 }
 
 #[derive(Serialize)]
-struct WrittenThread {
+struct RtTestsOutputThread {
     histogram: BTreeMap<u64, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles: Option<u64>,
@@ -215,9 +213,7 @@ pub fn write(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
     let fact = |name: &str| {
         let mut facts = recording.facts.iter();
-        facts
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
+        facts.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     };
     let mut sysinfo = BTreeMap::from([("sysname", "Linux")]);
     for name in ["nodename", "release", "version", "machine", "realtime"] {
@@ -233,7 +229,7 @@ pub fn write(recording: &Recording) -> String {
         let last = series.buckets.last().map_or(0, |bucket| bucket.low_ns);
         let first = series.buckets.first().map_or(0, |bucket| bucket.low_ns);
         let mean = best_mean_ns(series).unwrap_or(0.0);
-        let thread = WrittenThread {
+        let thread = RtTestsOutputThread {
             histogram,
             cycles: series.samples(),
             min: series.stated.min_ns.unwrap_or(first) / 1_000,
@@ -244,7 +240,7 @@ pub fn write(recording: &Recording) -> String {
         };
         (place as u64, thread)
     });
-    let written = Written {
+    let written = RtTestsOutput {
         file_version: 1,
         cmdline: fact("command").unwrap_or(&recording.tool),
         version,

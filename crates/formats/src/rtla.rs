@@ -1,10 +1,10 @@
 //! Reads `rtla timerlat hist` and `rtla osnoise hist`: one column per CPU, or per CPU and part of the wake-up.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Part, Recording, Series};
-use crate::tally::{Room, Tally, check_series};
-use measure::Level;
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind, WakeUpPart};
+use crate::tally::{BucketBudget, Tally, check_series};
+use measure::NoteLevel;
 use std::io::BufRead;
 
 /// The minimum of an empty column: rtla starts from the largest 64-bit number, and `timerlat hist` printed it
@@ -17,41 +17,41 @@ pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| kind_of(line).is_some())
 }
 
-fn kind_of(line: &str) -> Option<Kind> {
+fn kind_of(line: &str) -> Option<SeriesKind> {
     match line.trim() {
-        "# RTLA timerlat histogram" => Some(Kind::Latency),
-        "# RTLA osnoise histogram" => Some(Kind::Noise),
+        "# RTLA timerlat histogram" => Some(SeriesKind::Latency),
+        "# RTLA osnoise histogram" => Some(SeriesKind::Noise),
         _ => None,
     }
 }
 
 #[derive(Default)]
-struct Table {
-    kind: Option<Kind>,
+struct RtlaTable {
+    kind: Option<SeriesKind>,
     unit_ns: Option<u64>,
     duration: Option<String>,
     columns: Vec<(Series, Tally)>,
     head: bool,
     rows: Vec<u64>,
-    ended: bool,
+    has_ended: bool,
     /// The block about all CPUs together, which rtla appends since 6.11; it is redundant.
     all: bool,
-    room: Room,
+    room: BucketBudget,
 }
 
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut table = Table { ..Table::default() };
+    let mut table = RtlaTable { ..RtlaTable::default() };
     // Two passes over the rows would need the whole file. Counts are therefore stored under the row's number, and the width
     // of the buckets is set at the end.
-    let mut lines = Lines::of(input);
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         table.take(&line)?;
     }
     table.end()
 }
 
-impl Table {
-    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+impl RtlaTable {
+    fn take(&mut self, line: &InputLine) -> Result<(), ReadError> {
         if let Some(kind) = kind_of(line.text) {
             if self.kind.replace(kind).is_some() {
                 return Err(line.wrong(line.text, Problem::Order(quoted(line.text.trim()))));
@@ -81,24 +81,24 @@ impl Table {
             "over" | "count" | "min" | "avg" | "max" if self.all => Ok(()),
             name @ ("over" | "count" | "min" | "avg" | "max") if self.head => self.summary(line, name, &rest),
             // rtla's message at its end, such as `timerlat hit stop tracing`.
-            _ if self.ended && first.starts_with(char::is_alphabetic) => Ok(()),
-            _ if self.head && !self.ended => self.row(line, first, &rest),
+            _ if self.has_ended && first.starts_with(char::is_alphabetic) => Ok(()),
+            _ if self.head && !self.has_ended => self.row(line, first, &rest),
             _ => Err(line.unexpected()),
         }
     }
 
-    fn columns(&mut self, line: &Line, names: &[&str]) -> Result<(), ReadError> {
+    fn columns(&mut self, line: &InputLine, names: &[&str]) -> Result<(), ReadError> {
         self.head = true;
         for name in names {
             let (part, cpu) = name.split_once('-').ok_or_else(|| line.unexpected())?;
             let part = match part {
-                "IRQ" => Some(Part::Irq),
-                "Thr" => Some(Part::Thread),
-                "Usr" => Some(Part::User),
+                "IRQ" => Some(WakeUpPart::Irq),
+                "Thr" => Some(WakeUpPart::Thread),
+                "Usr" => Some(WakeUpPart::User),
                 "CPU" => None,
                 _ => return Err(line.wrong(name, Problem::Unexpected(quoted(name)))),
             };
-            let mut series = Series::new(self.kind.unwrap_or(Kind::Latency));
+            let mut series = Series::new(self.kind.unwrap_or(SeriesKind::Latency));
             series.cpu = Some(line.small(cpu)?);
             series.part = part;
             self.columns.push((series, Tally::default()));
@@ -106,16 +106,16 @@ impl Table {
         Ok(())
     }
 
-    fn check(&self, line: &Line, first: &str, found: usize) -> Result<(), ReadError> {
+    fn check(&self, line: &InputLine, first: &str, found: usize) -> Result<(), ReadError> {
         if found == self.columns.len() {
             return Ok(());
         }
-        let wanted = self.columns.len() + 1;
+        let expected = self.columns.len() + 1;
         Err(line.wrong(
             first,
             Problem::Columns {
                 found: found + 1,
-                wanted,
+                expected,
             },
         ))
     }
@@ -124,7 +124,7 @@ impl Table {
         self.unit_ns.unwrap_or(1_000)
     }
 
-    fn row(&mut self, line: &Line, first: &str, counts: &[&str]) -> Result<(), ReadError> {
+    fn row(&mut self, line: &InputLine, first: &str, counts: &[&str]) -> Result<(), ReadError> {
         let low_ns = line.time(first, self.unit())?;
         self.check(line, first, counts.len())?;
         if self.rows.last().is_some_and(|last| *last >= low_ns) {
@@ -143,8 +143,8 @@ impl Table {
         Ok(())
     }
 
-    fn summary(&mut self, line: &Line, name: &str, values: &[&str]) -> Result<(), ReadError> {
-        self.ended = true;
+    fn summary(&mut self, line: &InputLine, name: &str, values: &[&str]) -> Result<(), ReadError> {
+        self.has_ended = true;
         // Without noise there are no columns, and one zero.
         if self.columns.is_empty() {
             return Ok(());
@@ -175,12 +175,12 @@ impl Table {
         }
         let unit = self.unit();
         let mut recording = Recording::new(NAME, "rtla", unit);
-        let kind = self.kind.unwrap_or(Kind::Latency);
+        let kind = self.kind.unwrap_or(SeriesKind::Latency);
         recording.fact(
             "command",
             match kind {
-                Kind::Latency => "timerlat hist",
-                Kind::Noise => "osnoise hist",
+                SeriesKind::Latency => "timerlat hist",
+                SeriesKind::Noise => "osnoise hist",
             },
         );
         recording
@@ -191,13 +191,13 @@ impl Table {
         let from = self.rows.last().map_or(0, |last| last.saturating_add(width_ns));
         recording.series = of_columns(self.columns, width_ns, from);
         sums(&mut recording);
-        if !self.ended {
+        if !self.has_ended {
             let message = "the summary below the rows is missing (--no-summary, or the file was cut)";
-            recording.note(Level::Warning, "truncated", "summary", message);
+            recording.note(NoteLevel::Warning, "truncated", "summary", message);
         }
         if recording.series.is_empty() {
             let message = "no sample was above the threshold, so no CPU is named";
-            recording.note(Level::Info, "no_samples", "CPUs", message);
+            recording.note(NoteLevel::Info, "no_samples", "CPUs", message);
         }
         recording.note_overflows();
         if width_ns != unit {
@@ -205,11 +205,12 @@ impl Table {
                 "the file does not name its bucket size (-b): {} us is the largest that fits its rows",
                 width_ns / 1_000
             );
-            recording.note(Level::Info, "width_not_stated", "buckets", message);
+            recording.note(NoteLevel::Info, "width_not_stated", "buckets", message);
         }
-        if kind == Kind::Latency {
-            let message = "the tracer leaves out the activations that were expected while it was late, and counts none of them";
-            recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
+        if kind == SeriesKind::Latency {
+            let message =
+                "the tracer leaves out the activations that were expected while it was late, and counts none of them";
+            recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", message);
         }
         Ok(recording)
     }
@@ -246,11 +247,11 @@ fn sums(recording: &mut Recording) {
     }
     for label in differ {
         let message = "its rows do not add up to its count";
-        recording.note(Level::Error, "sums_differ", &label, message);
+        recording.note(NoteLevel::Error, "sums_differ", &label, message);
     }
     if !silent.is_empty() {
         let message = "rtla recorded no sample here: this shows neither low latency nor high";
-        recording.note(Level::Info, "no_samples", &silent.join(", "), message);
+        recording.note(NoteLevel::Info, "no_samples", &silent.join(", "), message);
     }
 }
 

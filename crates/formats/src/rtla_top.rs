@@ -4,10 +4,10 @@
 //! Source: `timerlat_top.c` and `osnoise_top.c` of the kernel's `tools/tracing/rtla`.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Part, Recording, Series};
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind, WakeUpPart};
 use crate::tally::check_series;
-use measure::Level;
+use measure::NoteLevel;
 use std::borrow::Cow;
 use std::io::BufRead;
 
@@ -16,7 +16,7 @@ pub(crate) const NAME: &str = "rtla-top";
 pub fn looks_like(head: &str) -> bool {
     let has = |is_it: &dyn Fn(&str) -> bool| head.lines().any(|line| is_it(&plain(line)));
     has(&|line| line.contains(UNITS))
-        || has(&|line| Table::of_title(line).is_some()) && has(&|line| line.starts_with("CPU Period "))
+        || has(&|line| RtlaTool::of_title(line).is_some()) && has(&|line| line.starts_with("CPU Period "))
 }
 
 /// The text above timerlat's columns, before the unit.
@@ -44,27 +44,27 @@ fn plain(line: &str) -> Cow<'_, str> {
 
 /// The tool that printed a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Table {
+enum RtlaTool {
     Timerlat,
     Osnoise,
     Hwnoise,
 }
 
-impl Table {
-    fn of_title(line: &str) -> Option<Table> {
+impl RtlaTool {
+    fn of_title(line: &str) -> Option<RtlaTool> {
         match line.trim() {
-            "Timer Latency" => Some(Table::Timerlat),
-            "Operating System Noise" => Some(Table::Osnoise),
-            "Hardware-related Noise" => Some(Table::Hwnoise),
+            "Timer Latency" => Some(RtlaTool::Timerlat),
+            "Operating System Noise" => Some(RtlaTool::Osnoise),
+            "Hardware-related Noise" => Some(RtlaTool::Hwnoise),
             _ => None,
         }
     }
 
     fn command(self) -> &'static str {
         match self {
-            Table::Timerlat => "timerlat top",
-            Table::Osnoise => "osnoise top",
-            Table::Hwnoise => "hwnoise",
+            RtlaTool::Timerlat => "timerlat top",
+            RtlaTool::Osnoise => "osnoise top",
+            RtlaTool::Hwnoise => "hwnoise",
         }
     }
 }
@@ -87,8 +87,8 @@ const COLUMNS: [&str; 10] = [
 const OF_HWNOISE: usize = 7;
 
 #[derive(Default)]
-struct State {
-    table: Option<Table>,
+struct RtlaTopState {
+    table: Option<RtlaTool>,
     unit_ns: Option<u64>,
     duration: Option<String>,
     series: Vec<Series>,
@@ -103,11 +103,11 @@ struct State {
 /// # Errors
 /// An invalid line in a table, with its position. Text around tables is ignored.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut state = State::default();
-    let mut lines = Lines::of(input);
+    let mut state = RtlaTopState::default();
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = plain(line.text);
-        let line = Line {
+        let line = InputLine {
             number: line.number,
             text: &text,
         };
@@ -116,10 +116,10 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     state.end()
 }
 
-impl State {
-    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+impl RtlaTopState {
+    fn take(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let text = line.text.trim();
-        if let Some(table) = Table::of_title(text) {
+        if let Some(table) = RtlaTool::of_title(text) {
             if self.table.is_some_and(|before| before != table) {
                 return Err(line.wrong(text, Problem::Order(quoted(text))));
             }
@@ -135,7 +135,7 @@ impl State {
         }
         if let Some((duration, units)) = text.split_once('|').filter(|(_, rest)| rest.contains(UNITS)) {
             // A pasted table may lack its title.
-            self.within |= *self.table.get_or_insert(Table::Timerlat) == Table::Timerlat;
+            self.within |= *self.table.get_or_insert(RtlaTool::Timerlat) == RtlaTool::Timerlat;
             self.duration = Some(duration.trim().to_owned());
             self.unit_ns = Some(if units.contains("(ns)") { 1 } else { 1_000 });
             return Ok(());
@@ -156,18 +156,18 @@ impl State {
             return Ok(());
         }
         match table {
-            Table::Timerlat => self.of_timerlat(line)?,
-            Table::Osnoise => self.of_osnoise(line, COLUMNS.len())?,
-            Table::Hwnoise => self.of_osnoise(line, OF_HWNOISE)?,
+            RtlaTool::Timerlat => self.of_timerlat(line)?,
+            RtlaTool::Osnoise => self.of_osnoise(line, COLUMNS.len())?,
+            RtlaTool::Hwnoise => self.of_osnoise(line, OF_HWNOISE)?,
         }
         check_series(self.series.len())
     }
 
     /// ` 21 #12318     |        0         0         0        13 |        8         3         8        28`
-    fn of_timerlat(&mut self, line: &Line) -> Result<(), ReadError> {
+    fn of_timerlat(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let mut groups = line.text.split('|');
         let (cpu, count) = cpu_and_count(line, groups.next().unwrap_or_default())?;
-        let mut parts = [Part::Irq, Part::Thread, Part::User].into_iter();
+        let mut parts = [WakeUpPart::Irq, WakeUpPart::Thread, WakeUpPart::User].into_iter();
         for group in groups {
             let words: Vec<&str> = group.split_whitespace().take(5).collect();
             let (Some(part), [_, min, mean, max]) = (parts.next(), words.as_slice()) else {
@@ -175,16 +175,16 @@ impl State {
                     group.trim_start(),
                     Problem::Columns {
                         found: words.len(),
-                        wanted: 4,
+                        expected: 4,
                     },
                 ));
             };
             let unit_ns = self.unit_ns.unwrap_or(1_000);
             let time = |word: &str| known(word).map(|word| line.time(word, unit_ns)).transpose();
-            let mut series = Series::new(Kind::Latency);
+            let mut series = Series::new(SeriesKind::Latency);
             (series.cpu, series.part) = (Some(cpu), Some(part));
             // The column counts timer interrupts. The number of thread wake-ups is not printed.
-            series.stated.count = (part == Part::Irq).then_some(count);
+            series.stated.count = (part == WakeUpPart::Irq).then_some(count);
             series.stated.min_ns = time(min)?;
             series.stated.max_ns = time(max)?;
             let in_ns = |units: f64| units * unit_ns as f64;
@@ -198,7 +198,7 @@ impl State {
     }
 
     /// `  0 #58         52200000         1031    99.99802          91           60           0  ...`
-    fn of_osnoise(&mut self, line: &Line, columns: usize) -> Result<(), ReadError> {
+    fn of_osnoise(&mut self, line: &InputLine, columns: usize) -> Result<(), ReadError> {
         let words: Vec<&str> = line.words().take(16).collect();
         let [cpu, periods, values @ ..] = words.as_slice() else {
             return Err(line.unexpected());
@@ -206,11 +206,11 @@ impl State {
         if values.len() != columns {
             let problem = Problem::Columns {
                 found: words.len(),
-                wanted: columns + 2,
+                expected: columns + 2,
             };
             return Err(line.wrong(cpu, problem));
         }
-        let mut series = Series::new(Kind::Noise);
+        let mut series = Series::new(SeriesKind::Noise);
         series.cpu = Some(line.small(cpu)?);
         let periods = periods.strip_prefix('#').unwrap_or(periods);
         series
@@ -249,8 +249,8 @@ impl State {
             return Err(ReadError::Nothing("no line of a CPU"));
         }
         let unit_ns = match table {
-            Table::Timerlat => self.unit_ns.unwrap_or(1_000),
-            Table::Osnoise | Table::Hwnoise => 1_000,
+            RtlaTool::Timerlat => self.unit_ns.unwrap_or(1_000),
+            RtlaTool::Osnoise | RtlaTool::Hwnoise => 1_000,
         };
         let mut recording = Recording::new(NAME, "rtla", unit_ns);
         recording.fact("command", table.command());
@@ -264,7 +264,7 @@ impl State {
 }
 
 /// `21 #12318`
-fn cpu_and_count(line: &Line, text: &str) -> Result<(u32, u64), ReadError> {
+fn cpu_and_count(line: &InputLine, text: &str) -> Result<(u32, u64), ReadError> {
     let words: Vec<&str> = text.split_whitespace().take(3).collect();
     match words.as_slice() {
         [cpu, count] => {
@@ -281,31 +281,30 @@ fn known(word: &str) -> Option<&str> {
 }
 
 /// Notes on what such a table can prove.
-fn notes(recording: &mut Recording, table: Table, stopped: Option<String>) {
+fn notes(recording: &mut Recording, table: RtlaTool, stopped: Option<String>) {
     if let Some(stopped) = stopped {
         let message = format!(
             "the run ended at a latency above its own limit ({stopped}): a longer run may have had a larger one"
         );
-        recording.note(Level::Info, "stopped", "run", message);
+        recording.note(NoteLevel::Info, "stopped", "run", message);
     }
     match table {
-        Table::Timerlat => {
+        RtlaTool::Timerlat => {
             let message = "there is no distribution: only smallest, mean and largest are known, as rtla computed them, \
                  and percentiles cannot be; the mean is cut to whole units";
-            recording.note(Level::Warning, "no_histogram", "histogram", message);
+            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
+            let message = "the count is of timer interrupts: how many wake-ups of threads were measured is not stated";
+            recording.note(NoteLevel::Info, "count_of_interrupts", "samples", message);
             let message =
-                "the count is of timer interrupts: how many wake-ups of threads were measured is not stated";
-            recording.note(Level::Info, "count_of_interrupts", "samples", message);
-            let message = "the tracer leaves out the activations that were expected while it was late, and counts none of them";
-            recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
+                "the tracer leaves out the activations that were expected while it was late, and counts none of them";
+            recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", message);
         }
-        Table::Osnoise | Table::Hwnoise => {
+        RtlaTool::Osnoise | RtlaTool::Hwnoise => {
             let message = "there is no distribution: only the largest single noise and sums are known, as rtla computed \
                  them; how many noises there were is not stated, hw to thread are counts of what interrupted";
-            recording.note(Level::Warning, "no_histogram", "histogram", message);
-            let message =
-                "time was watched for the runtime alone: nothing is known of the rest of each period";
-            recording.note(Level::Info, "runtime_only", "runtime", message);
+            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
+            let message = "time was watched for the runtime alone: nothing is known of the rest of each period";
+            recording.note(NoteLevel::Info, "runtime_only", "runtime", message);
         }
     }
 }

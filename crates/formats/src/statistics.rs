@@ -9,7 +9,7 @@ pub const SHARES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
 /// The range of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Span {
+pub struct ValueRange {
     /// The lower limit.
     pub low_ns: u64,
     /// The upper limit; `None` if the file does not state it.
@@ -22,7 +22,7 @@ pub struct Quantile {
     /// 0 to 1.
     pub share: f64,
     /// `None` if there are too few samples: less than one would be above it.
-    pub value: Option<Span>,
+    pub value: Option<ValueRange>,
 }
 
 /// The statistics from the buckets.
@@ -37,7 +37,7 @@ pub struct Statistics {
     /// Their standard deviation.
     pub stddev_ns: Option<f64>,
     /// Most frequent bucket.
-    pub mode: Option<Span>,
+    pub mode: Option<ValueRange>,
     /// Of all samples, including those above the buckets.
     pub quantiles: Vec<Quantile>,
 }
@@ -51,7 +51,7 @@ pub fn statistics(series: &Series) -> Statistics {
         .iter()
         .rev()
         .max_by_key(|bucket| bucket.count)
-        .map(|bucket| Span {
+        .map(|bucket| ValueRange {
             low_ns: bucket.low_ns,
             high_ns: Some(bucket.high_ns()),
         });
@@ -74,7 +74,7 @@ pub fn statistics(series: &Series) -> Statistics {
 /// The quantile of all samples, including those above the buckets; `None` if less than one would be above it, or if
 /// the file does not state how many were above its buckets.
 #[must_use]
-pub fn quantile(series: &Series, share: f64) -> Option<Span> {
+pub fn quantile(series: &Series, share: f64) -> Option<ValueRange> {
     if series.buckets.is_empty() {
         return None;
     }
@@ -90,9 +90,9 @@ pub fn quantile(series: &Series, share: f64) -> Option<Span> {
 /// The most precise quantile in the file: the stated one if the histogram is incomplete, or has buckets wider than
 /// a hundredth of the value; else [`quantile`].
 #[must_use]
-pub fn best_quantile(series: &Series, share: f64) -> Option<Span> {
+pub fn best_quantile(series: &Series, share: f64) -> Option<ValueRange> {
     let found = quantile(series, share);
-    let coarse = |span: Span| {
+    let coarse = |span: ValueRange| {
         span.high_ns
             .is_none_or(|high_ns| high_ns.saturating_sub(span.low_ns) > span.low_ns / 100)
     };
@@ -102,7 +102,7 @@ pub fn best_quantile(series: &Series, share: f64) -> Option<Span> {
     match stated {
         Some((_, value)) if found.map_or(incomplete, coarse) => {
             let (low_ns, high_ns) = series.meant(*value);
-            Some(Span {
+            Some(ValueRange {
                 low_ns,
                 high_ns: Some(high_ns),
             })
@@ -131,7 +131,7 @@ pub fn not_below(series: &Series, limit_ns: u64) -> (u64, u64) {
     (surely, possibly.saturating_add(overflow))
 }
 
-fn at_rank(series: &Series, rank: u64) -> Option<Span> {
+fn at_rank(series: &Series, rank: u64) -> Option<ValueRange> {
     let mut seen = 0_u64;
     for bucket in &series.buckets {
         seen = seen.saturating_add(bucket.count);
@@ -139,14 +139,14 @@ fn at_rank(series: &Series, rank: u64) -> Option<Span> {
             let most = series
                 .stated_max_ns()
                 .map_or(u64::MAX, |(_, most)| most.max(bucket.low_ns));
-            return Some(Span {
+            return Some(ValueRange {
                 low_ns: bucket.low_ns,
                 high_ns: Some(bucket.high_ns().min(most)),
             });
         }
     }
     let low_ns = floor_of_overflow(series);
-    Some(Span {
+    Some(ValueRange {
         low_ns,
         high_ns: series.stated_max_ns().map(|(_, most)| most.max(low_ns)),
     })
@@ -155,11 +155,7 @@ fn at_rank(series: &Series, rank: u64) -> Option<Span> {
 /// The lower limit of samples above the buckets, as far as it is stated.
 fn floor_of_overflow(series: &Series) -> u64 {
     let above = |bucket: &crate::model::Bucket| bucket.low_ns.saturating_add(bucket.width_ns);
-    series
-        .buckets
-        .last()
-        .map_or(0, above)
-        .max(series.overflow_from_ns)
+    series.buckets.last().map_or(0, above).max(series.overflow_from_ns)
 }
 
 /// Mean of the samples in buckets, each at the lower end of its bucket, like the tools' own computation.
@@ -206,7 +202,7 @@ pub(crate) fn whole(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Bucket, Kind};
+    use crate::model::{Bucket, SeriesKind};
     use proptest::prelude::*;
 
     fn series(samples: &[u64], width_ns: u64) -> Series {
@@ -214,7 +210,7 @@ mod tests {
         for sample in samples {
             *counts.entry(sample / width_ns * width_ns).or_insert(0) += 1;
         }
-        let mut series = Series::new(Kind::Latency);
+        let mut series = Series::new(SeriesKind::Latency);
         series.buckets = counts
             .into_iter()
             .map(|(low_ns, count)| Bucket {
@@ -229,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_truth_is_in_every_range(
+        fn every_range_contains_the_true_value(
             mut samples in prop::collection::vec(0_u64..2_000_000, 1..400),
             width_ns in prop::sample::select(vec![1_u64, 10, 1_000, 5_000]),
         ) {
@@ -258,13 +254,13 @@ mod tests {
     }
 
     #[test]
-    fn overflows_are_in_the_quantiles_and_reach_to_the_largest() {
+    fn overflows_count_in_quantiles_up_to_the_maximum() {
         let mut one = series(&[1_000; 90], 1_000);
         one.overflow = Some(10);
         let last = |series: &Series| quantile(series, 0.99);
         assert_eq!(
             last(&one),
-            Some(Span {
+            Some(ValueRange {
                 low_ns: 2_000,
                 high_ns: None
             })
@@ -273,7 +269,7 @@ mod tests {
         one.unit_ns = 1_000;
         assert_eq!(
             last(&one),
-            Some(Span {
+            Some(ValueRange {
                 low_ns: 2_000,
                 high_ns: Some(70_999)
             })
@@ -286,10 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn a_stated_quantile_replaces_a_wide_bucket_and_no_narrow_one() {
+    fn a_stated_quantile_replaces_only_a_wide_bucket() {
         let mut one = series(&[20_000; 300], 5_000);
         let exact = |low_ns| {
-            Some(Span {
+            Some(ValueRange {
                 low_ns,
                 high_ns: Some(low_ns),
             })
@@ -300,22 +296,18 @@ mod tests {
         assert_eq!(best_quantile(&one, 0.999), None, "too few samples");
         assert_eq!(best_quantile(&one, 0.99), quantile(&one, 0.99), "not stated");
         one.buckets.clear();
-        assert_eq!(
-            best_quantile(&one, 0.999),
-            exact(24_000),
-            "nothing but what is stated"
-        );
+        assert_eq!(best_quantile(&one, 0.999), exact(24_000), "nothing but what is stated");
         let mut fine = series(&[20_000; 300], 100);
         fine.stated.quantiles = vec![(0.5, 20_050)];
         assert_eq!(best_quantile(&fine, 0.5), quantile(&fine, 0.5));
     }
 
     #[test]
-    fn deviation_and_mode() {
+    fn deviation_and_mode_are_computed() {
         let one = series(&[2, 4, 4, 4, 5, 5, 7, 9], 1);
         let found = statistics(&one);
         assert_eq!((found.mean_ns, found.stddev_ns), (Some(5.0), Some(2.0)));
         assert_eq!(found.mode.map(|span| span.low_ns), Some(4));
-        assert_eq!(statistics(&Series::new(Kind::Noise)).mean_ns, None);
+        assert_eq!(statistics(&Series::new(SeriesKind::Noise)).mean_ns, None);
     }
 }

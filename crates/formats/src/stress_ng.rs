@@ -1,11 +1,11 @@
 //! Reads `stress-ng --cyclic`: statistics, percentiles, and with `--cyclic-dist` the start of the distribution.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series};
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind};
 use crate::statistics::whole;
-use crate::tally::{Room, Tally};
-use measure::Level;
+use crate::tally::{BucketBudget, Tally};
+use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "stress-ng";
@@ -16,25 +16,25 @@ pub fn looks_like(head: &str) -> bool {
 }
 
 #[derive(Default)]
-struct State {
+struct StressNgState {
     recording: Recording,
     series: Series,
     tally: Tally,
-    room: Room,
+    room: BucketBudget,
     step_ns: Option<u64>,
     /// The end of the last row: the next one starts there or later.
     end_ns: Option<u64>,
-    asked: Option<u64>,
+    requested_ns: Option<u64>,
     cut: bool,
 }
 
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut state = State {
+    let mut state = StressNgState {
         recording: Recording::new(NAME, "stress-ng", 1),
-        series: Series::new(Kind::Latency),
-        ..State::default()
+        series: Series::new(SeriesKind::Latency),
+        ..StressNgState::default()
     };
-    let mut lines = Lines::of(input);
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         if text.is_empty() {
@@ -43,25 +43,25 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         let Some(rest) = text.strip_prefix("stress-ng:") else {
             return Err(line.unexpected());
         };
-        if let Some((_, said)) = rest.split_once("] cyclic:") {
-            state.take(&line, said.trim())?;
+        if let Some((_, rest_of_line)) = rest.split_once("] cyclic:") {
+            state.take(&line, rest_of_line.trim())?;
         }
     }
     state.end()
 }
 
-impl State {
-    fn take(&mut self, line: &Line, said: &str) -> Result<(), ReadError> {
-        let words: Vec<&str> = said.split_whitespace().take(10).collect();
+impl StressNgState {
+    fn take(&mut self, line: &InputLine, text: &str) -> Result<(), ReadError> {
+        let words: Vec<&str> = text.split_whitespace().take(10).collect();
         let stated = &mut self.series.stated;
         match words.as_slice() {
             ["sched", policy, delay, "ns", "delay,", samples, "samples"] => {
-                if self.asked.is_some() {
-                    return Err(line.wrong(said, Problem::Order("sched".to_owned())));
+                if self.requested_ns.is_some() {
+                    return Err(line.wrong(text, Problem::Order("sched".to_owned())));
                 }
                 self.recording.fact("policy", policy.trim_end_matches(':'));
                 self.recording.fact("delay_ns", line.number(delay)?.to_string());
-                self.asked = Some(line.number(samples)?);
+                self.requested_ns = Some(line.number(samples)?);
             }
             ["mean:", mean, "ns,", "mode:", mode, "ns"] => {
                 stated.mean_ns = Some(line.decimal(mean)?);
@@ -89,16 +89,14 @@ impl State {
             ["Note:", "--cyclic-samples", "needed", "to", "be", samples, ..] => {
                 let message = format!(
                     "it kept the first {} of {} samples; the rest was not measured",
-                    self.asked.unwrap_or(0),
+                    self.requested_ns.unwrap_or(0),
                     line.number(samples)?
                 );
                 self.recording
-                    .note(Level::Warning, "samples_lost", "samples", message);
-                self.series.stated.count = self.asked;
+                    .note(NoteLevel::Warning, "samples_lost", "samples", message);
+                self.series.stated.count = self.requested_ns;
             }
-            [low, count]
-                if self.step_ns.is_some() && low.starts_with(|c: char| c.is_ascii_digit() || c == '-') =>
-            {
+            [low, count] if self.step_ns.is_some() && low.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
                 self.row(line, low, count)?;
             }
             _ => {}
@@ -106,15 +104,14 @@ impl State {
         Ok(())
     }
 
-    fn row(&mut self, line: &Line, low: &str, count: &str) -> Result<(), ReadError> {
+    fn row(&mut self, line: &InputLine, low: &str, count: &str) -> Result<(), ReadError> {
         let low_ns = line.number(low)?;
         if self.end_ns.is_some_and(|end| low_ns < end) {
             return Err(line.wrong(low, Problem::Order(quoted(low))));
         }
         let width = self.step_ns.unwrap_or(1);
         self.end_ns = Some(low_ns.saturating_add(width));
-        self.tally
-            .add(low_ns, width, line.number(count)?, &mut self.room)?;
+        self.tally.add(low_ns, width, line.number(count)?, &mut self.room)?;
         Ok(())
     }
 
@@ -136,25 +133,18 @@ impl State {
         };
         let recording = &mut self.recording;
         if series.buckets.is_empty() {
-            let message =
-                "there is no distribution (--cyclic-dist): only what the tool computed itself is known";
-            recording.note(Level::Info, "no_histogram", "histogram", message);
+            let message = "there is no distribution (--cyclic-dist): only what the tool computed itself is known";
+            recording.note(NoteLevel::Info, "no_histogram", "histogram", message);
         } else if self.cut {
-            let message =
-                format!("the distribution shows the first 250 buckets: {inside} samples are in them");
-            recording.note(Level::Warning, "rows_omitted", "histogram", message);
+            let message = format!("the distribution shows the first 250 buckets: {inside} samples are in them");
+            recording.note(NoteLevel::Warning, "rows_omitted", "histogram", message);
         }
         let message = "its sleep is relative, so that late wake-ups shift all later ones: none is ever missed, and the \
              numbers do not compare with those of a fixed schedule";
-        recording.note(Level::Warning, "relative_sleep", "schedule", message);
+        recording.note(NoteLevel::Warning, "relative_sleep", "schedule", message);
         let mean = series.stated.mean_ns.unwrap_or(0.0);
         if series.stated.max_ns.is_some_and(|max| whole(mean) > max) {
-            recording.note(
-                Level::Error,
-                "sums_differ",
-                "mean",
-                "the mean is above the maximum",
-            );
+            recording.note(NoteLevel::Error, "sums_differ", "mean", "the mean is above the maximum");
         }
         recording.series.push(self.series);
         Ok(self.recording)
@@ -166,10 +156,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_are_closer_than_the_interval_are_refused() {
+    fn rows_closer_than_the_interval_are_refused() {
         let head = "stress-ng: info:  [7] cyclic:   mean: 2.51 ns, mode: 2 ns\n";
-        let interval =
-            |ns: u64| format!("stress-ng: info:  [7] cyclic: latency distribution ({ns} ns intervals):\n");
+        let interval = |ns: u64| format!("stress-ng: info:  [7] cyclic: latency distribution ({ns} ns intervals):\n");
         let row = |low: u64| format!("stress-ng: info:  [7] cyclic: {low} 10\n");
         let wide = format!("{head}{}{}", interval(5_000), row(60_000));
         assert!(read(&mut format!("{wide}{}", row(65_000)).as_bytes()).is_ok());

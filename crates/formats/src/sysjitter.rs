@@ -1,10 +1,10 @@
 //! Reads sysjitter's raw files (`--raw PREFIX`, one per core): every gap above the threshold with its time.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series, Spike};
-use crate::tally::{Room, Spikes, Tally};
-use measure::Level;
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind, Spike};
+use crate::tally::{BucketBudget, Spikes, Tally};
+use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "sysjitter";
@@ -17,8 +17,8 @@ pub fn looks_like(head: &str) -> bool {
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "sysjitter", 1);
     let mut head = SysjitterHead::default();
-    let (mut tally, mut spikes, mut room) = (Tally::default(), Spikes::default(), Room::default());
-    let mut lines = Lines::of(input);
+    let (mut tally, mut spikes, mut room) = (Tally::default(), Spikes::default(), BucketBudget::default());
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         if let Some(comment) = line.text.trim().strip_prefix('#') {
             head.read(&line, comment)?;
@@ -43,7 +43,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             words => {
                 let problem = Problem::Columns {
                     found: words.len(),
-                    wanted: 4,
+                    expected: 4,
                 };
                 return Err(line.wrong(line.text.trim_start(), problem));
             }
@@ -53,7 +53,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     if head.mhz.is_none() && seen == 0 {
         return Err(ReadError::Nothing("neither a head nor a gap"));
     }
-    let mut series = Series::new(Kind::Noise);
+    let mut series = Series::new(SeriesKind::Noise);
     series.cpu = head.core;
     series.stated.count = head.count;
     series.buckets = tally.buckets();
@@ -74,7 +74,7 @@ struct SysjitterHead {
 }
 
 impl SysjitterHead {
-    fn read(&mut self, line: &Line<'_>, comment: &str) -> Result<(), ReadError> {
+    fn read(&mut self, line: &InputLine<'_>, comment: &str) -> Result<(), ReadError> {
         match comment.trim().split_once(':') {
             Some(("cpu_mhz", _)) if self.mhz.is_some() => {
                 return Err(line.wrong(line.text.trim(), Problem::Order("cpu_mhz".to_owned())));
@@ -94,19 +94,18 @@ impl SysjitterHead {
                 "{seen} gaps are in the file, whose head says {}",
                 self.count.unwrap_or(0)
             );
-            recording.note(Level::Error, "sums_differ", "gaps", message);
+            recording.note(NoteLevel::Error, "sums_differ", "gaps", message);
         }
         if kept < seen {
             let message = format!("the {kept} longest gaps are kept with their times");
-            recording.note(Level::Info, "spikes_left_out", "gaps", message);
+            recording.note(NoteLevel::Info, "spikes_left_out", "gaps", message);
         }
         if let Some(mhz) = self.mhz {
-            let message = format!(
-                "the counter's frequency was cut to whole MHz ({mhz}): times are wrong by up to that much"
-            );
-            recording.note(Level::Info, "integer_mhz", "counter", message);
+            let message =
+                format!("the counter's frequency was cut to whole MHz ({mhz}): times are wrong by up to that much");
+            recording.note(NoteLevel::Info, "integer_mhz", "counter", message);
         }
         let message = "the file does not say its threshold; gaps below it were not recorded";
-        recording.note(Level::Info, "threshold_not_stated", "threshold", message);
+        recording.note(NoteLevel::Info, "threshold_not_stated", "threshold", message);
     }
 }

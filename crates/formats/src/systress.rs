@@ -2,13 +2,13 @@
 //! left out (`[...]`) are read as omitted rows.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series};
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind};
 use crate::of_measurement;
 use crate::statistics::{as_f64, mean_ns, quantile, statistics, stddev_ns, whole};
-use crate::tally::{Room, Tally, check_series};
+use crate::tally::{BucketBudget, Tally, check_series};
 use machine::Nanos;
-use measure::{Level, Measurement};
+use measure::{Measurement, NoteLevel};
 use std::fmt::Write as _;
 use std::io::BufRead;
 
@@ -20,10 +20,7 @@ const UNIT_NS: u64 = 1_000;
 const MOST_ROWS: u64 = 1_000_000;
 
 pub fn looks_like(head: &str) -> bool {
-    let first = head
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default();
+    let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();
     let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let begins = first.starts_with(' ') && matches!(words.as_slice(), ["0", count] if digits(count));
@@ -33,24 +30,24 @@ pub fn looks_like(head: &str) -> bool {
             .any(|line| line.starts_with('#') && line.contains("L_avg_H"))
 }
 
-struct State {
+struct SystressState {
     recording: Recording,
     tally: Tally,
-    room: Room,
+    room: BucketBudget,
     last_row: Option<u64>,
     gap: bool,
 }
 
 /// Reads it; several concatenated files are several threads.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut state = State {
+    let mut state = SystressState {
         recording: Recording::new(NAME, "systress", UNIT_NS),
         tally: Tally::default(),
-        room: Room::default(),
+        room: BucketBudget::default(),
         last_row: None,
         gap: false,
     };
-    let mut lines = Lines::of(input);
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         match text.strip_prefix('#') {
@@ -61,11 +58,11 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         }
     }
     if state.last_row.is_some() {
-        state.close(Series::new(Kind::Latency), None);
+        state.close(Series::new(SeriesKind::Latency), None);
         let message = "the summary below the rows is missing: how many samples were above them is unknown";
         state
             .recording
-            .note(Level::Warning, "truncated", "summary", message);
+            .note(NoteLevel::Warning, "truncated", "summary", message);
     }
     let mut recording = state.recording;
     if recording.series.is_empty() {
@@ -74,19 +71,19 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     recording.note_overflows();
     let message = "systress leaves out the wake-ups that were expected while it was late, and counts none of them; its period \
          starts again at each wake-up, so it drifts";
-    recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
+    recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", message);
     let message = "mean, median and deviation in the file are cut to whole microseconds";
-    recording.note(Level::Info, "mean_truncated", "mean", message);
+    recording.note(NoteLevel::Info, "mean_truncated", "mean", message);
     Ok(recording)
 }
 
-impl State {
-    fn row(&mut self, line: &Line) -> Result<(), ReadError> {
+impl SystressState {
+    fn row(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let words: Vec<&str> = line.words().take(4).collect();
         let [value, count] = words.as_slice() else {
             let problem = Problem::Columns {
                 found: words.len(),
-                wanted: 2,
+                expected: 2,
             };
             return Err(line.wrong(line.text.trim_start(), problem));
         };
@@ -95,34 +92,20 @@ impl State {
             return Err(line.wrong(value, Problem::Order(quoted(value))));
         }
         self.last_row = Some(low_ns);
-        self.tally
-            .add(low_ns, UNIT_NS, line.number(count)?, &mut self.room)?;
+        self.tally.add(low_ns, UNIT_NS, line.number(count)?, &mut self.room)?;
         Ok(())
     }
 
     /// `#      0 13029    60000      2    100     17      55431       16       17        3        17`
-    fn comment(&mut self, line: &Line, comment: &str) -> Result<(), ReadError> {
+    fn comment(&mut self, line: &InputLine, comment: &str) -> Result<(), ReadError> {
         let words: Vec<&str> = comment.split_whitespace().take(12).collect();
-        let [
-            index,
-            tid,
-            samples,
-            min,
-            max,
-            mean,
-            inside,
-            _,
-            median,
-            stddev,
-            mode,
-        ] = words.as_slice()
-        else {
+        let [index, tid, samples, min, max, mean, inside, _, median, stddev, mode] = words.as_slice() else {
             return Ok(());
         };
         if index.starts_with(char::is_alphabetic) {
             return Ok(());
         }
-        let mut series = Series::new(Kind::Latency);
+        let mut series = Series::new(SeriesKind::Latency);
         series.thread = Some(line.small(index)?);
         self.recording.fact("tid", line.number(tid)?.to_string());
         let count = line.number(samples)?;
@@ -149,11 +132,10 @@ impl State {
             // The positions of the missing samples are unknown, so no quantile can be computed.
             series.overflow = None;
             let (level, id) = match self.gap {
-                true => (Level::Warning, "rows_omitted"),
-                false => (Level::Error, "sums_differ"),
+                true => (NoteLevel::Warning, "rows_omitted"),
+                false => (NoteLevel::Error, "sums_differ"),
             };
-            let message =
-                format!("its rows hold {found} of the {inside} samples that its summary counts in them");
+            let message = format!("its rows hold {found} of the {inside} samples that its summary counts in them");
             self.recording.note(level, id, &label, message);
         }
         (self.last_row, self.gap) = (None, false);
@@ -193,11 +175,11 @@ pub fn systress_file(measurement: Measurement, index: u32, size: Option<Nanos>) 
 /// The thread number of a series: series of one kind are in the order of their threads.
 fn tid(recording: &Recording, place: usize) -> u32 {
     let Some(own) = &recording.own else { return 0 };
-    let noise = recording.kind() == Kind::Noise;
+    let noise = recording.kind() == SeriesKind::Noise;
     let mut threads = own
         .threads
         .iter()
-        .filter(|thread| (thread.kind == measure::Kind::Noise) == noise);
+        .filter(|thread| (thread.kind == measure::MeasurementKind::Noise) == noise);
     threads.nth(place).and_then(|thread| thread.tid).unwrap_or(0)
 }
 
@@ -217,9 +199,7 @@ fn table(text: &mut String, series: &Series, index: usize, tid: u32, last: Optio
         let _ = writeln!(text, "{us:>8} {count:>8}");
     }
     text.push_str("\n#                            SUMMARY\n#\n");
-    text.push_str(
-        "# Index    TID  Samples  L_min  L_max  L_avg  Samples_H  L_avg_H  L_med_H  L_std_H  L_mode_H\n#\n",
-    );
+    text.push_str("# Index    TID  Samples  L_min  L_max  L_avg  Samples_H  L_avg_H  L_med_H  L_std_H  L_mode_H\n#\n");
     let first = series.buckets.first().map_or(0, |bucket| bucket.low_ns);
     let end = series.buckets.last().map_or(0, |bucket| bucket.low_ns);
     let us = |ns: f64| whole(ns / 1e3);

@@ -15,18 +15,18 @@ pub(crate) const MOST_SERIES: u64 = 1 << 14;
 pub(crate) const MOST_QUANTILES: usize = 4_096;
 
 /// The maximum number of spikes per series: the longest are kept.
-pub(crate) const SPIKES_KEPT: usize = 10_000;
+pub(crate) const MAX_SPIKES: usize = 10_000;
 
 /// The number of non-empty buckets that a file may still add.
-pub(crate) struct Room(u64);
+pub(crate) struct BucketBudget(u64);
 
-impl Default for Room {
-    fn default() -> Room {
-        Room(MOST_BUCKETS)
+impl Default for BucketBudget {
+    fn default() -> BucketBudget {
+        BucketBudget(MOST_BUCKETS)
     }
 }
 
-impl Room {
+impl BucketBudget {
     fn take(&mut self) -> Result<(), ReadError> {
         self.0 = self.0.checked_sub(1).ok_or(ReadError::TooMuch {
             what: "different values",
@@ -58,7 +58,7 @@ impl Tally {
         low_ns: u64,
         width_ns: u64,
         count: u64,
-        room: &mut Room,
+        room: &mut BucketBudget,
     ) -> Result<bool, ReadError> {
         if count == 0 {
             return Ok(true);
@@ -82,12 +82,9 @@ impl Tally {
 
     /// Adds one exact sample. Above 16,384 units, values that differ by less than 1/8192 share a bucket, so that no run
     /// exhausts memory.
-    pub(crate) fn add_exact(&mut self, units: u64, unit_ns: u64, room: &mut Room) -> Result<bool, ReadError> {
+    pub(crate) fn add_exact(&mut self, units: u64, unit_ns: u64, room: &mut BucketBudget) -> Result<bool, ReadError> {
         let step = 1_u64 << units.checked_ilog2().unwrap_or(0).saturating_sub(13);
-        let (Some(low), Some(width)) = (
-            (units - units % step).checked_mul(unit_ns),
-            step.checked_mul(unit_ns),
-        ) else {
+        let (Some(low), Some(width)) = ((units - units % step).checked_mul(unit_ns), step.checked_mul(unit_ns)) else {
             return Ok(false);
         };
         self.add(low, width, 1, room)
@@ -102,15 +99,15 @@ impl Tally {
 /// The longest samples with their times.
 #[derive(Default)]
 pub(crate) struct Spikes {
-    kept: Vec<Spike>,
+    longest: Vec<Spike>,
     seen: u64,
 }
 
 impl Spikes {
     pub(crate) fn add(&mut self, spike: Spike) {
         self.seen += 1;
-        self.kept.push(spike);
-        if self.kept.len() >= 2 * SPIKES_KEPT {
+        self.longest.push(spike);
+        if self.longest.len() >= 2 * MAX_SPIKES {
             self.cut();
         }
     }
@@ -121,19 +118,19 @@ impl Spikes {
     }
 
     fn cut(&mut self) {
-        self.kept
+        self.longest
             .sort_unstable_by_key(|spike| Reverse((spike.duration_ns, spike.at_ns)));
-        self.kept.truncate(SPIKES_KEPT);
+        self.longest.truncate(MAX_SPIKES);
     }
 
     /// Sorted by time.
     pub(crate) fn in_order(mut self) -> Vec<Spike> {
-        if self.kept.len() > SPIKES_KEPT {
+        if self.longest.len() > MAX_SPIKES {
             self.cut();
         }
-        self.kept
+        self.longest
             .sort_unstable_by_key(|spike| (spike.at_ns, spike.duration_ns));
-        self.kept
+        self.longest
     }
 }
 
@@ -142,23 +139,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_values_stay_within_what_their_bucket_says() {
+    fn exact_values_lie_within_their_bucket() {
         for value in [0, 1, 7, 8_191, 16_383, 16_385, 99_999, 123_456_789, u64::MAX] {
             let mut tally = Tally::default();
-            assert!(tally.add_exact(value, 1, &mut Room::default()).unwrap());
+            assert!(tally.add_exact(value, 1, &mut BucketBudget::default()).unwrap());
             let bucket = tally.buckets()[0];
             assert!(bucket.low_ns <= value && value <= bucket.high_ns(), "{value}");
             assert!(bucket.width_ns == 1 || bucket.width_ns <= value / 8_192);
         }
         assert!(
             !Tally::default()
-                .add_exact(u64::MAX, 1_000, &mut Room::default())
+                .add_exact(u64::MAX, 1_000, &mut BucketBudget::default())
                 .unwrap()
         );
     }
 
     #[test]
-    fn the_longest_spikes_are_kept() {
+    fn only_the_longest_spikes_are_stored() {
         let mut spikes = Spikes::default();
         for at_ns in 0..50_000 {
             spikes.add(Spike {
@@ -169,14 +166,14 @@ mod tests {
         }
         assert_eq!(spikes.seen(), 50_000);
         let kept = spikes.in_order();
-        assert_eq!(kept.len(), SPIKES_KEPT);
+        assert_eq!(kept.len(), MAX_SPIKES);
         assert!(kept.iter().all(|spike| spike.duration_ns >= 80));
         assert!(kept.is_sorted_by_key(|spike| spike.at_ns));
     }
 
     #[test]
     fn too_many_values_are_refused() {
-        let mut room = Room(2);
+        let mut room = BucketBudget(2);
         let mut tally = Tally::default();
         assert!(tally.add(1, 1, 1, &mut room).unwrap());
         assert!(tally.add(2, 1, u64::MAX, &mut room).unwrap());

@@ -14,7 +14,7 @@ const MOST_HEADER: usize = 256;
 
 /// The first item in bytes from a port. The numbers count the bytes up to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum First<'a> {
+pub enum FrameItem<'a> {
     /// A complete frame.
     Whole {
         /// Its name.
@@ -30,7 +30,7 @@ pub enum First<'a> {
         end: usize,
     },
     /// An incomplete frame.
-    Begun {
+    Incomplete {
         /// Bytes before it.
         start: usize,
     },
@@ -43,27 +43,27 @@ pub enum First<'a> {
 
 /// Finds the first item in these bytes.
 #[must_use]
-pub fn first(bytes: &[u8]) -> First<'_> {
+pub fn first(bytes: &[u8]) -> FrameItem<'_> {
     let mut unlimited = usize::MAX;
     within(bytes, &mut unlimited)
 }
 
 /// As [`first`]. The length of a damaged body is subtracted from the credit. A body longer than the credit counts as damaged,
 /// unchecked.
-fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> First<'a> {
+fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> FrameItem<'a> {
     let Some(start) = bytes.windows(MARK.len()).position(|window| window == MARK) else {
         // The mark itself may be incomplete.
-        return First::Nothing {
+        return FrameItem::Nothing {
             end: bytes.len().saturating_sub(MARK.len() - 1),
         };
     };
     let rest = bytes.get(start..).unwrap_or_default();
-    let damaged = First::Damaged {
+    let damaged = FrameItem::Damaged {
         end: start + MARK.len(),
     };
     let Some(line) = rest.iter().take(MOST_HEADER).position(|&byte| byte == b'\n') else {
         return match rest.len() < MOST_HEADER {
-            true => First::Begun { start },
+            true => FrameItem::Incomplete { start },
             false => damaged,
         };
     };
@@ -71,7 +71,7 @@ fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> First<'a> {
         return damaged;
     };
     let Some(body) = rest.get(line + 1..line + 1 + length) else {
-        return First::Begun { start };
+        return FrameItem::Incomplete { start };
     };
     if length > *credit {
         return damaged;
@@ -80,7 +80,7 @@ fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> First<'a> {
         *credit -= length;
         return damaged;
     }
-    First::Whole {
+    FrameItem::Whole {
         name,
         body,
         end: start + line + 1 + length,
@@ -101,7 +101,7 @@ pub fn framed(name: &str, body: &[u8]) -> Vec<u8> {
 pub struct Frames {
     bytes: Vec<u8>,
     /// Bytes at the start that are already processed.
-    done: usize,
+    consumed: usize,
     damaged: usize,
     /// Bytes that may still be checksummed for bodies that turn out to be damaged.
     credit: usize,
@@ -114,32 +114,29 @@ const VAIN: usize = 8;
 impl Frames {
     /// Adds bytes from the port.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.done);
-        self.done = 0;
+        self.bytes.drain(..self.consumed);
+        self.consumed = 0;
         self.bytes.extend_from_slice(bytes);
         let most = VAIN * MOST_BYTES;
-        self.credit = self
-            .credit
-            .saturating_add(bytes.len().saturating_mul(VAIN))
-            .min(most);
+        self.credit = self.credit.saturating_add(bytes.len().saturating_mul(VAIN)).min(most);
     }
 
     /// The next complete frame: its name and its body. `None` until more bytes arrive.
     pub fn take(&mut self) -> Option<(String, Vec<u8>)> {
         loop {
-            let rest = self.bytes.get(self.done..).unwrap_or_default();
+            let rest = self.bytes.get(self.consumed..).unwrap_or_default();
             let (frame, end) = match within(rest, &mut self.credit) {
-                First::Whole { name, body, end } => (Some((name.to_owned(), body.to_vec())), end),
-                First::Damaged { end } => {
+                FrameItem::Whole { name, body, end } => (Some((name.to_owned(), body.to_vec())), end),
+                FrameItem::Damaged { end } => {
                     self.damaged += 1;
                     (None, end)
                 }
-                First::Nothing { end } | First::Begun { start: end } => {
-                    self.done += end;
+                FrameItem::Nothing { end } | FrameItem::Incomplete { start: end } => {
+                    self.consumed += end;
                     return None;
                 }
             };
-            self.done += end;
+            self.consumed += end;
             if frame.is_some() {
                 return frame;
             }
@@ -169,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_whole_however_the_bytes_are_cut() {
+    fn frames_are_reassembled_from_arbitrary_pieces() {
         let mut port = b"noise FRAME of a kernel\n".to_vec();
         port.extend(framed("one", b"FRAME two 3 00000000\nx"));
         port.extend(b"\n\nFRAM");
@@ -193,7 +190,7 @@ mod tests {
 
     /// A damaged body contains headers, each with a long body of its own: the work stays proportional to the bytes.
     #[test]
-    fn a_stream_of_false_headers_is_summed_up_a_few_times_only() {
+    fn checksum_work_on_false_headers_is_limited() {
         let header = format!("FRAME x {} 00000000\n", 1 << 20);
         let mut frames = Frames::default();
         let hostile = header.repeat((2 << 20) / header.len());
@@ -215,7 +212,7 @@ mod tests {
 
     /// Each byte is scanned once, not once for each mark before it.
     #[test]
-    fn a_stream_of_marks_alone_is_read_through() {
+    fn a_stream_of_markers_is_scanned_once() {
         let mut frames = Frames::default();
         let marks = [b"FRAME \n".repeat(1 << 20), framed("good", b"text")].concat();
         let mut found = Vec::new();
@@ -227,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_damaged_is_never_used_and_what_follows_is() {
+    fn damaged_frames_are_dropped_and_later_frames_are_read() {
         let good = framed("good", b"text");
         for place in 0..good.len() - 1 {
             let mut frames = Frames::default();

@@ -28,9 +28,7 @@ pub fn release(head: &[u8]) -> Result<String, ImageError> {
         .map(u16::from_le_bytes)
         .filter(|place| *place > 0)
         .ok_or(ImageError::NoRelease)?;
-    let text = head
-        .get(usize::from(place) + 0x200..)
-        .ok_or(ImageError::NoRelease)?;
+    let text = head.get(usize::from(place) + 0x200..).ok_or(ImageError::NoRelease)?;
     let end = text
         .iter()
         .position(|byte| matches!(byte, 0 | b' '))
@@ -55,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_says_its_release_and_anything_else_is_refused() {
+    fn the_release_is_read_from_an_image_and_other_files_are_refused() {
         let said = b"6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP\0";
         assert_eq!(release(&image(0x200, said)).as_deref(), Ok("6.1.0-56-amd64"));
         for (bytes, why) in [

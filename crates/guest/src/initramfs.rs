@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_laid_out_as_the_kernel_reads_it() {
+    fn cpio_entries_have_the_layout_of_the_kernel() {
         let mut archive = Archive::default();
         archive.dir("bin");
         archive.program("/bin/true", b"12345");

@@ -37,23 +37,17 @@ pub fn check(bytes: &[u8]) -> Result<(), ProgramError> {
             .and_then(|start| bytes.get(start..))
             .and_then(|text| text.split(|byte| *byte == 0).next())
             .unwrap_or_default();
-        return Err(ProgramError::NotStatic(
-            String::from_utf8_lossy(name).into_owned(),
-        ));
+        return Err(ProgramError::NotStatic(String::from_utf8_lossy(name).into_owned()));
     }
     Ok(())
 }
 
 fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(
-        bytes.get(at..at.checked_add(2)?)?.try_into().ok()?,
-    ))
+    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(
-        bytes.get(at..at.checked_add(4)?)?.try_into().ok()?,
-    ))
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
 fn long(bytes: &[u8], at: usize) -> Option<usize> {
@@ -80,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_static_program_is_taken() {
+    fn only_static_programs_are_accepted() {
         assert_eq!(check(&elf(1)), Ok(()));
         assert_eq!(
             check(&elf(INTERPRETER)),

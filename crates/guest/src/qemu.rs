@@ -47,7 +47,7 @@ impl Accelerator {
 
 /// The size of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct GuestSize {
     /// CPUs: 1 to [`MOST_CPUS`], cores of one package.
     pub cpus: u32,
     /// Memory, MiB.
@@ -56,7 +56,7 @@ pub struct Sizes {
 
 /// The files of a guest.
 #[derive(Clone, Copy, Debug)]
-pub struct Files<'a> {
+pub struct GuestFiles<'a> {
     /// The kernel's image.
     pub kernel: &'a Path,
     /// The initramfs.
@@ -67,7 +67,7 @@ pub struct Files<'a> {
 
 /// The command that starts a guest. QEMU exits where the guest would reboot.
 #[must_use]
-pub fn start(accelerator: Accelerator, sizes: Sizes, files: &Files, line: &str) -> Vec<OsString> {
+pub fn start(accelerator: Accelerator, sizes: GuestSize, files: &GuestFiles, line: &str) -> Vec<OsString> {
     let mut words = sized(accelerator, sizes);
     let mut option = |name: &str, value: OsString| words.extend([OsString::from(name), value]);
     let of_file = |what: &str, path: &Path| {
@@ -97,7 +97,7 @@ pub fn trial(accelerator: Accelerator) -> Vec<OsString> {
 
 /// The command that checks whether a kernel runs at all: its console is the standard output, and it has nothing to do.
 #[must_use]
-pub fn first_word(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Vec<OsString> {
+pub fn first_word(accelerator: Accelerator, sizes: GuestSize, kernel: &Path) -> Vec<OsString> {
     let mut words = sized(accelerator, sizes);
     words.extend(["-serial", "stdio", "-no-reboot", "-append"].map(OsString::from));
     words.push(line(accelerator, &[]).into());
@@ -120,7 +120,7 @@ pub fn line(accelerator: Accelerator, words: &[String]) -> String {
     line.join(" ")
 }
 
-fn sized(accelerator: Accelerator, Sizes { cpus, memory_mib }: Sizes) -> Vec<OsString> {
+fn sized(accelerator: Accelerator, GuestSize { cpus, memory_mib }: GuestSize) -> Vec<OsString> {
     let mut words = machine(accelerator);
     let sizes = [
         "-smp".to_owned(),
@@ -143,13 +143,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guest_has_its_files_its_line_and_two_ports() {
-        let files = Files {
+    fn a_guest_has_its_files_boot_line_and_two_ports() {
+        let files = GuestFiles {
             kernel: Path::new("/boot/vmlinuz"),
             initramfs: Path::new("/tmp/i"),
             console: Path::new("/tmp/a,b"),
         };
-        let sizes = Sizes {
+        let sizes = GuestSize {
             cpus: 4,
             memory_mib: 512,
         };

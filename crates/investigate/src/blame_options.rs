@@ -1,7 +1,7 @@
 //! Defines what `blame` watches, for how long, and how it traces.
 
 use crate::trace_clock::TraceClock;
-use blame::Keep;
+use blame::GapSelection;
 use machine::CpuSet;
 use measure::{Lane, Progress};
 use std::ffi::OsString;
@@ -92,7 +92,7 @@ pub struct CommandOptions<'a> {
 }
 
 /// The stage of a run, for the progress display.
-pub enum Stage<'a> {
+pub enum BlameStage<'a> {
     /// The run watches these CPUs from now on.
     Started(&'a CpuSet),
     /// The probe measures.
@@ -103,10 +103,10 @@ pub enum Stage<'a> {
 
 impl BlameOptions {
     /// Which gaps of each CPU the attribution keeps. All CPUs get an equal share of the memory.
-    pub(crate) fn keep(&self, cpus: usize) -> Keep {
+    pub(crate) fn gaps_to_keep(&self, cpus: usize) -> GapSelection {
         match self.detail {
-            GapDetail::Longest => Keep::Longest(LONGEST_GAPS),
-            GapDetail::All => Keep::First((self.memory_bytes / 2) / cpus.max(1)),
+            GapDetail::Longest => GapSelection::Longest(LONGEST_GAPS),
+            GapDetail::All => GapSelection::First((self.memory_bytes / 2) / cpus.max(1)),
         }
     }
 

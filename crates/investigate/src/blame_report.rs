@@ -5,7 +5,7 @@ use crate::event_stream::TraceEnd;
 use crate::limit_gap::LimitGap;
 use crate::trace_clock::TraceClock;
 use crate::watch_loop::EndReason;
-use blame::{Answer, FunctionsReport, HwlatReport};
+use blame::{BlameResult, FunctionsReport, HwlatReport};
 use measure::{Environment, Note};
 use report::Tracers;
 use root::{Failure, Status};
@@ -58,7 +58,7 @@ pub struct BlameReport {
     pub hwlat: Option<HwlatReport>,
     /// The interruptions of each CPU.
     #[serde(flatten)]
-    pub answer: Answer,
+    pub answer: BlameResult,
     /// Whether the kernel shows the addresses of its functions. `true` without a trace.
     #[serde(skip)]
     pub has_function_names: bool,
@@ -73,7 +73,7 @@ pub struct BlameReport {
 impl BlameReport {
     /// The report of a run without tracers and findings.
     pub(crate) fn new(
-        answer: Answer,
+        answer: BlameResult,
         trace: &Result<TraceEnd<'_>, Failure>,
         environment: Environment,
     ) -> BlameReport {
@@ -120,9 +120,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_json_of_a_run_without_a_trace_has_every_field_and_the_reason() {
+    fn without_a_trace_the_json_has_every_field_and_the_reason() {
         let failure = Failure::new(Status::Unable, "tracefs", "it is not mounted", "mount it");
-        let report = BlameReport::new(Answer::default(), &Err(failure), Environment::default());
+        let report = BlameReport::new(BlameResult::default(), &Err(failure), Environment::default());
         let value = serde_json::to_value(&report).unwrap();
         let mut fields: Vec<&str> = value
             .as_object()

@@ -1,6 +1,6 @@
 //! Starts the watched command: places the process and holds it until the trace runs, so that nothing of it is missed.
 
-use root::process::{self, News};
+use root::process::{self, ChildState};
 use root::{Failure, Status};
 use session::partition;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ const PLACED: u8 = 1;
 const NOT_STARTED: u8 = 2;
 
 /// A process that waits to execute the command, or has done so.
-pub struct Child {
+pub struct CommandChild {
     /// Its PID.
     pub pid: u32,
     go: PipeWriter,
@@ -48,7 +48,7 @@ pub enum ExitReason {
 pub fn start(
     command: &[OsString],
     place: impl FnOnce() -> Result<(), Failure>,
-) -> Result<Launch<Child>, Failure> {
+) -> Result<Launch<CommandChild>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::new(
             Status::Unable,
@@ -75,18 +75,18 @@ pub fn start(
     drop((wait, report));
     let mut word = [0];
     Ok(match state.read_exact(&mut word) {
-        Ok(()) if word == [PLACED] => Launch::Running(Child { pid, go, state }),
+        Ok(()) if word == [PLACED] => Launch::Running(CommandChild { pid, go, state }),
         _ => Launch::Failed(status_of(wait_for(pid))),
     })
 }
 
-impl Child {
+impl CommandChild {
     /// Lets it execute the command.
     pub fn go(mut self) -> Launch<u32> {
         let mut word = [0];
         // The exec closes the pipe.
-        let began = self.go.write_all(&[PLACED]).is_ok() && self.state.read_exact(&mut word).is_err();
-        match began {
+        let has_started = self.go.write_all(&[PLACED]).is_ok() && self.state.read_exact(&mut word).is_err();
+        match has_started {
             true => Launch::Running(self.pid),
             false => Launch::Failed(status_of(wait_for(self.pid))),
         }
@@ -94,11 +94,11 @@ impl Child {
 }
 
 /// How it ended, if it has. Never blocks.
-pub fn ended(pid: u32) -> Option<ExitReason> {
+pub fn exit_reason(pid: u32) -> Option<ExitReason> {
     match process::news_of(pid) {
-        News::Exited(code) => Some(ExitReason::Exited(code)),
-        News::Killed(signal) => Some(ExitReason::Killed(signal)),
-        News::Stopped | News::Lives => None,
+        ChildState::Exited(code) => Some(ExitReason::Exited(code)),
+        ChildState::Killed(signal) => Some(ExitReason::Killed(signal)),
+        ChildState::Stopped | ChildState::Lives => None,
     }
 }
 
@@ -109,7 +109,7 @@ pub fn end(pid: u32) -> ExitReason {
     process::send(pid, libc::SIGCONT);
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
-        if let Some(ended) = ended(pid) {
+        if let Some(ended) = exit_reason(pid) {
             return ended;
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -120,7 +120,7 @@ pub fn end(pid: u32) -> ExitReason {
 
 fn wait_for(pid: u32) -> ExitReason {
     loop {
-        if let Some(ended) = ended(pid) {
+        if let Some(ended) = exit_reason(pid) {
             return ended;
         }
         std::thread::sleep(Duration::from_millis(5));

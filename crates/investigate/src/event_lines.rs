@@ -1,9 +1,9 @@
 //! Writes the events of a trace as lines, in the kernel's own format.
 
-use crate::trace_input::{Account, Trace, no_trace, open, parse, unreadable};
+use crate::trace_input::{TraceInput, TraceStatistics, no_trace, open, parse, unreadable};
 use events::dat::TraceFile;
 use events::text::{TextEvent, TextItem, TextReader};
-use events::{Event, Lines, Record, Unit};
+use events::{ClockUnit, LineFormatter, PageRecord, StreamItem};
 use machine::{CpuId, CpuSet};
 use root::Failure;
 use session::Session;
@@ -24,12 +24,12 @@ impl EventFilter {
     fn admits(&self, cpu: u32, name: Option<&str>) -> bool {
         let names = &self.names;
         self.cpus.as_ref().is_none_or(|cpus| cpus.contains(CpuId(cpu)))
-            && (names.is_empty() || name.is_some_and(|name| names.iter().any(|wanted| wanted == name)))
+            && (names.is_empty() || name.is_some_and(|name| names.iter().any(|selected| selected == name)))
     }
 }
 
 /// Takes a line; `Break` ends the reading.
-pub type TakeLine<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
+pub type LineSink<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
 
 /// Reads a trace and passes on a line for each event of the filter, and for each gap.
 ///
@@ -39,31 +39,31 @@ pub fn event_lines(
     session: &Session,
     path: &Path,
     filter: &EventFilter,
-    take: &mut TakeLine,
-) -> Result<Account, Failure> {
+    take: &mut LineSink,
+) -> Result<TraceStatistics, Failure> {
     match open(path)? {
-        Trace::Dat(bytes) => Ok(of_dat(session, &parse(session, &bytes, path)?, filter, take)),
-        Trace::Text(input) => of_text(input, path, filter, take),
+        TraceInput::Dat(bytes) => Ok(of_dat(session, &parse(session, &bytes, path)?, filter, take)),
+        TraceInput::Text(input) => of_text(input, path, filter, take),
     }
 }
 
-fn of_dat(session: &Session, file: &TraceFile, filter: &EventFilter, take: &mut TakeLine) -> Account {
+fn of_dat(session: &Session, file: &TraceFile, filter: &EventFilter, take: &mut LineSink) -> TraceStatistics {
     let (formats, wrong) = file.description.formats();
     for (system, error) in &wrong {
         session.note(&format!("an event of {}: {error}\n", report::safe(system)));
     }
     let (names, comms) = (file.description.names(), file.description.comms());
     let correction = file.correction();
-    let units = file.buffers.iter().map(|buffer| Unit::of_clock(&buffer.clock));
-    let mut lines: Vec<Lines> = units
-        .map(|unit| Lines::new(&formats, &names, &comms, unit))
+    let units = file.buffers.iter().map(|buffer| ClockUnit::of_clock(&buffer.clock));
+    let mut lines: Vec<LineFormatter> = units
+        .map(|unit| LineFormatter::new(&formats, &names, &comms, unit))
         .collect();
-    let mut account = Account::default();
+    let mut account = TraceStatistics::default();
     let mut line = String::new();
     for item in file.events() {
         line.clear();
         match item.event {
-            Event::Record { cpu, record } => {
+            StreamItem::Record { cpu, record } => {
                 account.events += 1;
                 let common = formats.common(record.payload);
                 let format = common.and_then(|common| formats.get(common.id));
@@ -77,16 +77,16 @@ fn of_dat(session: &Session, file: &TraceFile, filter: &EventFilter, take: &mut 
                     line.push_str(": ");
                 }
                 let at = correction.apply(record.at);
-                lines.write(&mut line, cpu, &Record { at, ..record });
+                lines.write(&mut line, cpu, &PageRecord { at, ..record });
             }
-            Event::Lost { cpu, count } => {
+            StreamItem::Lost { cpu, count } => {
                 account.lose(count);
                 line = match count {
                     Some(count) => format!("CPU:{cpu} [LOST {count} EVENTS]"),
                     None => format!("CPU:{cpu} [LOST EVENTS]"),
                 };
             }
-            Event::Broken { cpu, error } => {
+            StreamItem::Broken { cpu, error } => {
                 account.broken += 1;
                 line = format!("CPU:{cpu} [A PAGE THAT CANNOT BE READ: {error}]");
             }
@@ -102,10 +102,10 @@ fn of_text(
     input: Box<dyn BufRead>,
     path: &Path,
     filter: &EventFilter,
-    take: &mut TakeLine,
-) -> Result<Account, Failure> {
+    take: &mut LineSink,
+) -> Result<TraceStatistics, Failure> {
     let mut reader = TextReader::new(input);
-    let mut account = Account::default();
+    let mut account = TraceStatistics::default();
     while let Some(item) = reader.next_item().map_err(|error| unreadable(path, &error))? {
         let line = match item {
             TextItem::Event(event) => {
@@ -121,7 +121,7 @@ fn of_text(
                 format!("CPU:{cpu} [LOST {count} EVENTS]")
             }
             TextItem::Frame(frame) if filter.names.is_empty() => format!(" => {frame}"),
-            TextItem::Began { .. } | TextItem::Frame(_) => continue,
+            TextItem::BufferStart { .. } | TextItem::Frame(_) => continue,
         };
         if take(&line).is_break() {
             break;
@@ -138,8 +138,8 @@ fn of_text(
 fn text_line(event: &TextEvent) -> String {
     let us = event.at / 1_000;
     let time = match event.unit {
-        Unit::Nanos => format!("{:>5}.{:06}", us / 1_000_000, us % 1_000_000),
-        Unit::Ticks => event.at.to_string(),
+        ClockUnit::Nanos => format!("{:>5}.{:06}", us / 1_000_000, us % 1_000_000),
+        ClockUnit::Ticks => event.at.to_string(),
     };
     format!(
         "{:>16}-{:<7} [{:03}] {} {time}: {}: {}",

@@ -7,33 +7,33 @@ use crate::function_tracer::{self, FunctionTrace, FunctionTraceEnd, OpenEvents};
 use crate::gap_join::GapJoin;
 use crate::trace_clock::{self, TraceClock};
 use crate::trace_settings;
-use crate::trace_settings::Watched;
-use blame::{Functions, Reader};
+use crate::trace_settings::WatchSubject;
+use blame::{Functions, RecordDecoder};
 use events::dat::Description;
 use machine::{CpuId, CpuSet, Machine};
-use measure::{Hit, Note, Trip};
+use measure::{BreakAction, LimitHit, Note};
 use root::Root;
 use root::{Failure, Status};
 use session::Session;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use trace::{Catalogue, Drained, PageMemory, Recorded, Recorder, TraceError, Way};
-use tracing::instance::{Instance, found};
+use trace::{Catalogue, DrainEnd, PageAccess, PageMemory, Recorder, RecordingOutcome, TraceError};
+use tracing::instance::{TraceInstance, found};
 use tracing::ipi_senders::{IpiSenders, SendersReport};
 use tracing::refusal::untraceable;
 
 /// The interval of reading thread names from the kernel.
 const NAMES: Duration = Duration::from_secs(1);
 /// Pages per CPU that are kept for the output of `--until`: some thousand events.
-const SHOWN: usize = 64;
+const MAX_PAGES: usize = 64;
 
 /// The events of this kernel.
 pub struct KernelEvents<'s> {
     /// The event descriptions.
     pub catalogue: Catalogue,
     /// The decoder.
-    pub reader: Reader,
+    pub reader: RecordDecoder,
     /// Reports which thread interrupts others. Its kprobes can be removed only after their instance, which the
     /// [`EventStream`] owns.
     senders: IpiSenders<'s>,
@@ -46,7 +46,7 @@ pub struct EventStream<'r> {
     recorder: Recorder,
     functions: FunctionTrace,
     clock: TraceClock,
-    instance: Instance<'r>,
+    instance: TraceInstance<'r>,
     failed: Option<TraceError>,
     named: Instant,
     /// Kprobes that could not be enabled.
@@ -60,7 +60,7 @@ pub struct TraceEnd<'k> {
     /// Names of threads at the end.
     pub comms: HashMap<i32, String>,
     /// The last pages and the kernel's statistics.
-    pub recorded: Recorded,
+    pub recorded: RecordingOutcome,
     /// The clock of its times.
     pub clock: TraceClock,
     /// The instance still exists, and why.
@@ -93,20 +93,20 @@ pub fn kernel_events<'s>(
     session: &'s Session,
     options: &BlameOptions,
     machine: &Machine,
-    watched: Watched,
+    watched: WatchSubject,
 ) -> Result<KernelEvents<'s>, Failure> {
     let root = session.root();
     // A detached mount exists as long as this handle.
     let tracefs = found(session)?;
-    let senders = IpiSenders::begin(session, options.kprobes, machine)?;
+    let senders = IpiSenders::start(session, options.kprobes, machine)?;
     let group = senders.group();
-    let mut wanted = trace_settings::events(watched);
-    wanted.extend(group.as_deref());
+    let mut requested = trace_settings::events(watched);
+    requested.extend(group.as_deref());
     let mut catalogue =
-        trace::catalogue(root, &tracefs.file("."), &wanted).map_err(|error| untraceable(session, error))?;
+        trace::catalogue(root, &tracefs.file("."), &requested).map_err(|error| untraceable(session, error))?;
     // The kernel's own texts are for a file that other programs read: megabytes, and this run writes no file.
     catalogue.description = Description::default();
-    let reader = Reader::new(catalogue.formats.clone());
+    let reader = RecordDecoder::new(catalogue.formats.clone());
     Ok(KernelEvents {
         catalogue,
         reader,
@@ -121,7 +121,7 @@ pub struct TraceTarget<'a> {
     /// The CPUs whose interruptions are looked for.
     pub cpus: &'a CpuSet,
     /// What runs on them.
-    pub watched: Watched,
+    pub watched: WatchSubject,
 }
 
 impl<'r> EventStream<'r> {
@@ -129,7 +129,7 @@ impl<'r> EventStream<'r> {
     ///
     /// # Errors
     /// Anything that the kernel refuses.
-    pub fn begin(
+    pub fn start(
         session: &'r Session,
         options: &BlameOptions,
         target: &TraceTarget,
@@ -137,24 +137,24 @@ impl<'r> EventStream<'r> {
     ) -> Result<EventStream<'r>, Failure> {
         let root = session.root();
         let catalogue = &kernel.catalogue;
-        let wanted = trace_settings::wanted(
+        let settings = trace_settings::instance_settings(
             &catalogue.events,
             target.cpus,
             options.buffer_kib,
             options.clock,
             target.watched,
         );
-        let (instance, held) = function_tracer::hold(session, options, target.machine, target.cpus, &wanted)?;
+        let (instance, held) = function_tracer::create(session, options, target.machine, target.cpus, &settings)?;
         let clock = root.text(&instance.file("trace_clock"))?;
         let clock = trace_clock::in_force(&clock.unwrap_or_default())?;
         let online: Vec<CpuId> = target.machine.topology.online.iter().collect();
         let memory = PageMemory {
             undelivered_bytes: options.waiting_bytes(),
-            kept_pages: options.until.map_or(0, |_| SHOWN),
+            kept_pages: options.until.map_or(0, |_| MAX_PAGES),
         };
         let place = instance.file(".");
         let idle = idle(root, &instance, kernel.senders.group())?;
-        let recorder = Recorder::open(&place, &online, catalogue.layout, memory, Way::Read)
+        let recorder = Recorder::open(&place, &online, catalogue.layout, memory, PageAccess::Read)
             .map_err(|error| untraceable(session, error))?;
         let events = OpenEvents {
             instance: &instance,
@@ -190,9 +190,7 @@ impl<'r> EventStream<'r> {
     /// # Errors
     /// The file cannot be opened.
     pub fn stopper(&self) -> Result<Stopper, Failure> {
-        Ok(Stopper(root::descriptor::writable(
-            &self.instance.file("tracing_on"),
-        )?))
+        Ok(Stopper(root::descriptor::writable(&self.instance.file("tracing_on"))?))
     }
 
     /// Drains the buffers, and joins the events before that time on the trace clock. The caller runs on other CPUs than the
@@ -210,9 +208,7 @@ impl<'r> EventStream<'r> {
     }
 
     fn take(&mut self, until_ns: u64, join: &mut GapJoin) -> Result<(), TraceError> {
-        buffer_drain::take(&mut self.recorder, until_ns, self.clock, |event| {
-            join.event(&event)
-        })?;
+        buffer_drain::take(&mut self.recorder, until_ns, self.clock, |event| join.event(&event))?;
         self.functions.take(until_ns, self.clock, join)
     }
 
@@ -223,7 +219,7 @@ impl<'r> EventStream<'r> {
 
     /// The time up to which every traced event has been joined.
     pub fn joined_ns(&self) -> u64 {
-        self.recorder.told_ns()
+        self.recorder.read_until_ns()
     }
 
     /// Stops the trace, joins the remaining events, and removes the instance. The ends of all windows are known.
@@ -243,9 +239,9 @@ impl<'r> EventStream<'r> {
         let clock = self.clock;
         while self.failed.is_none() {
             match self.recorder.drain(|| clock.now_ns()) {
-                Ok(Drained::Empty) => break,
-                Ok(Drained::Full) => {
-                    let until_ns = self.recorder.told_ns();
+                Ok(DrainEnd::Empty) => break,
+                Ok(DrainEnd::Full) => {
+                    let until_ns = self.recorder.read_until_ns();
                     self.recorder
                         .take(Some(until_ns), usize::MAX, |event| join.event(&event));
                 }
@@ -264,7 +260,7 @@ impl<'r> EventStream<'r> {
         let left_behind = self.instance.end();
         // An instance that stays keeps its kprobes in use; the next call removes both.
         if left_behind.is_none() {
-            kernel.senders.take_away()?;
+            kernel.senders.remove()?;
         }
         match self.failed {
             Some(error) => Err(untraceable(session, error)),
@@ -284,15 +280,15 @@ impl<'r> EventStream<'r> {
 /// Stops a trace. It is opened before the run starts, and closed before the instance is removed.
 pub struct Stopper(pub OwnedFd);
 
-impl Trip for Stopper {
-    fn hit(&self, _: &Hit) {
+impl BreakAction for Stopper {
+    fn hit(&self, _: &LimitHit) {
         let _ = rustix::io::write(&self.0, b"0");
     }
 }
 
 /// Events of a group that are disabled in an instance where they should be enabled. The kernel reports no error when enabling
 /// them fails.
-fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<String>, Failure> {
+fn idle(root: &Root, instance: &TraceInstance, group: Option<String>) -> Result<Vec<String>, Failure> {
     let Some(group) = group else {
         return Ok(Vec::new());
     };

@@ -8,16 +8,16 @@ use crate::blame_options::{BlameOptions, FunctionOptions, LONGEST_GAPS};
 use crate::buffer_drain;
 use crate::gap_join::GapJoin;
 use crate::trace_clock::{self, TraceClock};
-use apply::tracing::{Setting, Wanted};
-use blame::{Functions, FunctionsReport, GapFunctions, LostRecords, Reader};
-use events::Layout;
+use apply::tracing::{TracingSetting, TracingSettings};
+use blame::{Functions, FunctionsReport, GapFunctions, LostRecords, RecordDecoder};
+use events::PageLayout;
 use machine::{CpuId, CpuSet, Machine};
 use root::{Failure, Status};
 use root::{Root, Tracefs};
 use session::Session;
 use std::ops::ControlFlow;
-use trace::{PageMemory, Recorder, TraceError, Way};
-use tracing::instance::{Instance, found};
+use trace::{PageAccess, PageMemory, Recorder, TraceError};
+use tracing::instance::{TraceInstance, found};
 use tracing::refusal::untraceable;
 
 /// The name in `available_tracers`.
@@ -29,18 +29,18 @@ const ROOM: u64 = 8;
 /// The tracer while it runs, or why it does not.
 pub struct FunctionTrace {
     /// `None` if it does not run.
-    source: Option<Source>,
+    source: Option<FunctionTraceSource>,
     /// Why it does not run; `None` if it was not requested.
     why: Option<String>,
 }
 
-struct Source {
+struct FunctionTraceSource {
     dir: String,
     recorder: Recorder,
 }
 
 /// The place where it runs.
-enum Place {
+enum TracerPlace {
     Beside,
     Top,
 }
@@ -49,73 +49,73 @@ enum Place {
 ///
 /// # Errors
 /// Errors of the trace itself.
-pub fn hold<'s>(
+pub fn create<'s>(
     session: &'s Session,
     options: &BlameOptions,
     machine: &Machine,
     cpus: &CpuSet,
-    wanted: &Wanted,
-) -> Result<(Instance<'s>, HeldTracer), Failure> {
+    settings: &TracingSettings,
+) -> Result<(TraceInstance<'s>, TracerHandle), Failure> {
     let why = match options.functions {
         None => None,
-        Some(functions) => match hold_tracer(session, options, functions, (machine, cpus), wanted)? {
-            Attempt::Held(instance, tracer) => return Ok((instance, tracer)),
-            Attempt::Impossible(why) => Some(why),
+        Some(functions) => match create_with_tracer(session, options, functions, (machine, cpus), settings)? {
+            TracerAttempt::Held(instance, tracer) => return Ok((instance, tracer)),
+            TracerAttempt::Impossible(why) => Some(why),
         },
     };
-    let instance = Instance::begin(session, found(session)?, wanted)?;
-    Ok((instance, HeldTracer { place: None, why }))
+    let instance = TraceInstance::create(session, found(session)?, settings)?;
+    Ok((instance, TracerHandle { place: None, why }))
 }
 
 /// The outcome of an attempt to start the tracer.
-enum Attempt<'s> {
+enum TracerAttempt<'s> {
     /// The instance with the tracer.
-    Held(Instance<'s>, HeldTracer),
+    Held(TraceInstance<'s>, TracerHandle),
     /// Why the tracer cannot run.
     Impossible(String),
 }
 
 /// Starts the tracer, if it can run.
-fn hold_tracer<'s>(
+fn create_with_tracer<'s>(
     session: &'s Session,
     options: &BlameOptions,
     functions: FunctionOptions,
     (machine, cpus): (&Machine, &CpuSet),
-    wanted: &Wanted,
-) -> Result<Attempt<'s>, Failure> {
+    settings: &TracingSettings,
+) -> Result<TracerAttempt<'s>, Failure> {
     let (root, tracefs) = (session.root(), found(session)?);
     if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
-        return Ok(Attempt::Impossible(error.reason()));
+        return Ok(TracerAttempt::Impossible(error.reason()));
     }
     let mask = cpus.to_mask(machine.topology.width());
-    let second = Wanted {
+    let second = TracingSettings {
         // With a threshold the tracer omits short functions. All instances share these settings.
         shared: vec![
-            Setting::may("tracing_thresh", "0"),
-            Setting::may("max_graph_depth", functions.depth.unwrap_or(0).to_string()),
+            TracingSetting::may("tracing_thresh", "0"),
+            TracingSetting::may("max_graph_depth", functions.depth.unwrap_or(0).to_string()),
         ],
         beside: beside(options, &mask),
-        ..wanted.clone()
+        ..settings.clone()
     };
-    match Instance::begin(session, found(session)?, &second) {
+    match TraceInstance::create(session, found(session)?, &second) {
         Ok(mut instance) => {
-            let tracer = root.value(&instance.beside("current_tracer"))?;
+            let tracer = root.value(&instance.second_instance_file("current_tracer"))?;
             if tracer.as_deref() == Some(TRACER) {
-                return Ok(Attempt::Held(instance, HeldTracer::at(Place::Beside)));
+                return Ok(TracerAttempt::Held(instance, TracerHandle::at(TracerPlace::Beside)));
             }
-            instance.take_down()?;
+            instance.remove()?;
         }
-        Err(error) => return Ok(Attempt::Impossible(error.reason())),
+        Err(error) => return Ok(TracerAttempt::Impossible(error.reason())),
     }
     if let Some(user) = user_of_top(root, &tracefs, machine)? {
-        return Ok(Attempt::Impossible(format!(
+        return Ok(TracerAttempt::Impossible(format!(
             "this kernel has function_graph only in the trace that all share (6.12 has it in instances), and {user}"
         )));
     }
     let top = in_shared_trace(root, &tracefs, options, (mask, cpus), second)?;
-    Ok(match Instance::begin(session, found(session)?, &top) {
-        Ok(instance) => Attempt::Held(instance, HeldTracer::at(Place::Top)),
-        Err(error) => Attempt::Impossible(error.reason()),
+    Ok(match TraceInstance::create(session, found(session)?, &top) {
+        Ok(instance) => TracerAttempt::Held(instance, TracerHandle::at(TracerPlace::Top)),
+        Err(error) => TracerAttempt::Impossible(error.reason()),
     })
 }
 
@@ -125,21 +125,19 @@ fn in_shared_trace(
     tracefs: &Tracefs,
     options: &BlameOptions,
     (mask, cpus): (String, &CpuSet),
-    mut settings: Wanted,
-) -> Result<Wanted, Failure> {
+    mut settings: TracingSettings,
+) -> Result<TracingSettings, Failure> {
     let clock = options.clock.unwrap_or_default();
     settings.beside.clear();
     settings.shared.extend([
-        Setting::must("tracing_cpumask", mask),
-        Setting::must("trace_clock", clock.name()),
-        Setting::must("tracing_on", "1"),
-        Setting::must("current_tracer", TRACER),
+        TracingSetting::must("tracing_cpumask", mask),
+        TracingSetting::must("trace_clock", clock.name()),
+        TracingSetting::must("tracing_on", "1"),
+        TracingSetting::must("current_tracer", TRACER),
     ]);
     // After the tracer: its start gives every CPU without a buffer the default size.
     for cpu in cpus.iter() {
-        settings
-            .shared
-            .extend(larger(root, tracefs, cpu, room_kib(options))?);
+        settings.shared.extend(larger(root, tracefs, cpu, room_kib(options))?);
     }
     Ok(settings)
 }
@@ -149,9 +147,7 @@ fn in_shared_trace(
 /// # Errors
 /// The kernel lacks it; names the missing config option.
 pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Result<(), Failure> {
-    let available = root
-        .value(&tracefs.file("available_tracers"))?
-        .unwrap_or_default();
+    let available = root.value(&tracefs.file("available_tracers"))?.unwrap_or_default();
     match available.split_whitespace().any(|tracer| tracer == name) {
         true => Ok(()),
         false => Err(Failure::new(
@@ -166,15 +162,15 @@ pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Resul
     }
 }
 
-fn beside(options: &BlameOptions, mask: &str) -> Vec<Setting> {
+fn beside(options: &BlameOptions, mask: &str) -> Vec<TracingSetting> {
     let mut settings = vec![
-        Setting::must("tracing_on", "0"),
-        Setting::must("tracing_cpumask", mask),
+        TracingSetting::must("tracing_on", "0"),
+        TracingSetting::must("tracing_cpumask", mask),
     ];
     settings.extend(trace_clock::settings(options.clock));
-    settings.push(Setting::may("buffer_size_kb", room_kib(options).to_string()));
-    settings.push(Setting::may("current_tracer", TRACER));
-    settings.push(Setting::must("tracing_on", "1"));
+    settings.push(TracingSetting::may("buffer_size_kb", room_kib(options).to_string()));
+    settings.push(TracingSetting::may("current_tracer", TRACER));
+    settings.push(TracingSetting::must("tracing_on", "1"));
     settings
 }
 
@@ -184,19 +180,17 @@ const fn room_kib(options: &BlameOptions) -> u64 {
 }
 
 /// A larger buffer for one CPU in the top-level trace; `None` if it is large enough already.
-fn larger(root: &Root, tracefs: &Tracefs, cpu: CpuId, room_kib: u64) -> Result<Option<Setting>, Failure> {
+fn larger(root: &Root, tracefs: &Tracefs, cpu: CpuId, room_kib: u64) -> Result<Option<TracingSetting>, Failure> {
     let file = format!("per_cpu/cpu{cpu}/buffer_size_kb");
-    let now_kib: Option<u64> = root
-        .value(&tracefs.file(&file))?
-        .and_then(|size| size.parse().ok());
+    let now_kib: Option<u64> = root.value(&tracefs.file(&file))?.and_then(|size| size.parse().ok());
     let is_smaller = now_kib.is_some_and(|now_kib| now_kib < room_kib);
-    Ok(is_smaller.then(|| Setting::may(&file, room_kib.to_string())))
+    Ok(is_smaller.then(|| TracingSetting::may(&file, room_kib.to_string())))
 }
 
 /// The visible user of the top-level trace: a tracer, an event, or recorded data that was not read.
 fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Option<String>, Failure> {
     let says = |name: &str| root.value(&tracefs.file(name));
-    let shown = Tracefs::shown;
+    let shown = Tracefs::display_path;
     if says("current_tracer")?.is_some_and(|tracer| tracer != "nop") {
         return Ok(Some(format!("a tracer runs there ({})", shown("current_tracer"))));
     }
@@ -215,24 +209,24 @@ fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Opti
 /// The trace of events beside which the tracer runs.
 pub struct OpenEvents<'a> {
     /// Its instance.
-    pub instance: &'a Instance<'a>,
+    pub instance: &'a TraceInstance<'a>,
     /// Its clock.
     pub clock: TraceClock,
     /// The traced CPUs.
     pub cpus: &'a CpuSet,
     /// The layout of its pages.
-    pub layout: Layout,
+    pub layout: PageLayout,
 }
 
 /// The started tracer.
-pub struct HeldTracer {
-    place: Option<Place>,
+pub struct TracerHandle {
+    place: Option<TracerPlace>,
     why: Option<String>,
 }
 
-impl HeldTracer {
-    fn at(place: Place) -> HeldTracer {
-        HeldTracer {
+impl TracerHandle {
+    fn at(place: TracerPlace) -> TracerHandle {
+        TracerHandle {
             place: Some(place),
             why: None,
         }
@@ -255,8 +249,8 @@ impl HeldTracer {
         let without = |why: Option<String>| Ok(FunctionTrace { source: None, why });
         let dir = match self.place {
             None => return without(self.why),
-            Some(Place::Beside) => instance.beside("."),
-            Some(Place::Top) => instance.shared_file("."),
+            Some(TracerPlace::Beside) => instance.second_instance_file("."),
+            Some(TracerPlace::Top) => instance.shared_file("."),
         };
         let on = root.text(&format!("{dir}/trace_clock"))?.unwrap_or_default();
         if trace_clock::in_force(&on)? != clock {
@@ -270,10 +264,10 @@ impl HeldTracer {
             undelivered_bytes: options.waiting_bytes(),
             kept_pages: 0,
         };
-        let recorder = Recorder::open(&dir, &numbers, layout, memory, Way::Read)
+        let recorder = Recorder::open(&dir, &numbers, layout, memory, PageAccess::Read)
             .map_err(|error| untraceable(session, error))?;
         Ok(FunctionTrace {
-            source: Some(Source { dir, recorder }),
+            source: Some(FunctionTraceSource { dir, recorder }),
             why: None,
         })
     }
@@ -281,13 +275,11 @@ impl HeldTracer {
 
 impl FunctionTrace {
     /// The collector that joins its records with gaps.
-    pub fn collector<'n>(&mut self, reader: &'n Reader, cpus: &CpuSet) -> Option<Functions<'n>> {
+    pub fn collector<'n>(&mut self, reader: &'n RecordDecoder, cpus: &CpuSet) -> Option<Functions<'n>> {
         self.source.as_ref()?;
         let functions = Functions::new(reader.formats(), cpus.iter().map(|cpu| cpu.0), LONGEST_GAPS);
         if functions.is_none() {
-            self.why = Some(
-                "this kernel does not describe the records of function_graph (events/ftrace)".to_owned(),
-            );
+            self.why = Some("this kernel does not describe the records of function_graph (events/ftrace)".to_owned());
         }
         functions
     }

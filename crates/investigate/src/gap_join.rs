@@ -1,7 +1,7 @@
 //! Joins gaps with kernel events: holds the question of a run, and the answer so far.
 
-use blame::{Answer, Attribution, Functions, Gap, GapFunctions, Question, Reader, Target};
-use events::{Event, Names};
+use blame::{Attribution, BlameQuestion, BlameResult, BlameTarget, Functions, Gap, GapFunctions, RecordDecoder};
+use events::{AddressNames, StreamItem};
 use machine::Machine;
 use root::Root;
 use std::collections::HashMap;
@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 
 /// The question of one run, and the answer to it so far.
 pub struct GapJoin<'n> {
-    reader: &'n Reader,
-    names: &'n dyn Names,
-    question: Question,
+    reader: &'n RecordDecoder,
+    names: &'n dyn AddressNames,
+    question: BlameQuestion,
     limit_ns: Option<u64>,
     attribution: Option<Attribution<'n>>,
     functions: Option<Functions<'n>>,
@@ -19,7 +19,7 @@ pub struct GapJoin<'n> {
 
 impl<'n> GapJoin<'n> {
     /// Creates it with a `question` that has no targets: nothing is watched yet.
-    pub fn new(reader: &'n Reader, names: &'n dyn Names, question: Question) -> GapJoin<'n> {
+    pub fn new(reader: &'n RecordDecoder, names: &'n dyn AddressNames, question: BlameQuestion) -> GapJoin<'n> {
         GapJoin {
             reader,
             names,
@@ -43,7 +43,7 @@ impl<'n> GapJoin<'n> {
     }
 
     /// Sets the watched targets.
-    pub fn begin(&mut self, targets: Vec<Target>) {
+    pub fn set_targets(&mut self, targets: Vec<BlameTarget>) {
         self.question.targets = targets;
         let attribution = Attribution::new(self.reader, self.names, &self.question);
         self.attribution = Some(match self.limit_ns {
@@ -76,7 +76,7 @@ impl<'n> GapJoin<'n> {
     }
 
     /// Adds the next event; returns whether to continue.
-    pub fn event(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+    pub fn event(&mut self, event: &StreamItem<'_>) -> ControlFlow<()> {
         let Some(attribution) = &mut self.attribution else {
             return ControlFlow::Break(());
         };
@@ -88,7 +88,7 @@ impl<'n> GapJoin<'n> {
     }
 
     /// Adds the next function record.
-    pub fn function(&mut self, event: &Event<'_>) {
+    pub fn function(&mut self, event: &StreamItem<'_>) {
         if let Some(functions) = &mut self.functions {
             functions.event(event);
         }
@@ -127,7 +127,7 @@ impl<'n> GapJoin<'n> {
     }
 
     /// The answer, and the question.
-    pub fn finish(self) -> (Answer, Question) {
+    pub fn finish(self) -> (BlameResult, BlameQuestion) {
         let answer = self.attribution.map(Attribution::finish).unwrap_or_default();
         (answer, self.question)
     }

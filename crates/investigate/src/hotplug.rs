@@ -1,7 +1,7 @@
 //! Detects watched CPUs that went offline: their data is valid until then, and the report states it.
 
 use machine::CpuSet;
-use measure::{Level, Note};
+use measure::{Note, NoteLevel};
 use root::Root;
 
 /// Where the kernel lists the CPUs that are online.
@@ -10,8 +10,8 @@ const ONLINE: &str = "/sys/devices/system/cpu/online";
 /// The watched CPUs, and those that went offline.
 pub struct Hotplug {
     watched: CpuSet,
-    went: CpuSet,
-    came_back: CpuSet,
+    went_offline: CpuSet,
+    came_online: CpuSet,
 }
 
 impl Hotplug {
@@ -19,14 +19,14 @@ impl Hotplug {
     pub fn of(watched: &CpuSet) -> Hotplug {
         Hotplug {
             watched: watched.clone(),
-            went: CpuSet::new(),
-            came_back: CpuSet::new(),
+            went_offline: CpuSet::new(),
+            came_online: CpuSet::new(),
         }
     }
 
     /// Reads the online CPUs. A CPU that goes offline and returns between two reads is not detected; the kernel needs tens of
     /// milliseconds for that.
-    pub fn look(&mut self, root: &Root) {
+    pub fn update(&mut self, root: &Root) {
         let text = root.value(ONLINE).ok().flatten();
         if let Some(online) = text.and_then(|text| CpuSet::parse_list(&text).ok()) {
             self.seen(&online);
@@ -34,23 +34,23 @@ impl Hotplug {
     }
 
     fn seen(&mut self, online: &CpuSet) {
-        self.went = self.went.or(&self.watched.minus(online));
-        self.came_back = self.went.and(online);
+        self.went_offline = self.went_offline.or(&self.watched.minus(online));
+        self.came_online = self.went_offline.and(online);
     }
 
     /// The note about CPUs that went offline, if any.
     pub fn note(&self) -> Option<Note> {
-        let gone = &self.went;
-        let back = match self.came_back.is_empty() {
+        let offline_cpus = &self.went_offline;
+        let back = match self.came_online.is_empty() {
             true => String::new(),
-            false => format!(" CPU {} is online again.", self.came_back),
+            false => format!(" CPU {} is online again.", self.came_online),
         };
-        (!gone.is_empty()).then(|| Note {
+        (!offline_cpus.is_empty()).then(|| Note {
             id: "cpu_went_offline".to_owned(),
-            level: Level::Error,
-            subject: format!("cpus {gone}"),
+            level: NoteLevel::Error,
+            subject: format!("cpus {offline_cpus}"),
             message: format!(
-                "CPU {gone} went offline while it was watched: nothing ran there from then on, and the kernel let its \
+                "CPU {offline_cpus} went offline while it was watched: nothing ran there from then on, and the kernel let its \
                  threads run on other CPUs.{back}"
             ),
             fix: "keep it online, and watch again".to_owned(),
@@ -70,14 +70,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_cpus_that_were_watched_and_went_are_named_also_when_they_are_back() {
+    fn watched_cpus_that_went_offline_are_reported_even_if_back_online() {
         let set = |list: &str| CpuSet::parse_list(list).unwrap();
         let mut hotplug = Hotplug::of(&set("1,3"));
         hotplug.seen(&set("0-1,3"));
         assert_eq!(hotplug.note(), None);
         hotplug.seen(&set("0-2"));
         let note = hotplug.note().unwrap();
-        assert!(note.subject == "cpus 3" && note.level == Level::Error, "{note:?}");
+        assert!(note.subject == "cpus 3" && note.level == NoteLevel::Error, "{note:?}");
         assert!(!note.message.contains("again"), "{note:?}");
         hotplug.seen(&set("0-3"));
         let note = hotplug.note().unwrap();

@@ -5,7 +5,7 @@
 
 use crate::function_tracer::tracer;
 use crate::trace_clock;
-use apply::tracing::{Setting, Wanted};
+use apply::tracing::{TracingSetting, TracingSettings};
 use blame::{Hwlat, HwlatReport};
 use machine::{CpuId, CpuSet, Machine};
 use measure::Note;
@@ -14,8 +14,8 @@ use session::Session;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use trace::{PageMemory, Recorder, Way};
-use tracing::instance::{Instance, found};
+use trace::{PageAccess, PageMemory, Recorder};
+use tracing::instance::{TraceInstance, found};
 use tracing::refusal::untraceable;
 
 /// The name in `available_tracers`.
@@ -63,27 +63,29 @@ fn look(
     let root = session.root();
     let tracefs = found(session)?;
     tracer(root, &tracefs, TRACER, "CONFIG_HWLAT_TRACER")?;
-    let catalogue =
-        trace::catalogue(root, &tracefs.file("."), &[]).map_err(|error| untraceable(session, error))?;
+    let catalogue = trace::catalogue(root, &tracefs.file("."), &[]).map_err(|error| untraceable(session, error))?;
     let number = |name: &str| -> Result<Option<u64>, Failure> {
         let text = root.value(&tracefs.file(&format!("hwlat_detector/{name}")))?;
         Ok(text.and_then(|text| text.parse().ok()))
     };
     (report.window_us, report.width_us) = (number("window")?, number("width")?);
-    let mut instance = Instance::begin(
+    let mut instance = TraceInstance::create(
         session,
         found(session)?,
-        &wanted(machine, cpus, report.threshold_ns / 1_000),
+        &instance_settings(machine, cpus, report.threshold_ns / 1_000),
     )?;
     let numbers: Vec<CpuId> = cpus.iter().collect();
-    let mut recorder = Recorder::open(&instance.file("."), &numbers, catalogue.layout, MEMORY, Way::Read)
-        .map_err(|error| untraceable(session, error))?;
+    let mut recorder = Recorder::open(
+        &instance.file("."),
+        &numbers,
+        catalogue.layout,
+        MEMORY,
+        PageAccess::Read,
+    )
+    .map_err(|error| untraceable(session, error))?;
     let (stop, start) = (session::stop_flag(), Instant::now());
     while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(
-            time.saturating_sub(start.elapsed())
-                .min(Duration::from_millis(100)),
-        );
+        std::thread::sleep(time.saturating_sub(start.elapsed()).min(Duration::from_millis(100)));
     }
     report.duration_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     instance.stop()?;
@@ -103,22 +105,22 @@ fn look(
     Ok(instance.end())
 }
 
-fn wanted(machine: &Machine, cpus: &CpuSet, threshold_us: u64) -> Wanted {
-    let mut own = vec![Setting::must(
+fn instance_settings(machine: &Machine, cpus: &CpuSet, threshold_us: u64) -> TracingSettings {
+    let mut own = vec![TracingSetting::must(
         "tracing_cpumask",
         cpus.to_mask(machine.topology.width()),
     )];
     own.extend(trace_clock::settings(None));
-    own.push(Setting::may("buffer_size_kb", BUFFER_KIB.to_string()));
-    own.push(Setting::must("tracing_on", "1"));
-    own.push(Setting::must("current_tracer", TRACER));
-    Wanted {
+    own.push(TracingSetting::may("buffer_size_kb", BUFFER_KIB.to_string()));
+    own.push(TracingSetting::must("tracing_on", "1"));
+    own.push(TracingSetting::must("current_tracer", TRACER));
+    TracingSettings {
         shared: vec![
             // Without it one thread moves from CPU to CPU, and visits each less often.
-            Setting::may("hwlat_detector/mode", "per-cpu"),
-            Setting::must("tracing_thresh", threshold_us.to_string()),
+            TracingSetting::may("hwlat_detector/mode", "per-cpu"),
+            TracingSetting::must("tracing_thresh", threshold_us.to_string()),
         ],
         own,
-        ..Wanted::default()
+        ..TracingSettings::default()
     }
 }

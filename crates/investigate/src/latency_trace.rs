@@ -43,7 +43,7 @@ pub struct Latency {
 
 /// The question about a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum LatencyQuestion {
     /// How long a thread ran without interruption.
     Run,
     /// How long threads waited for a CPU.
@@ -70,7 +70,7 @@ impl Latency {
     }
 
     /// The answer to the question, for a terminal.
-    pub fn text(&self, question: Question) -> String {
+    pub fn text(&self, question: LatencyQuestion) -> String {
         let length = self
             .latency_us
             .map_or_else(|| "not stated".to_owned(), |us| format!("{us} us"));
@@ -102,15 +102,15 @@ impl Latency {
         text
     }
 
-    fn answer(&self, question: Question) -> &'static str {
+    fn answer(&self, question: LatencyQuestion) -> &'static str {
         match (question, self.tracer.starts_with("wakeup")) {
-            (Question::Run, _) => {
+            (LatencyQuestion::Run, _) => {
                 "How long a thread ran without\n  interruption cannot be read from it: record the events of sched and irq for that."
             }
-            (Question::Wait, false) => {
+            (LatencyQuestion::Wait, false) => {
                 "How long threads waited for a\n  CPU cannot be read from it: record the events of sched for that."
             }
-            (Question::Wait, true) => "Other waits are not in it.",
+            (LatencyQuestion::Wait, true) => "Other waits are not in it.",
         }
     }
 }
@@ -131,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn every_latency_tracer_has_its_meaning_and_no_other_tracer_has_one() {
+    fn only_latency_tracers_have_a_meaning() {
         for (tracer, means) in MEANS {
             let latency = Latency::of(&header(tracer)).expect(tracer);
             assert!(
                 latency
-                    .text(Question::Run)
+                    .text(LatencyQuestion::Run)
                     .starts_with(&format!("Longest time {means}: 5 us\n"))
             );
         }
@@ -155,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_the_answer_of_wake_up_tracers_alone() {
-        let text = |tracer: &str| Latency::of(&header(tracer)).expect(tracer).text(Question::Wait);
+    fn only_wake_up_tracers_report_a_wait() {
+        let text = |tracer: &str| Latency::of(&header(tracer)).expect(tracer).text(LatencyQuestion::Wait);
         assert_eq!(
             text("wakeup_rt"),
             "Longest time from the wake-up of a real-time thread until it ran: 5 us\n  CPU 3, sleep\\u{1b}[2389]\n  \
@@ -168,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn a_head_without_its_length_states_none() {
+    fn a_header_without_latency_gives_no_time() {
         let mut head = header("irqsoff");
         (head.latency_us, head.latency_cpu, head.latency_task) = (None, None, None);
-        let text = Latency::of(&head).expect("irqsoff").text(Question::Run);
+        let text = Latency::of(&head).expect("irqsoff").text(LatencyQuestion::Run);
         assert!(
             text.starts_with("Longest time with interrupts off: not stated\n  This is"),
             "{text}"

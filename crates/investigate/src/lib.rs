@@ -1,7 +1,7 @@
 //! Finds out which interruptions take time from CPUs (`blame`), and records kernel events (`trace record`). Combines a probe
 //! or a watched program, the kernel's trace of the same time, and the kernel's own tracers.
 //!
-//! The caller passes options and gets a report. Notes during the run go to the session; [`Stage`] reports progress.
+//! The caller passes options and gets a report. Notes during the run go to the session; [`BlameStage`] reports progress.
 
 mod blame_options;
 mod blame_report;
@@ -30,8 +30,7 @@ mod waits;
 mod watch_loop;
 
 pub use blame_options::{
-    BlameOptions, CommandOptions, FunctionOptions, GapDetail, ProbeOptions, ProcessOptions, Stage,
-    ThreadScope,
+    BlameOptions, BlameStage, CommandOptions, FunctionOptions, GapDetail, ProbeOptions, ProcessOptions, ThreadScope,
 };
 pub use blame_report::{BlameReport, WatchedProgram};
 pub use child::{ExitReason, Launch};

@@ -5,8 +5,8 @@
 
 use crate::event_stream::TraceEnd;
 use crate::trace_clock::TraceClock;
-use blame::{Answer, Class, CpuAnswer, Gap, Story};
-use events::{Event, Lines, Record, Unit};
+use blame::{BlameResult, Class, CpuAnswer, Gap, GapStory};
+use events::{ClockUnit, LineFormatter, PageRecord, StreamItem};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -53,21 +53,21 @@ struct LimitGapPart {
 
 impl LimitGap {
     /// The longest gap of that CPU, which is the one that ended the measurement.
-    pub fn longest(cpu: u32, limit_ns: u64, answer: &Answer, trace: &TraceEnd) -> Option<LimitGap> {
+    pub fn longest(cpu: u32, limit_ns: u64, answer: &BlameResult, trace: &TraceEnd) -> Option<LimitGap> {
         let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
         let story = of.stories.iter().max_by_key(|story| length(story.gap))?;
         Some(LimitGap::of(of, story, limit_ns, trace))
     }
 
     /// That gap, if it was kept.
-    pub fn at(cpu: u32, gap: Gap, limit_ns: u64, answer: &Answer, trace: &TraceEnd) -> Option<LimitGap> {
+    pub fn at(cpu: u32, gap: Gap, limit_ns: u64, answer: &BlameResult, trace: &TraceEnd) -> Option<LimitGap> {
         let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
         let story = of.stories.iter().find(|story| story.gap == gap)?;
         Some(LimitGap::of(of, story, limit_ns, trace))
     }
 
-    fn of(cpu: &CpuAnswer, story: &Story, limit_ns: u64, trace: &TraceEnd) -> LimitGap {
-        let part = |piece: &blame::Piece| {
+    fn of(cpu: &CpuAnswer, story: &GapStory, limit_ns: u64, trace: &TraceEnd) -> LimitGap {
+        let part = |piece: &blame::StoryPiece| {
             let row = piece.row.and_then(|row| cpu.interruptions.get(row));
             LimitGapPart {
                 start_ns: piece.span.start,
@@ -98,17 +98,17 @@ impl LimitGap {
             machine::Nanos(self.duration_ns),
             self.start_ns / 1_000_000_000,
             self.start_ns / 1_000 % 1_000_000,
-            self.clock.shown()
+            self.clock.posix_name()
         );
         for part in &self.pieces {
             let after_ns = part.start_ns.saturating_sub(self.start_ns);
-            let who = part.name.as_deref().unwrap_or("nothing that an event tells");
+            let name = part.name.as_deref().unwrap_or("nothing that an event tells");
             let _ = writeln!(
                 text,
                 "  after {:>10} for {:>10}  {}",
                 machine::Nanos(after_ns).to_string(),
                 machine::Nanos(part.duration_ns).to_string(),
-                report::safe(who)
+                report::safe(name)
             );
         }
         for (place, line) in self.events.iter().enumerate() {
@@ -126,7 +126,7 @@ const fn length(gap: Gap) -> u64 {
 }
 
 /// Lines about a gap.
-struct Around {
+struct GapSurroundings {
     events: Vec<String>,
     left_out: usize,
     /// The index where lines were omitted.
@@ -134,11 +134,11 @@ struct Around {
 }
 
 /// What the CPU did shortly before and during the gap, and what other CPUs did to it in that time.
-fn around(gap: Gap, cpu: u32, trace: &TraceEnd) -> Around {
+fn around(gap: Gap, cpu: u32, trace: &TraceEnd) -> GapSurroundings {
     let reader = &trace.kernel.reader;
     let names = &trace.kernel.catalogue.names;
-    let mut lines = Lines::new(reader.formats(), names, &trace.comms, Unit::Nanos);
-    let mut line = |on: u32, record: &Record| {
+    let mut lines = LineFormatter::new(reader.formats(), names, &trace.comms, ClockUnit::Nanos);
+    let mut line = |on: u32, record: &PageRecord| {
         let mut line = String::new();
         lines.write(&mut line, on, record);
         line
@@ -146,8 +146,8 @@ fn around(gap: Gap, cpu: u32, trace: &TraceEnd) -> Around {
     let (mut before, mut within) = (Vec::new(), Vec::new());
     let mut last = VecDeque::new();
     let (mut had, mut left_out) = (0, 0);
-    for event in trace.recorded.last.kept() {
-        let Event::Record { cpu: on, record } = event else {
+    for event in trace.recorded.last.stored_events() {
+        let StreamItem::Record { cpu: on, record } = event else {
             continue;
         };
         if record.at > gap.end + AFTER_NS {
@@ -187,7 +187,7 @@ fn around(gap: Gap, cpu: u32, trace: &TraceEnd) -> Around {
     all.extend(within);
     let left_out_after = all.len();
     all.extend(last.iter().map(|(on, record)| line(*on, record)));
-    Around {
+    GapSurroundings {
         events: all,
         left_out,
         left_out_after,

@@ -1,6 +1,6 @@
 //! Runs a probe that spins on the watched CPUs and records every gap.
 
-use crate::blame_options::{BlameOptions, DEFAULT_DURATION, ProbeOptions, Stage};
+use crate::blame_options::{BlameOptions, BlameStage, DEFAULT_DURATION, ProbeOptions};
 use crate::blame_report::BlameReport;
 use crate::cure_context::cure_context;
 use crate::event_stream::{EventStream, KernelEvents, TraceEnd, TraceTarget, can_do_without, kernel_events};
@@ -10,17 +10,17 @@ use crate::hwlat_tracer::look_for_hwlat;
 use crate::limit_gap::LimitGap;
 use crate::probe_gaps::ProbeGaps;
 use crate::trace_clock::TraceClock;
-use crate::trace_settings::Watched;
-use blame::{Answer, Counted, Question, Reader};
+use crate::trace_settings::WatchSubject;
+use blame::{BlameQuestion, BlameResult, CounterDeltas, RecordDecoder};
 use events::{Formats, NoNames};
 use machine::nanoseconds;
 use machine::{CpuSet, Machine};
-use measure::{Break, Environment, Level, Measurement, Note, Request, Trip};
+use measure::{Break, BreakAction, Environment, MeasureRequest, Measurement, Note, NoteLevel};
 use root::{Failure, Status};
 use session::{Session, cpuset_entry, isolation};
 
 /// The trace of a probe, or why it does not exist.
-type Trace<'r, 'k> = Result<(EventStream<'r>, &'k KernelEvents<'k>), Failure>;
+type ProbeTrace<'r, 'k> = Result<(EventStream<'r>, &'k KernelEvents<'k>), Failure>;
 
 /// Runs a probe on the CPUs, and reports what had them during its gaps.
 ///
@@ -30,12 +30,12 @@ pub fn blame_probe(
     options: &BlameOptions,
     probe: &ProbeOptions,
     session: &Session,
-    on_stage: &mut dyn FnMut(Stage),
+    on_stage: &mut dyn FnMut(BlameStage),
 ) -> Result<BlameReport, Failure> {
     let machine = session.machine();
     let cpus = chosen_cpus(options, &machine, session)?;
     let environment = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));
-    let kernel = kernel_events(session, options, &machine, Watched::Probe);
+    let kernel = kernel_events(session, options, &machine, WatchSubject::Probe);
     let run = ProbeRun {
         options,
         probe,
@@ -43,8 +43,8 @@ pub fn blame_probe(
         machine: &machine,
         cpus: &cpus,
     };
-    let mut trace = run.begin_trace(kernel.as_ref())?;
-    let nothing = Reader::new(Formats::default());
+    let mut trace = run.start_trace(kernel.as_ref())?;
+    let nothing = RecordDecoder::new(Formats::default());
     let mut join = run.join(kernel.as_ref().ok(), trace.as_mut().ok(), &nothing);
     let measured = run.measure(&mut trace, &mut join, &environment, on_stage)?;
     let trace = match trace {
@@ -67,7 +67,7 @@ pub fn blame_probe(
         (Ok(trace), Some(broke)) => LimitGap::longest(broke.cpu.0, broke.limit_ns, &answer, trace),
         _ => None,
     };
-    let wrong = measured.findings.iter().filter(|note| note.level == Level::Error);
+    let wrong = measured.findings.iter().filter(|note| note.level == NoteLevel::Error);
     let mut findings: Vec<Note> = wrong.cloned().collect();
     let status = match measured.broke.is_some() || !findings.is_empty() {
         true => Status::Failed,
@@ -97,11 +97,11 @@ fn chosen_cpus(options: &BlameOptions, machine: &Machine, session: &Session) -> 
 }
 
 /// Adds the counters of each CPU for the time of the run.
-fn count(answer: &mut Answer, trace: Option<&TraceEnd>, measured: &Measurement) {
+fn count(answer: &mut BlameResult, trace: Option<&TraceEnd>, measured: &Measurement) {
     for cpu in &mut answer.cpus {
         let thread = measured.threads.iter().find(|thread| thread.cpu.0 == cpu.cpu);
         let smi = thread.and_then(|thread| thread.counts.iter().find(|count| count.name == "smi"));
-        cpu.confirm(Counted {
+        cpu.confirm(CounterDeltas {
             steal_ns: thread.and_then(|thread| thread.steal_ns),
             smi: smi.and_then(|count| count.count),
         });
@@ -128,17 +128,14 @@ struct ProbeRun<'s, 'r> {
 
 impl<'s> ProbeRun<'s, '_> {
     /// Starts the trace, or reports why counters replace it.
-    fn begin_trace<'k>(
-        &self,
-        kernel: Result<&'k KernelEvents<'k>, &Failure>,
-    ) -> Result<Trace<'s, 'k>, Failure> {
+    fn start_trace<'k>(&self, kernel: Result<&'k KernelEvents<'k>, &Failure>) -> Result<ProbeTrace<'s, 'k>, Failure> {
         let started = kernel.map_err(Failure::clone).and_then(|kernel| {
             let target = TraceTarget {
                 machine: self.machine,
                 cpus: self.cpus,
-                watched: Watched::Probe,
+                watched: WatchSubject::Probe,
             };
-            let stream = EventStream::begin(self.session, self.options, &target, kernel)?;
+            let stream = EventStream::start(self.session, self.options, &target, kernel)?;
             Ok((stream, kernel))
         });
         match started {
@@ -152,12 +149,12 @@ impl<'s> ProbeRun<'s, '_> {
         &self,
         kernel: Option<&'k KernelEvents<'k>>,
         trace: Option<&mut (EventStream<'s>, &'k KernelEvents<'k>)>,
-        nothing: &'k Reader,
+        nothing: &'k RecordDecoder,
     ) -> GapJoin<'k> {
-        let question = Question {
+        let question = BlameQuestion {
             comms: names(self.session.root(), self.machine),
-            keep: self.options.keep(self.cpus.len()),
-            ..Question::default()
+            keep: self.options.gaps_to_keep(self.cpus.len()),
+            ..BlameQuestion::default()
         };
         let functions = trace.and_then(|(stream, kernel)| stream.functions(kernel, self.cpus));
         match kernel {
@@ -169,33 +166,31 @@ impl<'s> ProbeRun<'s, '_> {
     /// Measures, and drains the trace buffers during the measurement.
     fn measure(
         &self,
-        trace: &mut Trace,
+        trace: &mut ProbeTrace,
         join: &mut GapJoin,
         environment: &Environment,
-        on_stage: &mut dyn FnMut(Stage),
+        on_stage: &mut dyn FnMut(BlameStage),
     ) -> Result<Measurement, Failure> {
         let (root, limit_ns) = (self.session.root(), self.options.limit_ns());
         let stopper = match (&*trace, limit_ns) {
             (Ok((stream, _)), Some(_)) => Some(stream.stopper()?),
             _ => None,
         };
-        let clock = trace
-            .as_ref()
-            .map_or(TraceClock::MonoRaw, |(stream, _)| stream.clock());
+        let clock = trace.as_ref().map_or(TraceClock::MonoRaw, |(stream, _)| stream.clock());
         let gaps = ProbeGaps::new(clock);
         // Only a process in the partition may run on its CPUs.
         let door = cpuset_entry::door(root, self.machine, self.cpus);
         let enter = |pid: u32| cpuset_entry::enter(self.session, door.as_deref(), pid);
         let duration = self.options.duration.unwrap_or(DEFAULT_DURATION);
         let stop = session::stop_flag();
-        let mut request = Request::noise(self.cpus.clone(), duration, environment.clone(), stop);
+        let mut request = MeasureRequest::noise(self.cpus.clone(), duration, environment.clone(), stop);
         request.each(|lane| lane.threshold_ns = nanoseconds(self.probe.threshold));
         request.each(self.probe.policy);
         request.watcher = Some(&gaps);
         request.join = door.is_some().then_some(&enter);
         request.break_at = limit_ns.map(|limit_ns| Break {
             limit_ns,
-            trip: stopper.as_ref().map(|stopper| stopper as &dyn Trip),
+            trip: stopper.as_ref().map(|stopper| stopper as &dyn BreakAction),
         });
         let mut has_started = false;
         let measured = measure::run(&request, root, &mut |now| {
@@ -205,13 +200,13 @@ impl<'s> ProbeRun<'s, '_> {
                 Ok((stream, _)) => stream.drain(known_ns, join),
                 Err(_) => join.pass(known_ns),
             }
-            if now.begun && !has_started {
+            if now.has_started && !has_started {
                 has_started = true;
-                on_stage(Stage::Started(self.cpus));
+                on_stage(BlameStage::Started(self.cpus));
             }
-            on_stage(Stage::Measuring(now));
+            on_stage(BlameStage::Measuring(now));
         });
-        on_stage(Stage::Measured);
+        on_stage(BlameStage::Measured);
         let measured = measured?;
         drop(request);
         // An instance with open files cannot be removed.

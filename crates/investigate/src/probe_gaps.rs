@@ -2,7 +2,7 @@
 
 use crate::gap_join::GapJoin;
 use crate::trace_clock::TraceClock;
-use blame::{Gap, Target, Victim};
+use blame::{BlameTarget, Gap, Victim};
 use machine::CpuId;
 use measure::{RawGap, RawWindow, Watcher};
 use std::cell::RefCell;
@@ -15,11 +15,11 @@ pub struct ProbeGaps {
     clock: TraceClock,
     gaps: RefCell<BTreeMap<CpuId, Vec<Gap>>>,
     /// The time during which each CPU has been watched.
-    windows: RefCell<BTreeMap<CpuId, Window>>,
+    windows: RefCell<BTreeMap<CpuId, ProbeWindow>>,
 }
 
 /// The start and end of the watched time of a CPU, and its thread.
-struct Window {
+struct ProbeWindow {
     cpu: CpuId,
     tid: u32,
     start: u64,
@@ -40,7 +40,7 @@ impl Watcher for ProbeGaps {
         let mut windows = self.windows.borrow_mut();
         let ahead_ns = self.clock.ahead_ns();
         let here = |raw_ns: u64| raw_ns.saturating_add_signed(ahead_ns);
-        let known = windows.entry(window.cpu).or_insert(Window {
+        let known = windows.entry(window.cpu).or_insert(ProbeWindow {
             cpu: window.cpu,
             tid: window.tid,
             start: here(window.start_raw_ns),
@@ -70,7 +70,7 @@ impl ProbeGaps {
             return 0;
         }
         if !join.has_started() {
-            join.begin(windows.values().map(target).collect());
+            join.set_targets(windows.values().map(target).collect());
         }
         for (cpu, gaps) in self.gaps.take() {
             join.gaps(cpu.0, &gaps);
@@ -89,8 +89,8 @@ impl ProbeGaps {
 }
 
 /// The target of a CPU. Gaps and the end of the window follow later.
-fn target(window: &Window) -> Target {
-    Target {
+fn target(window: &ProbeWindow) -> BlameTarget {
+    BlameTarget {
         cpu: window.cpu.0,
         victim: Victim {
             pids: vec![window.tid.cast_signed()],

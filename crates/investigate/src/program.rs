@@ -2,18 +2,16 @@
 //! its CPUs. The kernel's events alone show when it ran, when it was runnable, and what had the CPU instead. Without events,
 //! the scheduler's statistics of its threads show how long it waited.
 
-use crate::blame_options::{
-    BlameOptions, CommandOptions, DEFAULT_DURATION, ProcessOptions, Stage, ThreadScope,
-};
+use crate::blame_options::{BlameOptions, BlameStage, CommandOptions, DEFAULT_DURATION, ProcessOptions, ThreadScope};
 use crate::blame_report::{BlameReport, WatchedProgram};
 use crate::child::{self, Launch};
 use crate::event_stream::kernel_events;
 use crate::hotplug::note_text;
 use crate::placement::place;
 use crate::program_watch::ProgramWatch;
-use crate::trace_settings::Watched;
-use crate::waits::WaitsOf;
-use blame::{Follow, Victim};
+use crate::trace_settings::WatchSubject;
+use crate::waits::WaitSubject;
+use blame::{FollowMode, Victim};
 use machine::{CpuSet, Machine, Task, TaskKey};
 use measure::Environment;
 use root::{Failure, Root};
@@ -35,9 +33,7 @@ pub fn blame_command(
     let machine = session.machine();
     let named = options.cpus.as_deref();
     let named = named.map(|cpus| existing_cpus(cpus, &machine)).transpose()?;
-    let child = match child::start(&command.command, || {
-        place(session, &machine, named.as_ref(), command)
-    })? {
+    let child = match child::start(&command.command, || place(session, &machine, named.as_ref(), command))? {
         Launch::Running(child) => child,
         Launch::Failed(status) => return Ok(Launch::Failed(status)),
     };
@@ -49,11 +45,11 @@ pub fn blame_command(
         stop: session::stop_flag(),
     };
     let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
-    let kernel = kernel_events(session, options, &machine, Watched::Program);
-    let source = watch.begin(session, &kernel, WaitsOf::Family(child.pid))?;
+    let kernel = kernel_events(session, options, &machine, WatchSubject::Program);
+    let source = watch.start_watch(session, &kernel, WaitSubject::Family(child.pid))?;
     let victim = Victim {
         pids: vec![child.pid.cast_signed()],
-        follow: Follow::Children,
+        follow: FollowMode::Children,
     };
     let run = watch.start(&environment, source, victim);
     let pid = match child.go() {
@@ -69,7 +65,7 @@ pub fn blame_command(
     };
     let ended = Cell::new(None);
     let has_ended = || {
-        ended.set(child::ended(pid));
+        ended.set(child::exit_reason(pid));
         ended.get().is_some()
     };
     let name = command.command.first();
@@ -91,7 +87,7 @@ pub fn blame_process(
     options: &BlameOptions,
     process: ProcessOptions,
     session: &Session,
-    on_stage: &mut dyn FnMut(Stage),
+    on_stage: &mut dyn FnMut(BlameStage),
 ) -> Result<BlameReport, Failure> {
     let root = session.root();
     let machine = session.machine();
@@ -115,19 +111,16 @@ pub fn blame_process(
         stop: session::stop_flag(),
     };
     let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
-    let kernel = kernel_events(session, options, &machine, Watched::Program);
+    let kernel = kernel_events(session, options, &machine, WatchSubject::Program);
     let (waits_of, follow) = match process.scope {
-        ThreadScope::Thread => (WaitsOf::Thread(pid), Follow::Nobody),
-        ThreadScope::Process => (WaitsOf::Process(task.pid), Follow::Threads),
+        ThreadScope::Thread => (WaitSubject::Thread(pid), FollowMode::NoThread),
+        ThreadScope::Process => (WaitSubject::Process(task.pid), FollowMode::Threads),
     };
-    let source = watch.begin(session, &kernel, waits_of)?;
+    let source = watch.start_watch(session, &kernel, waits_of)?;
     // Threads that start from now on are in the trace.
-    let pids = threads()
-        .iter()
-        .map(|thread| thread.key.tid.cast_signed())
-        .collect();
+    let pids = threads().iter().map(|thread| thread.key.tid.cast_signed()).collect();
     let run = watch.start(&environment, source, Victim { pids, follow });
-    on_stage(Stage::Started(&watch.cpus));
+    on_stage(BlameStage::Started(&watch.cpus));
     let duration = Some(options.duration.unwrap_or(DEFAULT_DURATION));
     let program = |until| WatchedProgram {
         pid,
@@ -139,12 +132,7 @@ pub fn blame_process(
 }
 
 /// The CPUs on which a process is watched: those where its threads may run, restricted by the options.
-fn cpus_of_process(
-    options: &BlameOptions,
-    pid: u32,
-    threads: &[Task],
-    machine: &Machine,
-) -> Result<CpuSet, Failure> {
+fn cpus_of_process(options: &BlameOptions, pid: u32, threads: &[Task], machine: &Machine) -> Result<CpuSet, Failure> {
     let may = threads
         .iter()
         .filter_map(|thread| thread.allowed.clone())

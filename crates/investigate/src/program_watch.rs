@@ -8,27 +8,27 @@ use crate::gap_join::{GapJoin, names};
 use crate::hotplug::Hotplug;
 use crate::limit_gap::LimitGap;
 use crate::trace_clock::TraceClock;
-use crate::trace_settings::Watched;
-use crate::waits::{Waits, WaitsOf};
+use crate::trace_settings::WatchSubject;
+use crate::waits::{WaitMeasurement, WaitSubject};
 use crate::watch_loop::{EndReason, watch_loop};
-use blame::{Answer, Counted, Gap, Question, Target, Victim};
+use blame::{BlameQuestion, BlameResult, BlameTarget, CounterDeltas, Gap, Victim};
 use machine::{CpuSet, Machine};
 use measure::{Environment, Note};
-use observe::{Activity, Sample};
+use observe::{Activity, CounterSample};
 use root::{Failure, Root, Status};
 use session::Session;
-use session::own_process::step_aside;
+use session::own_process::leave_cpus;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The source of the answer: the trace, or the scheduler's statistics with the reason for the missing trace.
-pub type Source<'a, 'k> = Result<(EventStream<'a>, &'k KernelEvents<'k>, GapJoin<'k>), (Failure, Waits)>;
+pub type WatchSource<'a, 'k> = Result<(EventStream<'a>, &'k KernelEvents<'k>, GapJoin<'k>), (Failure, WaitMeasurement)>;
 /// The source at the end.
-type Seen<'k> = Result<(TraceEnd<'k>, GapJoin<'k>), (Failure, Waits)>;
+type WatchResult<'k> = Result<(TraceEnd<'k>, GapJoin<'k>), (Failure, WaitMeasurement)>;
 
 /// The clock of the trace; without a trace the clock that is never slewed.
-fn clock_of(source: &Source) -> TraceClock {
+fn clock_of(source: &WatchSource) -> TraceClock {
     source
         .as_ref()
         .map_or(TraceClock::MonoRaw, |(stream, _, _)| stream.clock())
@@ -48,9 +48,9 @@ struct ProgramEnd {
 pub struct ProgramRun<'a, 'k> {
     environment: &'a Environment,
     /// The trace, or its replacement.
-    pub source: Source<'a, 'k>,
+    pub source: WatchSource<'a, 'k>,
     victim: Victim,
-    before: Sample,
+    before: CounterSample,
     /// On the trace clock.
     start: u64,
 }
@@ -74,15 +74,15 @@ impl<'a> ProgramWatch<'a> {
     ///
     /// # Errors
     /// The trace cannot start, and scheduler statistics cannot replace it.
-    pub fn begin<'k>(
+    pub fn start_watch<'k>(
         &self,
         session: &'a Session,
         kernel: &'k Result<KernelEvents, Failure>,
-        of: WaitsOf,
-    ) -> Result<Source<'a, 'k>, Failure> {
-        step_aside(self.root, &self.cpus);
+        of: WaitSubject,
+    ) -> Result<WatchSource<'a, 'k>, Failure> {
+        leave_cpus(self.root, &self.cpus);
         let refused = |error: Failure| match can_do_without(&error) {
-            true => Ok(Err((error, Waits::begin(self.root, of)))),
+            true => Ok(Err((error, WaitMeasurement::start(self.root, of)))),
             false => Err(error),
         };
         let kernel = match kernel {
@@ -92,26 +92,26 @@ impl<'a> ProgramWatch<'a> {
         let target = TraceTarget {
             machine: self.machine,
             cpus: &self.cpus,
-            watched: Watched::Program,
+            watched: WatchSubject::Program,
         };
-        match EventStream::begin(session, self.options, &target, kernel) {
+        match EventStream::start(session, self.options, &target, kernel) {
             Ok(stream) => Ok(Ok((stream, kernel, self.join(kernel)))),
             Err(error) => refused(error),
         }
     }
 
     fn join<'k>(&self, kernel: &'k KernelEvents) -> GapJoin<'k> {
-        let question = Question {
+        let question = BlameQuestion {
             comms: names(self.root, self.machine),
-            keep: self.options.keep(self.cpus.len()),
-            ..Question::default()
+            keep: self.options.gaps_to_keep(self.cpus.len()),
+            ..BlameQuestion::default()
         };
         GapJoin::new(&kernel.reader, &kernel.catalogue.names, question).until(self.options.limit_ns())
     }
 
     /// A target on each CPU, from now on.
-    fn targets(&self, victim: &Victim, start: u64) -> Vec<Target> {
-        let target = |cpu: machine::CpuId| Target {
+    fn targets(&self, victim: &Victim, start: u64) -> Vec<BlameTarget> {
+        let target = |cpu: machine::CpuId| BlameTarget {
             cpu: cpu.0,
             victim: victim.clone(),
             window: Gap { start, end: u64::MAX },
@@ -124,12 +124,12 @@ impl<'a> ProgramWatch<'a> {
     pub fn start<'k>(
         &self,
         environment: &'a Environment,
-        mut source: Source<'a, 'k>,
+        mut source: WatchSource<'a, 'k>,
         victim: Victim,
     ) -> ProgramRun<'a, 'k> {
-        let (before, start) = (Sample::take(self.root), clock_of(&source).now_ns());
+        let (before, start) = (CounterSample::take(self.root), clock_of(&source).now_ns());
         if let Ok((_, _, join)) = &mut source {
-            join.begin(self.targets(&victim, start));
+            join.set_targets(self.targets(&victim, start));
         }
         ProgramRun {
             environment,
@@ -155,7 +155,7 @@ impl<'a> ProgramWatch<'a> {
     ) -> Result<BlameReport, Failure> {
         let mut hotplug = Hotplug::of(&self.cpus);
         let until = watch_loop(duration, self.stop, has_ended, || {
-            hotplug.look(self.root);
+            hotplug.update(self.root);
             match &mut started.source {
                 Ok((stream, _, join)) => {
                     stream.drain(u64::MAX, join);
@@ -167,7 +167,7 @@ impl<'a> ProgramWatch<'a> {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                Err((_, waits)) => waits.look(self.root),
+                Err((_, waits)) => waits.update(self.root),
             }
             Ok::<_, Failure>(ControlFlow::Continue(()))
         })?;
@@ -179,7 +179,7 @@ impl<'a> ProgramWatch<'a> {
             }
             Err(counted) => Err(counted),
         };
-        let activity = observe::activity(&started.before, &Sample::take(self.root));
+        let activity = observe::activity(&started.before, &CounterSample::take(self.root));
         let over = ProgramEnd {
             start: started.start,
             end,
@@ -194,7 +194,7 @@ impl<'a> ProgramWatch<'a> {
         &self,
         session: &Session,
         environment: &Environment,
-        seen: Seen,
+        seen: WatchResult,
         victim: &Victim,
         over: ProgramEnd,
     ) -> Result<BlameReport, Failure> {
@@ -206,20 +206,15 @@ impl<'a> ProgramWatch<'a> {
             }
             Err((error, waits)) => {
                 let answer = waits.answer(&self.cpus, over.end.saturating_sub(over.start));
-                let question = Question {
+                let question = BlameQuestion {
                     targets: self.targets(victim, over.start),
-                    ..Question::default()
+                    ..BlameQuestion::default()
                 };
                 (Err(error), None, answer, question)
             }
         };
         count(&mut answer, trace.as_ref().ok(), &over.activity);
-        answer.cure(&cure_context(
-            session,
-            self.machine.clone(),
-            &self.cpus,
-            &question,
-        ));
+        answer.cure(&cure_context(session, self.machine.clone(), &self.cpus, &question));
         let found = match (&trace, hit) {
             (Ok(trace), Some((cpu, gap))) => {
                 let limit_ns = self.options.limit_ns().unwrap_or(0);
@@ -243,12 +238,12 @@ impl<'a> ProgramWatch<'a> {
 }
 
 /// Adds the counters of each CPU for the time of the run.
-fn count(answer: &mut Answer, trace: Option<&TraceEnd>, activity: &Activity) {
+fn count(answer: &mut BlameResult, trace: Option<&TraceEnd>, activity: &Activity) {
     for cpu in &mut answer.cpus {
         let counted = activity.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
         match (trace, counted) {
             (Some(trace), _) => {
-                cpu.confirm(Counted {
+                cpu.confirm(CounterDeltas {
                     steal_ns: counted.and_then(|of| of.steal_ns),
                     smi: None,
                 });

@@ -1,7 +1,7 @@
 //! Runs what is recorded: a command from start to end, or a duration.
 
 use crate::blame_options::CommandOptions;
-use crate::child::{self, Child, Launch};
+use crate::child::{self, CommandChild, Launch};
 use crate::hotplug::Hotplug;
 use crate::placement::place;
 use crate::watch_loop::{EndReason, watch_loop};
@@ -9,14 +9,14 @@ use machine::{CpuSet, Machine};
 use measure::Note;
 use root::{Failure, Root};
 use session::Session;
-use session::own_process::step_aside;
+use session::own_process::leave_cpus;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// A command that waits for its start, or none.
 pub struct RecordingRun {
-    child: Option<Child>,
+    child: Option<CommandChild>,
     stop: &'static AtomicBool,
 }
 
@@ -38,7 +38,7 @@ impl RecordingRun {
     ///
     /// # Errors
     /// A command that cannot be placed.
-    pub fn begin(
+    pub fn prepare(
         session: &Session,
         command: &CommandOptions,
         cpus: Option<&CpuSet>,
@@ -53,7 +53,7 @@ impl RecordingRun {
             },
         };
         if let Some(cpus) = cpus {
-            step_aside(root, cpus);
+            leave_cpus(root, cpus);
         }
         Ok(Launch::Running(RecordingRun {
             child,
@@ -73,18 +73,18 @@ impl RecordingRun {
         each: &mut dyn FnMut() -> Result<(), Failure>,
     ) -> Result<Launch<RunEnd>, Failure> {
         let start = Instant::now();
-        let pid = match self.child.map(Child::go) {
+        let pid = match self.child.map(CommandChild::go) {
             None => None,
             Some(Launch::Running(pid)) => Some(pid),
             Some(Launch::Failed(status)) => return Ok(Launch::Failed(status)),
         };
         let (mut is_over, mut hotplug) = (false, Hotplug::of(cpus));
         let has_ended = || {
-            is_over = pid.is_some_and(|pid| child::ended(pid).is_some());
+            is_over = pid.is_some_and(|pid| child::exit_reason(pid).is_some());
             is_over
         };
         let until: Result<_, Failure> = watch_loop(duration, self.stop, has_ended, || {
-            hotplug.look(root);
+            hotplug.update(root);
             each()?;
             Ok(ControlFlow::Continue(()))
         });

@@ -1,6 +1,6 @@
 //! Defines the clocks that can join gaps and events: the trace supports them, and programs can read them.
 
-use apply::tracing::Setting;
+use apply::tracing::TracingSetting;
 use root::Tracefs;
 use root::{Failure, Status};
 use rustix::time::{ClockId, clock_gettime};
@@ -21,7 +21,7 @@ pub enum TraceClock {
 /// Serialized by its POSIX name.
 impl Serialize for TraceClock {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.shown())
+        serializer.serialize_str(self.posix_name())
     }
 }
 
@@ -39,7 +39,7 @@ impl TraceClock {
     }
 
     /// The POSIX name.
-    pub const fn shown(self) -> &'static str {
+    pub const fn posix_name(self) -> &'static str {
         match self {
             TraceClock::MonoRaw => "CLOCK_MONOTONIC_RAW",
             TraceClock::Mono => "CLOCK_MONOTONIC",
@@ -79,13 +79,13 @@ impl TraceClock {
 
 /// The settings that select it. By default each clock is tried, the best one last: the kernel rejects unknown clocks, and
 /// [`in_force`] returns the active one.
-pub fn settings(named: Option<TraceClock>) -> Vec<Setting> {
+pub fn settings(named: Option<TraceClock>) -> Vec<TracingSetting> {
     match named {
-        Some(clock) => vec![Setting::must("trace_clock", clock.name())],
+        Some(clock) => vec![TracingSetting::must("trace_clock", clock.name())],
         None => {
             let worst_first = ALL.iter().rev();
             worst_first
-                .map(|clock| Setting::may("trace_clock", clock.name()))
+                .map(|clock| TracingSetting::may("trace_clock", clock.name()))
                 .collect()
         }
     }
@@ -102,7 +102,7 @@ pub fn in_force(text: &str) -> Result<TraceClock, Failure> {
     found.ok_or_else(|| {
         Failure::new(
             Status::Unable,
-            Tracefs::shown("trace_clock"),
+            Tracefs::display_path("trace_clock"),
             format!(
                 "the trace has no clock that gaps can be measured on, only: {}",
                 report::safe(text.trim())
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_brackets_is_the_clock_and_others_are_none() {
+    fn only_the_word_in_brackets_is_the_current_clock() {
         assert_eq!(
             in_force("local global [mono_raw] mono boot\n").unwrap(),
             TraceClock::MonoRaw
@@ -134,19 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_takes_the_best_clock_that_it_has() {
+    fn the_best_supported_clock_is_selected() {
         // As a kernel does: it rejects an unknown clock, and the last accepted one stays.
         let taken = |has: &[&str], asked| {
             let wanted = settings(asked);
-            let took = wanted
-                .iter()
-                .rfind(|setting| has.contains(&setting.value.as_str()));
+            let took = wanted.iter().rfind(|setting| has.contains(&setting.value.as_str()));
             took.map(|setting| setting.value.clone())
         };
-        assert_eq!(
-            taken(&["local", "mono", "mono_raw", "boot"], None).unwrap(),
-            "mono_raw"
-        );
+        assert_eq!(taken(&["local", "mono", "mono_raw", "boot"], None).unwrap(), "mono_raw");
         assert_eq!(taken(&["local", "mono", "boot"], None).unwrap(), "mono");
         assert_eq!(taken(&["local", "boot"], None).unwrap(), "boot");
         assert_eq!(
@@ -156,12 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_the_raw_clock_and_what_another_is_ahead_make_the_time_of_that() {
+    fn raw_time_plus_the_offset_gives_the_time_of_another_clock() {
         for clock in ALL {
             let before = clock.now_ns();
-            let made = TraceClock::MonoRaw
-                .now_ns()
-                .saturating_add_signed(clock.ahead_ns());
+            let made = TraceClock::MonoRaw.now_ns().saturating_add_signed(clock.ahead_ns());
             let after = clock.now_ns();
             // Independent of delays: both readings are between the two others.
             let slack = 1_000_000 + (after - before);

@@ -1,11 +1,11 @@
 //! Reads a trace of any format, event by event.
 
 use crate::latency_trace::Latency;
-use blame::{KernelEvent, LongestRun, Reader, Step, Stretch, ThreadChange, ThreadFilter};
-use events::Event;
+use blame::{KernelEvent, LongestRun, RecordDecoder, ThreadChange, ThreadEvent, ThreadFilter, ThreadPeriod};
+use events::StreamItem;
 use events::dat::{Buffer, TraceFile};
 use events::text::{TextEvent, TextItem, TextReader};
-use root::mapped::{Mapped, mapped, when_cut};
+use root::mapped::{MappedFile, mapped, when_cut};
 use root::{Failure, Root, Status};
 use session::Session;
 use std::io::BufRead;
@@ -25,16 +25,16 @@ const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: an
     writer is done, then give the whole file\n";
 
 /// The format of a file, detected by its first bytes.
-pub enum Trace {
+pub enum TraceInput {
     /// A `trace.dat`, whole.
-    Dat(Mapped),
+    Dat(MappedFile),
     /// Text, line by line.
     Text(Box<dyn BufRead>),
 }
 
 /// Statistics besides the events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct TraceStatistics {
     /// Events that were read.
     pub events: u64,
     /// Events that the kernel dropped, as far as the trace reports them.
@@ -47,7 +47,7 @@ pub struct Account {
     pub latency: Option<Latency>,
 }
 
-impl Account {
+impl TraceStatistics {
     /// A sentence about missing data; `None` if everything is there.
     pub fn missing(&self) -> Option<String> {
         let parts = [
@@ -76,9 +76,9 @@ impl Account {
 ///
 /// # Errors
 /// A usage error if the file does not exist.
-pub fn open(path: &Path) -> Result<Trace, Failure> {
+pub fn open(path: &Path) -> Result<TraceInput, Failure> {
     if path == Path::new("-") {
-        return Ok(Trace::Text(Box::new(std::io::stdin().lock())));
+        return Ok(TraceInput::Text(Box::new(std::io::stdin().lock())));
     }
     let refuse = |error: root::RootError| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
@@ -89,12 +89,12 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
         _ => error.into(),
     };
     let mut lines = root::input::lines(path).map_err(refuse)?;
-    let begins = lines.fill_buf().is_ok_and(TraceFile::begins);
+    let begins = lines.fill_buf().is_ok_and(TraceFile::has_magic);
     if begins {
         when_cut(CUT, i32::from(Status::Usage.code()));
-        return Ok(Trace::Dat(mapped(path, LONGEST).map_err(refuse)?));
+        return Ok(TraceInput::Dat(mapped(path, LONGEST).map_err(refuse)?));
     }
-    Ok(Trace::Text(Box::new(lines)))
+    Ok(TraceInput::Text(Box::new(lines)))
 }
 
 /// Parses a `trace.dat`.
@@ -104,10 +104,7 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
 pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, Failure> {
     TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
         Failure::usage(
-            format!(
-                "{} cannot be understood",
-                report::safe(&path.display().to_string())
-            ),
+            format!("{} cannot be understood", report::safe(&path.display().to_string())),
             error.to_string(),
             "give it the whole file, as trace-cmd or quietcore wrote it",
         )
@@ -116,9 +113,7 @@ pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<Trac
 
 /// The limit for unpacking a file of this size: rejects decompression bombs, and uses at most half of the available memory.
 fn unpacked_at_most(session: &Session, packed: usize) -> usize {
-    let by_ratio = (packed as u64)
-        .saturating_mul(UNPACKED_RATIO)
-        .max(RATIO_COUNTS_FROM);
+    let by_ratio = (packed as u64).saturating_mul(UNPACKED_RATIO).max(RATIO_COUNTS_FROM);
     let available = available_bytes(session.root()).unwrap_or(UNPACKED);
     let most = by_ratio.min(available / 2).min(UNPACKED);
     usize::try_from(most).unwrap_or(usize::MAX)
@@ -136,10 +131,14 @@ fn available_bytes(root: &Root) -> Option<u64> {
 ///
 /// # Errors
 /// A file that is not a trace, or cannot be read to its end; a text without any event.
-pub fn each_step(session: &Session, path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, Failure> {
+pub fn each_step(
+    session: &Session,
+    path: &Path,
+    each: &mut dyn FnMut(&ThreadEvent),
+) -> Result<TraceStatistics, Failure> {
     match open(path)? {
-        Trace::Dat(bytes) => of_dat(&parse(session, &bytes, path)?, each),
-        Trace::Text(input) => of_text(input, path, each),
+        TraceInput::Dat(bytes) => of_dat(&parse(session, &bytes, path)?, each),
+        TraceInput::Text(input) => of_text(input, path, each),
     }
 }
 
@@ -150,35 +149,35 @@ pub fn each_step(session: &Session, path: &Path, each: &mut dyn FnMut(&Step)) ->
 pub fn longest_runs(
     session: &Session,
     path: &Path,
-    whose: &ThreadFilter,
-) -> Result<(Vec<Stretch>, Account), Failure> {
-    let mut stepping = LongestRun::of(whose.clone());
-    let mut each = |step: &Step| stepping.step(step);
+    threads: &ThreadFilter,
+) -> Result<(Vec<ThreadPeriod>, TraceStatistics), Failure> {
+    let mut stepping = LongestRun::of(threads.clone());
+    let mut each = |step: &ThreadEvent| stepping.step(step);
     let account = match open(path)? {
-        Trace::Dat(bytes) => {
+        TraceInput::Dat(bytes) => {
             let file = parse(session, &bytes, path)?;
             match file.buffers.as_slice() {
-                [only] => return Ok(of_pages(&file, only, whose)),
+                [only] => return Ok(of_pages(&file, only, threads)),
                 // The same CPU appears in several of them: only all together show which thread was interrupted when.
                 _ => of_dat(&file, &mut each)?,
             }
         }
-        Trace::Text(input) => of_text(input, path, &mut each)?,
+        TraceInput::Text(input) => of_text(input, path, &mut each)?,
     };
     Ok((stepping.end(), account))
 }
 
-fn of_pages(file: &TraceFile, buffer: &Buffer, whose: &ThreadFilter) -> (Vec<Stretch>, Account) {
+fn of_pages(file: &TraceFile, buffer: &Buffer, threads: &ThreadFilter) -> (Vec<ThreadPeriod>, TraceStatistics) {
     let (formats, _) = file.description.formats();
     let (comms, correction) = (file.description.comms(), file.correction());
-    let mut account = Account::default();
+    let mut account = TraceStatistics::default();
     let mut runs = Vec::new();
     for cpu in &buffer.cpus {
-        let told = blame::longest_run_of_pages(buffer, cpu, &formats, &comms, whose);
-        account.events += told.events;
-        account.broken += told.broken;
-        told.lost.into_iter().for_each(|count| account.lose(count));
-        runs.extend(told.longest.map(|run| Stretch {
+        let longest = blame::longest_run_of_pages(buffer, cpu, &formats, &comms, threads);
+        account.events += longest.events;
+        account.broken += longest.broken;
+        longest.lost.into_iter().for_each(|count| account.lose(count));
+        runs.extend(longest.longest.map(|run| ThreadPeriod {
             start: correction.apply(run.start),
             end: correction.apply(run.end),
             ..run
@@ -188,18 +187,18 @@ fn of_pages(file: &TraceFile, buffer: &Buffer, whose: &ThreadFilter) -> (Vec<Str
     (runs, account)
 }
 
-fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Failure> {
-    let reader = Reader::new(file.description.formats().0);
+fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&ThreadEvent)) -> Result<TraceStatistics, Failure> {
+    let reader = RecordDecoder::new(file.description.formats().0);
     let mut comms = file.description.comms();
     let correction = file.correction();
-    let mut account = Account::default();
+    let mut account = TraceStatistics::default();
     // Does not show the waker: this event is written where the thread is enqueued, not by the waker.
     let wakeup = reader.formats().named("sched", "sched_wakeup");
     let wakeup = wakeup.and_then(|format| Some((format.id, format.field("pid")?.clone())));
     let endian = file.description.endian;
     for item in file.events() {
         match item.event {
-            Event::Record { cpu, record } => {
+            StreamItem::Record { cpu, record } => {
                 account.events += 1;
                 let Some(common) = reader.formats().common(record.payload) else {
                     account.broken += 1;
@@ -218,7 +217,7 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Fail
                 if let Some(left) = left {
                     comms.insert(common.pid, left);
                 }
-                each(&Step {
+                each(&ThreadEvent {
                     cpu,
                     at: correction.apply(record.at),
                     pid: common.pid,
@@ -226,11 +225,11 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Fail
                     what,
                 });
             }
-            Event::Lost { cpu, count } => {
+            StreamItem::Lost { cpu, count } => {
                 account.lose(count);
                 each(&lost(cpu));
             }
-            Event::Broken { cpu, .. } => {
+            StreamItem::Broken { cpu, .. } => {
                 account.broken += 1;
                 each(&lost(cpu));
             }
@@ -241,11 +240,7 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Fail
 
 /// What an event changes. `next` is the name of the thread that a switch starts; `woken` reads the event of a kernel without
 /// `sched_waking`.
-fn change<'a>(
-    event: Option<KernelEvent>,
-    next: &'a str,
-    woken: impl FnOnce() -> Option<i32>,
-) -> ThreadChange<'a> {
+fn change<'a>(event: Option<KernelEvent>, next: &'a str, woken: impl FnOnce() -> Option<i32>) -> ThreadChange<'a> {
     match event {
         Some(KernelEvent::Switch {
             prev_state, next: to, ..
@@ -255,14 +250,14 @@ fn change<'a>(
             next_comm: next,
         },
         Some(KernelEvent::Waking { thread, .. }) => ThreadChange::Woken { pid: thread.pid },
-        Some(KernelEvent::Begun { pid, .. }) => ThreadChange::Woken { pid },
+        Some(KernelEvent::ThreadStart { pid, .. }) => ThreadChange::Woken { pid },
         None => woken().map_or(ThreadChange::Nothing, |pid| ThreadChange::Woken { pid }),
         _ => ThreadChange::Nothing,
     }
 }
 
-const fn lost<'a>(cpu: u32) -> Step<'a> {
-    Step {
+const fn lost<'a>(cpu: u32) -> ThreadEvent<'a> {
+    ThreadEvent {
         cpu,
         at: 0,
         pid: 0,
@@ -271,9 +266,13 @@ const fn lost<'a>(cpu: u32) -> Step<'a> {
     }
 }
 
-fn of_text(input: Box<dyn BufRead>, path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, Failure> {
+fn of_text(
+    input: Box<dyn BufRead>,
+    path: &Path,
+    each: &mut dyn FnMut(&ThreadEvent),
+) -> Result<TraceStatistics, Failure> {
     let mut reader = TextReader::new(input);
-    let mut account = Account::default();
+    let mut account = TraceStatistics::default();
     loop {
         match reader.next_item() {
             Ok(None) => break,
@@ -285,7 +284,7 @@ fn of_text(input: Box<dyn BufRead>, path: &Path, each: &mut dyn FnMut(&Step)) ->
                 account.lose(count);
                 each(&lost(cpu));
             }
-            Ok(Some(TextItem::Began { .. } | TextItem::Frame(_))) => {}
+            Ok(Some(TextItem::BufferStart { .. } | TextItem::Frame(_))) => {}
             Err(error) => return Err(unreadable(path, &error)),
         }
     }
@@ -319,14 +318,12 @@ pub fn no_trace(path: &Path) -> Failure {
     )
 }
 
-fn step<'a>(event: &TextEvent<'a>) -> Step<'a> {
+fn step<'a>(event: &TextEvent<'a>) -> ThreadEvent<'a> {
     let pid = |name: &str| event.field(name).and_then(|pid| pid.parse().ok());
     let what = match event.name {
         "sched_switch" => match pid("next_pid") {
             Some(next_pid) => ThreadChange::Switch {
-                preempted: event
-                    .field("prev_state")
-                    .is_some_and(|state| state.starts_with('R')),
+                preempted: event.field("prev_state").is_some_and(|state| state.starts_with('R')),
                 next_pid,
                 next_comm: event.field("next_comm").unwrap_or("<...>"),
             },
@@ -337,7 +334,7 @@ fn step<'a>(event: &TextEvent<'a>) -> Step<'a> {
         }
         _ => ThreadChange::Nothing,
     };
-    Step {
+    ThreadEvent {
         cpu: event.cpu,
         at: event.at,
         pid: event.pid,

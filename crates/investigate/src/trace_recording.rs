@@ -8,19 +8,19 @@ use crate::blame_options::CommandOptions;
 use crate::child::Launch;
 use crate::recording_run::RecordingRun;
 use crate::watch_loop::EndReason;
-use apply::tracing::{Setting, Wanted};
-use events::dat::{DatOption, PlannedBuffer, Writing, id};
+use apply::tracing::{TracingSetting, TracingSettings};
+use events::dat::{DatOption, DatWriter, PlannedBuffer, id};
 use machine::nanoseconds;
 use machine::{CpuSet, Machine};
 use measure::Note;
-use root::output::{Draft, Readers};
+use root::output::{Draft, ReadAccess};
 use root::{Failure, Status, Tracefs};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
-use trace::{Catalogue, Spooled, Spooler, TraceError, catalogue};
-use tracing::instance::{Instance, found};
+use trace::{Catalogue, SpoolResult, Spooler, TraceError, catalogue};
+use tracing::instance::{TraceInstance, found};
 use tracing::ipi_senders::{IpiSenders, Kprobes, SendersReport};
 use tracing::refusal::untraceable;
 
@@ -114,7 +114,7 @@ pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<Trace
         None => machine.topology.online.clone(),
     };
     let named = options.cpus.is_some().then_some(&cpus);
-    let run = match RecordingRun::begin(session, &options.command, named, &machine)? {
+    let run = match RecordingRun::prepare(session, &options.command, named, &machine)? {
         Launch::Running(run) => run,
         Launch::Failed(status) => return Ok(Launch::Failed(status)),
     };
@@ -123,12 +123,12 @@ pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<Trace
     let usual = &options.default_events;
     let is_usual = options.events.is_empty() && options.tracer.is_none() && usual.contains(&"ipi");
     let senders = is_usual
-        .then(|| IpiSenders::begin(session, options.kprobes, &machine))
+        .then(|| IpiSenders::start(session, options.kprobes, &machine))
         .transpose()?;
     let group = senders.as_ref().and_then(IpiSenders::group);
     let usual: Vec<&str> = usual.iter().copied().chain(group.as_deref()).collect();
-    let known = wanted_events(session, options, &usual, &tracefs)?;
-    let mut instance = Instance::begin(session, tracefs, &settings(options, &known, &cpus))?;
+    let known = requested_events(session, options, &usual, &tracefs)?;
+    let mut instance = TraceInstance::create(session, tracefs, &settings(options, &known, &cpus))?;
     let list: Vec<_> = cpus.iter().collect();
     let mut spooler = Spooler::open(&instance.file("."), &list, known.layout, &options.out)
         .map_err(|error| unwritable(session, error))?;
@@ -142,12 +142,10 @@ pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<Trace
     let spooled = spooler
         .finish(root, &instance.file("."))
         .map_err(|error| unwritable(session, error))?;
-    let comms = root
-        .text(&instance.shared_file("saved_cmdlines"))?
-        .unwrap_or_default();
-    instance.take_down()?;
+    let comms = root.text(&instance.shared_file("saved_cmdlines"))?.unwrap_or_default();
+    instance.remove()?;
     if let Some(senders) = &senders {
-        senders.take_away()?;
+        senders.remove()?;
     }
 
     write(options, &known, comms, &spooled, &machine)?;
@@ -167,7 +165,7 @@ pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<Trace
     }))
 }
 
-fn of_cpu(spooled: &Spooled) -> CpuRecording {
+fn of_cpu(spooled: &SpoolResult) -> CpuRecording {
     CpuRecording {
         cpu: spooled.cpu.0,
         recorded: spooled.stats.read,
@@ -177,35 +175,29 @@ fn of_cpu(spooled: &Spooled) -> CpuRecording {
 }
 
 /// The events to trace, of those that this kernel has.
-fn wanted_events(
+fn requested_events(
     session: &Session,
     options: &RecordOptions,
     usual: &[&str],
     tracefs: &Tracefs,
 ) -> Result<Catalogue, Failure> {
     let root = session.root();
-    let named: Vec<String> = options
-        .events
-        .iter()
-        .map(|event| event.replace(':', "/"))
-        .collect();
+    let named: Vec<String> = options.events.iter().map(|event| event.replace(':', "/")).collect();
     let top = tracefs.file(".");
-    let mut wanted: Vec<&str> = named
+    let mut requested: Vec<&str> = named
         .iter()
         .map(String::as_str)
         .filter(|event| *event != "all")
         .collect();
     let systems;
-    if wanted.len() < named.len() {
+    if requested.len() < named.len() {
         systems = root.names(&format!("{top}/events"))?.unwrap_or_default();
-        wanted.extend(systems.iter().map(String::as_str));
+        requested.extend(systems.iter().map(String::as_str));
     } else if named.is_empty() && options.tracer.is_none() {
-        wanted.extend(usual);
+        requested.extend(usual);
     }
     if let Some(tracer) = &options.tracer {
-        let all = root
-            .value(&tracefs.file("available_tracers"))?
-            .unwrap_or_default();
+        let all = root.value(&tracefs.file("available_tracers"))?.unwrap_or_default();
         if !all.split_whitespace().any(|has| has == tracer) {
             return Err(Failure::new(
                 Status::Unable,
@@ -215,19 +207,15 @@ fn wanted_events(
             ));
         }
     }
-    let mut known = catalogue(root, &top, &wanted).map_err(|error| match error {
-        TraceError::NoEvents { wanted } => absent(&wanted),
+    let mut known = catalogue(root, &top, &requested).map_err(|error| match error {
+        TraceError::NoEvents { requested: wanted } => absent(&wanted),
         error => untraceable(session, error),
     })?;
     // `all` means the existing events: a directory without events is not a missing one.
     if named.iter().any(|event| event == "all") {
         known.absent.clear();
     }
-    let missing: Vec<&String> = known
-        .absent
-        .iter()
-        .filter(|absent| named.contains(absent))
-        .collect();
+    let missing: Vec<&String> = known.absent.iter().filter(|absent| named.contains(absent)).collect();
     if let Some(first) = missing.first() {
         return Err(absent(first));
     }
@@ -238,30 +226,30 @@ fn absent(event: &str) -> Failure {
     Failure::usage(
         format!("this kernel has no event {}", report::safe(event)),
         "its list of events has none of that name",
-        format!("see {}", Tracefs::shown("available_events")),
+        format!("see {}", Tracefs::display_path("available_events")),
     )
 }
 
-fn settings(options: &RecordOptions, known: &Catalogue, cpus: &CpuSet) -> Wanted {
+fn settings(options: &RecordOptions, known: &Catalogue, cpus: &CpuSet) -> TracingSettings {
     let mut own = vec![
-        Setting::must("tracing_on", "0"),
-        Setting::must("trace_clock", options.clock.clone()),
-        Setting::must("buffer_size_kb", options.buffer_kib.to_string()),
-        Setting::must("tracing_cpumask", cpus.to_mask(0)),
+        TracingSetting::must("tracing_on", "0"),
+        TracingSetting::must("trace_clock", options.clock.clone()),
+        TracingSetting::must("buffer_size_kb", options.buffer_kib.to_string()),
+        TracingSetting::must("tracing_cpumask", cpus.to_mask(0)),
     ];
     if let Some(tracer) = &options.tracer {
-        own.push(Setting::must("current_tracer", tracer.clone()));
+        own.push(TracingSetting::must("current_tracer", tracer.clone()));
     }
     own.extend(
         known
             .events
             .iter()
-            .map(|event| Setting::may(&format!("events/{event}/enable"), "1")),
+            .map(|event| TracingSetting::may(&format!("events/{event}/enable"), "1")),
     );
-    own.push(Setting::must("tracing_on", "1"));
-    Wanted {
+    own.push(TracingSetting::must("tracing_on", "1"));
+    TracingSettings {
         own,
-        ..Wanted::default()
+        ..TracingSettings::default()
     }
 }
 
@@ -269,7 +257,7 @@ fn write(
     options: &RecordOptions,
     known: &Catalogue,
     comms: String,
-    spooled: &[Spooled],
+    spooled: &[SpoolResult],
     machine: &Machine,
 ) -> Result<(), Failure> {
     let mut description = known.description.clone();
@@ -295,7 +283,7 @@ fn write(
         clock: options.clock.clone(),
         cpus: lens,
     }];
-    let head = Writing {
+    let head = DatWriter {
         description: &description,
         page_len: u32::try_from(known.layout.page_len).unwrap_or(4_096),
         long_len: u8::try_from(known.layout.commit_len).unwrap_or(8),
@@ -303,14 +291,11 @@ fn write(
         buffers: &buffers,
     }
     .head();
-    let mut draft = Draft::create(&options.out, Readers::Owner)?;
+    let mut draft = Draft::create(&options.out, ReadAccess::Owner)?;
     draft.append(&head.bytes)?;
     let mut at = head.bytes.len() as u64;
     for cpu in spooled {
-        let place = head
-            .places
-            .first()
-            .and_then(|of_cpus| of_cpus.get(cpu.cpu.0 as usize));
+        let place = head.places.first().and_then(|of_cpus| of_cpus.get(cpu.cpu.0 as usize));
         at = pad(&mut draft, at, place.copied().unwrap_or(at))?;
         cpu.spool.copy_into(&mut draft)?;
         at += cpu.spool.len();

@@ -9,77 +9,77 @@
 //! counts as hardware, because nothing interfered, is `outside` here.
 
 use crate::trace_clock::{self, TraceClock};
-use apply::tracing::{Setting, Wanted};
+use apply::tracing::{TracingSetting, TracingSettings};
 use machine::CpuSet;
 
 /// On which CPUs an event is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum EventCpus {
     /// The watched CPUs.
-    Asked,
+    Watched,
     /// The watched CPUs, and there only the watched thread, if it has one name.
     Own,
     /// All.
     All,
-    /// As [`From::Own`], and on all CPUs for code that may interrupt others.
+    /// As [`EventCpus::Own`], and on all CPUs for code that may interrupt others.
     OwnOrInterrupting,
-    /// As [`From::Asked`], and on all CPUs for softirqs that do requested work.
-    AskedOrServing,
+    /// As [`EventCpus::Watched`], and on all CPUs for softirqs that do requested work.
+    WatchedOrServing,
     /// All, if this field names a watched CPU.
     Naming(&'static str),
 }
 
 /// The traced events, and their CPUs.
-const EVENTS: &[(&str, From)] = &[
-    ("sched/sched_switch", From::Asked),
-    ("sched/sched_waking", From::Naming("target_cpu")),
-    ("task/task_newtask", From::All),
-    ("task/task_rename", From::All),
-    ("irq/irq_handler_entry", From::All),
-    ("irq/irq_handler_exit", From::All),
-    ("irq/softirq_raise", From::AskedOrServing),
-    ("irq/softirq_entry", From::All),
-    ("irq/softirq_exit", From::All),
-    ("irq_vectors", From::Asked),
+const EVENTS: &[(&str, EventCpus)] = &[
+    ("sched/sched_switch", EventCpus::Watched),
+    ("sched/sched_waking", EventCpus::Naming("target_cpu")),
+    ("task/task_newtask", EventCpus::All),
+    ("task/task_rename", EventCpus::All),
+    ("irq/irq_handler_entry", EventCpus::All),
+    ("irq/irq_handler_exit", EventCpus::All),
+    ("irq/softirq_raise", EventCpus::WatchedOrServing),
+    ("irq/softirq_entry", EventCpus::All),
+    ("irq/softirq_exit", EventCpus::All),
+    ("irq_vectors", EventCpus::Watched),
     // Most wake-ups and sends happen in the context of this one; other interrupts are reported as "an interrupt".
-    ("irq_vectors/local_timer_entry", From::All),
-    ("irq_vectors/local_timer_exit", From::All),
-    ("nmi/nmi_handler", From::Asked),
-    ("exceptions/page_fault_user", From::Own),
-    ("exceptions/page_fault_kernel", From::Own),
-    ("raw_syscalls/sys_enter", From::OwnOrInterrupting),
-    ("raw_syscalls/sys_exit", From::OwnOrInterrupting),
-    ("timer/timer_start", From::Asked),
-    ("timer/timer_expire_entry", From::Asked),
-    ("timer/timer_expire_exit", From::Asked),
-    ("timer/hrtimer_start", From::Asked),
-    ("timer/hrtimer_expire_entry", From::Asked),
-    ("timer/hrtimer_expire_exit", From::Asked),
-    ("timer/tick_stop", From::Asked),
-    ("workqueue/workqueue_queue_work", From::All),
-    ("workqueue/workqueue_execute_start", From::Asked),
-    ("workqueue/workqueue_execute_end", From::Asked),
-    ("ipi/ipi_send_cpu", From::Naming("cpu")),
-    ("ipi/ipi_send_cpumask", From::All),
-    ("ipi/ipi_entry", From::Asked),
-    ("ipi/ipi_exit", From::Asked),
-    ("csd/csd_queue_cpu", From::Naming("cpu")),
-    ("csd/csd_function_entry", From::Asked),
-    ("csd/csd_function_exit", From::Asked),
-    ("tlb/tlb_flush", From::All),
-    ("block/block_io_start", From::All),
-    ("block/block_rq_insert", From::All),
-    ("block/block_rq_issue", From::All),
-    ("block/block_rq_complete", From::Asked),
+    ("irq_vectors/local_timer_entry", EventCpus::All),
+    ("irq_vectors/local_timer_exit", EventCpus::All),
+    ("nmi/nmi_handler", EventCpus::Watched),
+    ("exceptions/page_fault_user", EventCpus::Own),
+    ("exceptions/page_fault_kernel", EventCpus::Own),
+    ("raw_syscalls/sys_enter", EventCpus::OwnOrInterrupting),
+    ("raw_syscalls/sys_exit", EventCpus::OwnOrInterrupting),
+    ("timer/timer_start", EventCpus::Watched),
+    ("timer/timer_expire_entry", EventCpus::Watched),
+    ("timer/timer_expire_exit", EventCpus::Watched),
+    ("timer/hrtimer_start", EventCpus::Watched),
+    ("timer/hrtimer_expire_entry", EventCpus::Watched),
+    ("timer/hrtimer_expire_exit", EventCpus::Watched),
+    ("timer/tick_stop", EventCpus::Watched),
+    ("workqueue/workqueue_queue_work", EventCpus::All),
+    ("workqueue/workqueue_execute_start", EventCpus::Watched),
+    ("workqueue/workqueue_execute_end", EventCpus::Watched),
+    ("ipi/ipi_send_cpu", EventCpus::Naming("cpu")),
+    ("ipi/ipi_send_cpumask", EventCpus::All),
+    ("ipi/ipi_entry", EventCpus::Watched),
+    ("ipi/ipi_exit", EventCpus::Watched),
+    ("csd/csd_queue_cpu", EventCpus::Naming("cpu")),
+    ("csd/csd_function_entry", EventCpus::Watched),
+    ("csd/csd_function_exit", EventCpus::Watched),
+    ("tlb/tlb_flush", EventCpus::All),
+    ("block/block_io_start", EventCpus::All),
+    ("block/block_rq_insert", EventCpus::All),
+    ("block/block_rq_issue", EventCpus::All),
+    ("block/block_rq_complete", EventCpus::Watched),
 ];
 
 /// Further events for a watched program, whose threads start and end.
-const OF_PROGRAMS: &[(&str, From)] = &[
-    ("sched/sched_wakeup_new", From::Naming("target_cpu")),
-    ("sched/sched_migrate_task", From::All),
+const OF_PROGRAMS: &[(&str, EventCpus)] = &[
+    ("sched/sched_wakeup_new", EventCpus::Naming("target_cpu")),
+    ("sched/sched_migrate_task", EventCpus::All),
     // They exist only on CPUs whose context the kernel tracks (`nohz_full`). A probe measures its gaps better.
-    ("context_tracking/user_exit", From::Asked),
-    ("context_tracking/user_enter", From::Asked),
+    ("context_tracking/user_exit", EventCpus::Watched),
+    ("context_tracking/user_enter", EventCpus::Watched),
 ];
 
 /// The threads of the probe. Filtering by their name excludes other threads on the CPU, which then cost nothing.
@@ -87,7 +87,7 @@ const PROBE: &str = "COMM ~ \"sampler/*\"";
 
 /// What is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watched {
+pub enum WatchSubject {
     /// A probe, a thread that spins on each CPU.
     Probe,
     /// A program.
@@ -95,70 +95,71 @@ pub enum Watched {
 }
 
 /// The names of the events.
-pub fn events(watched: Watched) -> Vec<&'static str> {
+pub fn events(watched: WatchSubject) -> Vec<&'static str> {
     let besides = match watched {
-        Watched::Probe => [].as_slice(),
-        Watched::Program => OF_PROGRAMS,
+        WatchSubject::Probe => [].as_slice(),
+        WatchSubject::Program => OF_PROGRAMS,
     };
     EVENTS.iter().chain(besides).map(|(event, _)| *event).collect()
 }
 
 /// The settings of the instance. `found` are the events that this kernel has.
-pub fn wanted(
+pub fn instance_settings(
     found: &[String],
-    asked: &CpuSet,
+    requested_cpus: &CpuSet,
     buffer_kib: u64,
     clock: Option<TraceClock>,
-    watched: Watched,
-) -> Wanted {
+    watched: WatchSubject,
+) -> TracingSettings {
     let own_filter = match watched {
-        Watched::Probe => format!("(({}) && {PROBE})", filter("CPU", asked)),
-        Watched::Program => filter("CPU", asked),
+        WatchSubject::Probe => format!("(({}) && {PROBE})", filter("CPU", requested_cpus)),
+        WatchSubject::Program => filter("CPU", requested_cpus),
     };
-    let mut own = vec![Setting::must("tracing_on", "0")];
+    let mut own = vec![TracingSetting::must("tracing_on", "0")];
     own.extend(trace_clock::settings(clock));
-    own.push(Setting::may("buffer_size_kb", buffer_kib.to_string()));
+    own.push(TracingSetting::may("buffer_size_kb", buffer_kib.to_string()));
     for (event, from) in EVENTS.iter().chain(OF_PROGRAMS) {
         let filter = match from {
-            From::All => continue,
-            From::Asked => filter("CPU", asked),
-            From::Own => own_filter.clone(),
-            From::OwnOrInterrupting => format!("{own_filter} || {}", blame::interrupting_calls()),
-            From::AskedOrServing => format!("{} || {}", filter("CPU", asked), blame::serving_softirqs()),
-            From::Naming(field) => filter(field, asked),
+            EventCpus::All => continue,
+            EventCpus::Watched => filter("CPU", requested_cpus),
+            EventCpus::Own => own_filter.clone(),
+            EventCpus::OwnOrInterrupting => format!("{own_filter} || {}", blame::interrupting_calls()),
+            EventCpus::WatchedOrServing => {
+                format!("{} || {}", filter("CPU", requested_cpus), blame::serving_softirqs())
+            }
+            EventCpus::Naming(field) => filter(field, requested_cpus),
         };
         for event in found
             .iter()
-            .filter(|found| is(found, event) && (found == event || !stands_alone(found)))
+            .filter(|found| is(found, event) && (found == event || !has_own_line(found)))
         {
             // Without its filter an event arrives from more CPUs than needed, and the answer is the same.
-            own.push(Setting::may(&format!("events/{event}/filter"), filter.clone()));
+            own.push(TracingSetting::may(&format!("events/{event}/filter"), filter.clone()));
         }
     }
     for (event, field) in found.iter().filter_map(|event| Some((event, naming(event)?))) {
-        own.push(Setting::may(
+        own.push(TracingSetting::may(
             &format!("events/{event}/filter"),
-            filter(field, asked),
+            filter(field, requested_cpus),
         ));
     }
     for event in found {
-        own.push(Setting::may(&format!("events/{event}/enable"), "1"));
+        own.push(TracingSetting::may(&format!("events/{event}/enable"), "1"));
     }
-    own.push(Setting::must("tracing_on", "1"));
-    Wanted {
+    own.push(TracingSetting::must("tracing_on", "1"));
+    TracingSettings {
         own,
-        ..Wanted::default()
+        ..TracingSettings::default()
     }
 }
 
 /// Whether a kernel event matches a wanted event or system.
-fn is(found: &str, wanted: &str) -> bool {
-    found == wanted
-        || (!wanted.contains('/') && found.split_once('/').is_some_and(|(system, _)| system == wanted))
+fn is(found: &str, name: &str) -> bool {
+    found == name || (!name.contains('/') && found.split_once('/').is_some_and(|(system, _)| system == name))
 }
 
 /// Whether an event has its own line, besides the line of its system.
-fn stands_alone(found: &str) -> bool {
+fn has_own_line(found: &str) -> bool {
     EVENTS.iter().any(|(event, _)| *event == found)
 }
 
@@ -188,20 +189,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_name_single_cpus_and_ranges() {
+    fn filters_contain_single_cpus_and_ranges() {
         let cpus = CpuSet::parse_list("2,4-7").unwrap();
         assert_eq!(filter("CPU", &cpus), "CPU == 2 || (CPU >= 4 && CPU <= 7)");
     }
 
     #[test]
-    fn of_other_cpus_only_softirqs_that_serve_somebody_are_traced() {
+    fn on_other_cpus_only_softirqs_that_do_requested_work_are_traced() {
         let found = ["irq/softirq_raise".to_owned()];
-        let wanted = wanted(
+        let wanted = instance_settings(
             &found,
             &CpuSet::parse_list("1-2").unwrap(),
             64,
             None,
-            Watched::Probe,
+            WatchSubject::Probe,
         );
         let filter = wanted
             .own
@@ -212,20 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn of_kprobes_only_those_that_interrupt_an_asked_cpu_are_traced() {
-        let found = [
-            "quietcore_7/calls_one",
-            "quietcore_7/calls_many",
-            "kprobes/calls_one",
-        ]
-        .map(str::to_owned);
-        let wanted = wanted(
-            &found,
-            &CpuSet::parse_list("3").unwrap(),
-            64,
-            None,
-            Watched::Probe,
-        );
+    fn only_kprobe_hits_that_interrupt_a_watched_cpu_are_traced() {
+        let found = ["quietcore_7/calls_one", "quietcore_7/calls_many", "kprobes/calls_one"].map(str::to_owned);
+        let wanted = instance_settings(&found, &CpuSet::parse_list("3").unwrap(), 64, None, WatchSubject::Probe);
         let filters: Vec<(&str, &str)> = wanted
             .own
             .iter()
@@ -236,21 +226,21 @@ mod tests {
     }
 
     #[test]
-    fn of_a_probe_only_its_own_faults_and_calls_are_traced() {
+    fn only_faults_and_system_calls_of_the_probe_are_traced() {
         let found = [
             "exceptions/page_fault_user".to_owned(),
             "raw_syscalls/sys_enter".to_owned(),
         ];
         let cpus = CpuSet::parse_list("1").unwrap();
         let filters = |watched| -> Vec<String> {
-            let wanted = wanted(&found, &cpus, 64, None, watched);
+            let wanted = instance_settings(&found, &cpus, 64, None, watched);
             let filters = wanted
                 .own
                 .into_iter()
                 .filter(|setting| setting.file.ends_with("/filter"));
             filters.map(|setting| setting.value).collect()
         };
-        let probe = filters(Watched::Probe);
+        let probe = filters(WatchSubject::Probe);
         assert_eq!(probe.first().unwrap(), "((CPU == 1) && COMM ~ \"sampler/*\")");
         assert!(
             probe
@@ -259,21 +249,21 @@ mod tests {
                 .starts_with("((CPU == 1) && COMM ~ \"sampler/*\") || "),
             "{probe:?}"
         );
-        assert_eq!(filters(Watched::Program).first().unwrap(), "CPU == 1");
+        assert_eq!(filters(WatchSubject::Program).first().unwrap(), "CPU == 1");
     }
 
     #[test]
-    fn filters_stand_before_what_they_filter_and_tracing_begins_last() {
+    fn filters_precede_their_events_and_tracing_starts_last() {
         let found = [
             "irq_vectors/reschedule_entry".to_owned(),
             "irq/softirq_entry".to_owned(),
         ];
-        let wanted = wanted(
+        let wanted = instance_settings(
             &found,
             &CpuSet::parse_list("1").unwrap(),
             64,
             Some(TraceClock::Mono),
-            Watched::Probe,
+            WatchSubject::Probe,
         );
         let files: Vec<&str> = wanted.own.iter().map(|setting| setting.file.as_str()).collect();
         assert_eq!(
@@ -291,16 +281,10 @@ mod tests {
     }
 
     #[test]
-    fn of_the_vectors_of_other_cpus_only_their_timers_are_traced() {
-        let found = ["local_timer_entry", "local_timer_exit", "reschedule_entry"]
-            .map(|name| format!("irq_vectors/{name}"));
-        let wanted = wanted(
-            &found,
-            &CpuSet::parse_list("1").unwrap(),
-            64,
-            None,
-            Watched::Probe,
-        );
+    fn on_other_cpus_only_timer_vectors_are_traced() {
+        let found =
+            ["local_timer_entry", "local_timer_exit", "reschedule_entry"].map(|name| format!("irq_vectors/{name}"));
+        let wanted = instance_settings(&found, &CpuSet::parse_list("1").unwrap(), 64, None, WatchSubject::Probe);
         let filters: Vec<&str> = wanted
             .own
             .iter()
@@ -310,19 +294,18 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_traced_is_understood() {
+    fn every_traced_event_can_be_decoded() {
         let all = include_str!("../../../fixtures/traces/6.18-x86_64/formats");
         let mut formats = events::Formats::new(events::Endian::Little);
         for one in all.split("system: ").filter(|one| !one.is_empty()) {
             let (system, text) = one.split_once('\n').unwrap();
-            formats.add(events::Format::parse(system, text).unwrap()).unwrap();
+            formats.add(events::EventFormat::parse(system, text).unwrap()).unwrap();
         }
-        let reader = blame::Reader::new(formats);
+        let reader = blame::RecordDecoder::new(formats);
         // Events of arm, and of kernels with nohz_full, do not exist in this kernel.
-        let is_elsewhere = |event: &&str| {
-            event.starts_with("context_tracking/") || matches!(*event, "ipi/ipi_entry" | "ipi/ipi_exit")
-        };
-        for event in events(Watched::Program)
+        let is_elsewhere =
+            |event: &&str| event.starts_with("context_tracking/") || matches!(*event, "ipi/ipi_entry" | "ipi/ipi_exit");
+        for event in events(WatchSubject::Program)
             .into_iter()
             .filter(|event| !is_elsewhere(event))
         {

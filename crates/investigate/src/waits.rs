@@ -4,7 +4,7 @@
 //! The statistics do not show where a thread waited. They are read repeatedly, and each increase is assigned to the CPU of
 //! the thread at that moment: exact if it may run on only one CPU.
 
-use blame::{Answer, CpuAnswer, GapsFrom};
+use blame::{BlameResult, CpuAnswer, GapSource};
 use machine::tasks::{children, read_process, read_stat};
 use machine::{CpuId, CpuSet, Task, TaskKey};
 use root::Root;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The observed threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WaitsOf {
+pub enum WaitSubject {
     /// One thread.
     Thread(u32),
     /// The threads of a process.
@@ -23,36 +23,36 @@ pub enum WaitsOf {
 
 /// The statistics of one thread, or of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Account {
-    ran_ns: u64,
+struct SchedStat {
+    run_ns: u64,
     waited_ns: u64,
     /// The number of time slices.
-    turns: u64,
+    time_slices: u64,
 }
 
 /// The measurement.
-pub struct Waits {
-    of: WaitsOf,
-    threads: BTreeMap<TaskKey, Account>,
-    cpus: BTreeMap<CpuId, Account>,
+pub struct WaitMeasurement {
+    of: WaitSubject,
+    threads: BTreeMap<TaskKey, SchedStat>,
+    cpus: BTreeMap<CpuId, SchedStat>,
 }
 
-impl Waits {
+impl WaitMeasurement {
     /// Starts from the current values: earlier waits do not count.
-    pub fn begin(root: &Root, of: WaitsOf) -> Waits {
-        let mut waits = Waits {
+    pub fn start(root: &Root, of: WaitSubject) -> WaitMeasurement {
+        let mut waits = WaitMeasurement {
             of,
             threads: BTreeMap::new(),
             cpus: BTreeMap::new(),
         };
-        waits.look(root);
+        waits.update(root);
         waits.cpus.clear();
         waits
     }
 
     /// Adds the increases since the last call. A new thread counts with all of its statistics. For a thread that ended, the
     /// time after its last reading is unknown.
-    pub fn look(&mut self, root: &Root) {
+    pub fn update(&mut self, root: &Root) {
         for thread in self.threads_now(root) {
             let path = format!("/proc/{}/task/{}/schedstat", thread.pid, thread.key.tid);
             let text = root.text(&path).ok().flatten();
@@ -61,27 +61,22 @@ impl Waits {
             };
             let before = self.threads.insert(thread.key, now).unwrap_or_default();
             let sum = self.cpus.entry(cpu).or_default();
-            sum.ran_ns += now.ran_ns.saturating_sub(before.ran_ns);
+            sum.run_ns += now.run_ns.saturating_sub(before.run_ns);
             sum.waited_ns += now.waited_ns.saturating_sub(before.waited_ns);
-            sum.turns += now.turns.saturating_sub(before.turns);
+            sum.time_slices += now.time_slices.saturating_sub(before.time_slices);
         }
     }
 
     fn threads_now(&self, root: &Root) -> Vec<Task> {
         match self.of {
-            WaitsOf::Thread(tid) => read_stat(root, tid).into_iter().collect(),
-            WaitsOf::Process(pid) => read_process(root, pid),
-            WaitsOf::Family(pid) => {
+            WaitSubject::Thread(tid) => read_stat(root, tid).into_iter().collect(),
+            WaitSubject::Process(pid) => read_process(root, pid),
+            WaitSubject::Family(pid) => {
                 let (mut all, mut open) = (Vec::new(), vec![pid]);
                 while let Some(pid) = open.pop() {
                     let threads = read_process(root, pid);
                     // Each thread lists only the children that it created.
-                    open.extend(
-                        threads
-                            .iter()
-                            .filter_map(|of| children(root, of.key.tid))
-                            .flatten(),
-                    );
+                    open.extend(threads.iter().filter_map(|of| children(root, of.key.tid)).flatten());
                     all.extend(threads);
                 }
                 all
@@ -91,35 +86,35 @@ impl Waits {
 
     /// The answer: the waiting time is stolen, by an unknown thread. Threads of one program may wait at the same time, or
     /// for each other, so it is limited to the time in which none of them ran.
-    pub fn answer(&self, cpus: &CpuSet, duration_ns: u64) -> Answer {
+    pub fn answer(&self, cpus: &CpuSet, duration_ns: u64) -> BlameResult {
         let of = |cpu: CpuId| {
             let sum = self.cpus.get(&cpu).copied().unwrap_or_default();
-            let ran_ns = sum.ran_ns.min(duration_ns);
+            let ran_ns = sum.run_ns.min(duration_ns);
             let stolen_ns = sum.waited_ns.min(duration_ns - ran_ns);
             CpuAnswer {
                 cpu: cpu.0,
-                gaps_from: GapsFrom::Accounts,
+                gaps_from: GapSource::Accounts,
                 duration_ns,
                 stolen_ns,
                 unexplained_ns: stolen_ns,
-                gaps: sum.turns,
+                gaps: sum.time_slices,
                 wanted_ns: Some(ran_ns + stolen_ns),
                 ..CpuAnswer::default()
             }
         };
-        Answer {
+        BlameResult {
             cpus: cpus.iter().map(of).collect(),
         }
     }
 }
 
-fn parse(text: &str) -> Option<Account> {
+fn parse(text: &str) -> Option<SchedStat> {
     let mut words = text.split_ascii_whitespace().map(str::parse);
     let mut next = || words.next()?.ok();
-    Some(Account {
-        ran_ns: next()?,
+    Some(SchedStat {
+        run_ns: next()?,
         waited_ns: next()?,
-        turns: next()?,
+        time_slices: next()?,
     })
 }
 
@@ -135,11 +130,7 @@ mod tests {
             let at = dir.path().join(format!("proc/{pid}/task/{tid}"));
             std::fs::create_dir_all(&at).unwrap();
             // Fields 3 and 4, 5 to 21, the start time, 23 to 38, the CPU, priority and policy.
-            let stat = format!(
-                "{tid} (one) R 1{} 77{} {cpu} 0 0\n",
-                " 2".repeat(17),
-                " 0".repeat(16)
-            );
+            let stat = format!("{tid} (one) R 1{} 77{} {cpu} 0 0\n", " 2".repeat(17), " 0".repeat(16));
             std::fs::write(at.join("stat"), &stat).unwrap();
             std::fs::write(dir.path().join(format!("proc/{pid}/stat")), &stat).unwrap();
             let made = dir.path().join(format!("proc/{tid}/task/{tid}"));
@@ -152,21 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn what_came_since_the_beginning_is_that_of_the_cpu_where_the_thread_stands() {
-        let (_before, before) = machine([
-            (10, 10, "100 50 2", 1),
-            (10, 11, "7 7 7", 1),
-            (20, 20, "0 0 0", 2),
-        ]);
-        let (_after, after) = machine([
-            (10, 10, "600 80 4", 1),
-            (10, 11, "7 7 7", 1),
-            (20, 20, "40 9 1", 2),
-        ]);
+    fn waits_since_the_start_count_for_the_current_cpu_of_a_thread() {
+        let (_before, before) = machine([(10, 10, "100 50 2", 1), (10, 11, "7 7 7", 1), (20, 20, "0 0 0", 2)]);
+        let (_after, after) = machine([(10, 10, "600 80 4", 1), (10, 11, "7 7 7", 1), (20, 20, "40 9 1", 2)]);
         let cpus = CpuSet::parse_list("1-2").unwrap();
-        let sums = |of: WaitsOf| -> Vec<_> {
-            let mut waits = Waits::begin(&before, of);
-            waits.look(&after);
+        let sums = |of: WaitSubject| -> Vec<_> {
+            let mut waits = WaitMeasurement::start(&before, of);
+            waits.update(&after);
             let answer = waits.answer(&cpus, 1_000);
             answer
                 .cpus
@@ -174,12 +157,12 @@ mod tests {
                 .map(|cpu| (cpu.stolen_ns, cpu.wanted_ns, cpu.gaps))
                 .collect()
         };
-        assert_eq!(sums(WaitsOf::Process(10)), [(30, Some(530), 2), (0, Some(0), 0)]);
-        assert_eq!(sums(WaitsOf::Thread(10)), [(0, Some(0), 0), (0, Some(0), 0)]);
-        assert_eq!(sums(WaitsOf::Family(10)), [(30, Some(530), 2), (9, Some(49), 1)]);
+        assert_eq!(sums(WaitSubject::Process(10)), [(30, Some(530), 2), (0, Some(0), 0)]);
+        assert_eq!(sums(WaitSubject::Thread(10)), [(0, Some(0), 0), (0, Some(0), 0)]);
+        assert_eq!(sums(WaitSubject::Family(10)), [(30, Some(530), 2), (9, Some(49), 1)]);
 
-        let mut waits = Waits::begin(&before, WaitsOf::Process(10));
-        waits.look(&after);
+        let mut waits = WaitMeasurement::start(&before, WaitSubject::Process(10));
+        waits.update(&after);
         let short = waits.answer(&cpus, 510);
         let cpu = short.cpus.first().unwrap();
         assert_eq!((cpu.stolen_ns, cpu.wanted_ns), (10, Some(510)), "500 of it ran");

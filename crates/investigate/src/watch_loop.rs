@@ -60,7 +60,7 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
-    fn whatever_comes_first_ends_it() {
+    fn the_first_end_condition_ends_the_loop() {
         let stop = AtomicBool::new(false);
         let on = || Ok::<_, ()>(ControlFlow::Continue(()));
         let short = Some(Duration::from_millis(1));

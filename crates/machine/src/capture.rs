@@ -6,10 +6,10 @@
 
 mod files;
 
-use crate::reading::Reader;
-use crate::walk::{Found, Walk};
-use crate::{Machine, Unreadable, irqbalance};
-use files::Trim;
+use crate::reading::RootReader;
+use crate::walk::{Walk, WalkEntry};
+use crate::{Machine, UnreadableFile, irqbalance};
+use files::ContentFilter;
 use root::snapshot::Snapshot;
 use root::{KERNEL_LOG, Root, RootError};
 use std::path::Path;
@@ -26,7 +26,7 @@ const MAX_FILE: u64 = 512 << 20;
 
 /// What was captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Summary {
+pub struct CaptureSummary {
     /// Files in it.
     pub files: u64,
     /// Symbolic links in it.
@@ -39,16 +39,16 @@ pub struct Summary {
 
 /// What is captured in addition to the files that every machine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Also {
+pub struct ExtraCapture {
     /// Its path.
     pub path: String,
     /// How much of it.
-    pub keep: Keep,
+    pub keep: CaptureExtent,
 }
 
 /// How much of a file is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum CaptureExtent {
     /// All of it, unless it contains a password.
     Whole,
     /// A boot loader's text without its passwords; for a file larger than such a text, only the name.
@@ -67,49 +67,47 @@ pub enum Keep {
 ///
 /// # Errors
 /// [`RootError::Ending`] for an unknown file name extension, or the errno of writing the archive.
-pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) -> Result<Summary, RootError> {
+pub fn capture(
+    root: &Root,
+    output: &Path,
+    tool_version: &str,
+    also: &[ExtraCapture],
+) -> Result<CaptureSummary, RootError> {
     root::snapshot::check_name(output)?;
-    let machine = Machine::read(root).with_attendants(root);
-    let release = machine
-        .kernel
-        .release
-        .clone()
-        .unwrap_or_else(|| "unknown".to_owned());
+    let machine = Machine::read(root).with_planning_tasks(root);
+    let release = machine.kernel.release.clone().unwrap_or_else(|| "unknown".to_owned());
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |time| time.as_secs());
-    let top = format!(
-        "quietcore-{}",
-        release.replace(|letter: char| !is_plain(letter), "_")
-    );
-    let mut writer = Writer {
+    let top = format!("quietcore-{}", release.replace(|letter: char| !is_plain(letter), "_"));
+    let mut writer = CaptureWriter {
         root,
         archive: Snapshot::create(output, &top, now)?,
-        summary: Summary::default(),
+        summary: CaptureSummary::default(),
         content: Vec::new(),
     };
     let mut walk = Walk::new(root);
-    let environment = irqbalance::environment_files(&Reader::new(root));
+    let environment = irqbalance::environment_files(&RootReader::new(root));
     let patterns = files::patterns(&machine)
         .into_iter()
         .chain(files::of_irqbalance(&machine, environment));
     for pattern in patterns {
         walk.each(&pattern.path, &mut |found| writer.take(found, pattern.trim))?;
     }
-    let is_path = |one: &&Also| one.keep == Keep::Matching || !one.path.contains(['*', '{']);
-    for Also { path, keep } in also.iter().filter(is_path) {
+    let is_path = |one: &&ExtraCapture| one.keep == CaptureExtent::Matching || !one.path.contains(['*', '{']);
+    for ExtraCapture { path, keep } in also.iter().filter(is_path) {
         let trim = match keep {
-            Keep::Whole | Keep::Matching => Trim::Nothing,
-            Keep::BootText if path == MOUNTS => Trim::BootMounts,
-            Keep::BootText => Trim::BootText,
-            Keep::Name => Trim::Name,
+            CaptureExtent::Whole | CaptureExtent::Matching => ContentFilter::Nothing,
+            CaptureExtent::BootText if path == MOUNTS => ContentFilter::BootMounts,
+            CaptureExtent::BootText => ContentFilter::BootText,
+            CaptureExtent::Name => ContentFilter::Name,
         };
-        let is_whole = *keep == Keep::Whole;
+        let is_whole = *keep == CaptureExtent::Whole;
         walk.each(path, &mut |found| match found {
-            Found::File(path) if is_whole && writer.is_secret(path) => Ok(()),
+            WalkEntry::File(path) if is_whole && writer.is_secret(path) => Ok(()),
             found => writer.take(found, trim),
         })?;
-        if *keep == Keep::Name {
+        if *keep == CaptureExtent::Name {
             walk.each(&format!("{path}/"), &mut |found| writer.take(found, trim))?;
         }
     }
@@ -119,7 +117,7 @@ pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) ->
 }
 
 /// Whether a kernel message is about something that isolation relies on; the others are private.
-fn is_told(message: &str) -> bool {
+fn is_about_isolation(message: &str) -> bool {
     const ABOUT: [&str; 14] = [
         "Linux version",
         "ommand line",
@@ -143,19 +141,19 @@ fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_')
 }
 
-struct Writer<'a> {
+struct CaptureWriter<'a> {
     root: &'a Root,
     archive: Snapshot,
-    summary: Summary,
+    summary: CaptureSummary,
     content: Vec<u8>,
 }
 
-impl Writer<'_> {
-    fn take(&mut self, found: Found<'_>, trim: Trim) -> Result<(), RootError> {
+impl CaptureWriter<'_> {
+    fn take(&mut self, found: WalkEntry<'_>, trim: ContentFilter) -> Result<(), RootError> {
         match found {
-            Found::File(path) => self.file(path, trim),
-            Found::Dir(path) => self.archive.dir(path),
-            Found::Link(path, target) => {
+            WalkEntry::File(path) => self.file(path, trim),
+            WalkEntry::Dir(path) => self.archive.dir(path),
+            WalkEntry::Link(path, target) => {
                 self.summary.links += 1;
                 self.archive.link(path, target)
             }
@@ -173,13 +171,13 @@ impl Writer<'_> {
         is_secret
     }
 
-    fn file(&mut self, path: &str, trim: Trim) -> Result<(), RootError> {
+    fn file(&mut self, path: &str, trim: ContentFilter) -> Result<(), RootError> {
         let most = match trim {
-            Trim::BootText => files::MAX_BOOT_TEXT,
+            ContentFilter::BootText => files::MAX_BOOT_TEXT,
             _ => MAX_FILE,
         };
         let read = match trim {
-            Trim::Name => {
+            ContentFilter::Name => {
                 self.content.clear();
                 Ok(true)
             }
@@ -187,7 +185,7 @@ impl Writer<'_> {
         };
         match read {
             Ok(true) => {}
-            Err(error) if trim == Trim::BootText && error.is_too_large() => self.content.clear(),
+            Err(error) if trim == ContentFilter::BootText && error.is_too_large() => self.content.clear(),
             Ok(false) => return Ok(()),
             Err(error) => {
                 self.summary.unreadable.push((path.to_owned(), error.to_string()));
@@ -218,18 +216,18 @@ impl Writer<'_> {
                 return Ok(());
             }
         };
-        let kept: Vec<&str> = messages
+        let relevant: Vec<&str> = messages
             .iter()
             .map(String::as_str)
-            .filter(|text| is_told(text))
+            .filter(|text| is_about_isolation(text))
             .collect();
-        let text = kept.join("\n") + "\n";
+        let text = relevant.join("\n") + "\n";
         self.summary.files += 1;
         self.summary.bytes += text.len() as u64;
         self.archive.file(KERNEL_LOG, 0o444, text.as_bytes())
     }
 
-    fn finish(mut self, release: &str, time: u64, tool_version: &str) -> Result<Summary, RootError> {
+    fn finish(mut self, release: &str, time: u64, tool_version: &str) -> Result<CaptureSummary, RootError> {
         let unreadable: Vec<serde_json::Value> = self
             .summary
             .unreadable
@@ -253,8 +251,8 @@ impl Writer<'_> {
     }
 }
 
-impl From<Unreadable> for (String, String) {
-    fn from(unreadable: Unreadable) -> (String, String) {
+impl From<UnreadableFile> for (String, String) {
+    fn from(unreadable: UnreadableFile) -> (String, String) {
         (unreadable.path, unreadable.why)
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the cpuset cgroups of the machine: where they are, which exist, and what manages the tree.
 
 use crate::CpuSet;
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use root::Root;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ impl Cgroups {
     /// Reads only the layout: just the files it needs, not the several hundred of [`crate::Machine::read`].
     #[must_use]
     pub fn read(root: &Root) -> Cgroups {
-        read(&Reader::new(root))
+        read(&RootReader::new(root))
     }
 }
 
@@ -200,10 +200,8 @@ impl Mount {
 }
 
 /// Reads the layout and all cpuset cgroups.
-pub(crate) fn read(reader: &Reader) -> Cgroups {
-    let by_info = reader
-        .text("/proc/self/mountinfo")
-        .map(|text| parse_mountinfo(&text));
+pub(crate) fn read(reader: &RootReader) -> Cgroups {
+    let by_info = reader.text("/proc/self/mountinfo").map(|text| parse_mountinfo(&text));
     let mounts = by_info.filter(|mounts| !mounts.is_empty());
     let mounts = mounts
         .or_else(|| reader.text("/proc/mounts").map(|text| parse_mounts(&text)))
@@ -224,7 +222,7 @@ pub(crate) fn read(reader: &Reader) -> Cgroups {
 }
 
 /// A controller is in one hierarchy only: if v1 has it mounted, v2 does not have it.
-fn find_cpuset(reader: &Reader, mounts: &[Mount]) -> Option<Hierarchy> {
+fn find_cpuset(reader: &RootReader, mounts: &[Mount]) -> Option<Hierarchy> {
     let has_cpuset = |mount: &&Mount| match mount.kind.as_str() {
         "cpuset" => true,
         "cgroup" => mount.has("cpuset"),
@@ -254,9 +252,7 @@ fn find_cpuset(reader: &Reader, mounts: &[Mount]) -> Option<Hierarchy> {
             let offered = reader
                 .value(&format!("{}/cgroup.controllers", mount.path))
                 .unwrap_or_default();
-            offered
-                .split_whitespace()
-                .any(|controller| controller == "cpuset")
+            offered.split_whitespace().any(|controller| controller == "cpuset")
         };
         let unified = mounts.iter().filter(|mount| mount.kind == "cgroup2");
         unified.filter(offers).min_by_key(rank).map(|mount| Hierarchy {
@@ -274,7 +270,7 @@ fn find_cpuset(reader: &Reader, mounts: &[Mount]) -> Option<Hierarchy> {
 }
 
 /// Walks the tree without recursion: an untrusted user may nest cgroups deeply.
-fn read_sets(reader: &Reader, hierarchy: &Hierarchy) -> Vec<Partition> {
+fn read_sets(reader: &RootReader, hierarchy: &Hierarchy) -> Vec<Partition> {
     let mut sets = Vec::new();
     let mut pending = vec!["/".to_owned()];
     while let Some(name) = pending.pop() {
@@ -301,7 +297,7 @@ fn read_sets(reader: &Reader, hierarchy: &Hierarchy) -> Vec<Partition> {
 }
 
 /// Reads the files of one set, again after a change.
-pub(crate) fn read_set(reader: &Reader, hierarchy: &Hierarchy, name: String, dir: &str) -> Partition {
+pub(crate) fn read_set(reader: &RootReader, hierarchy: &Hierarchy, name: String, dir: &str) -> Partition {
     let path = |file: &str| format!("{dir}/{}{file}", hierarchy.prefix);
     let mut set = Partition {
         name,
@@ -330,7 +326,7 @@ pub(crate) fn read_set(reader: &Reader, hierarchy: &Hierarchy, name: String, dir
 }
 
 fn find_owners(
-    reader: &Reader,
+    reader: &RootReader,
     mounts: &[(Version, String, Vec<String>)],
     cpuset: Option<&Hierarchy>,
 ) -> Vec<Owner> {
@@ -343,8 +339,7 @@ fn find_owners(
     let mut names: Vec<String> = Vec::new();
     for (_, mount, _) in mounts {
         for top in reader.dirs(mount).unwrap_or_default() {
-            let nested =
-                matches!(top.as_str(), "system.slice").then(|| reader.dirs(&format!("{mount}/{top}")));
+            let nested = matches!(top.as_str(), "system.slice").then(|| reader.dirs(&format!("{mount}/{top}")));
             names.extend(nested.flatten().unwrap_or_default());
             names.push(top);
         }
@@ -359,9 +354,9 @@ fn find_owners(
     if any(&|name| name == "kubepods" || name == "kubepods.slice") {
         owners.push(Owner::Kubernetes);
     }
-    let has_sets = |wanted: [&str; 2]| {
+    let has_sets = |set_names: [&str; 2]| {
         let has = |name: &&str| cpuset.is_some_and(|tree| tree.sets.iter().any(|set| set.name == **name));
-        wanted.iter().all(has)
+        set_names.iter().all(has)
     };
     if has_sets(["/system", "/user"]) {
         owners.push(Owner::Cset);
@@ -410,7 +405,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mountinfo() {
+    fn mountinfo_lines_are_parsed() {
         let mounts = parse_mountinfo(
             "34 31 0:31 / /sys/fs/cgroup/cpuset rw,relatime shared:9 master:1 - cgroup cgroup rw,cpuset,noprefix\n\
              41 31 0:38 /a /mnt/with\\040space ro,nosuid - cgroup2 cgroup2 rw,nsdelegate\n\
@@ -427,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn controllers_of_mounts() {
+    fn the_controllers_of_a_mount_are_parsed() {
         let check = |line: &str, expected: &[&str]| {
             assert_eq!(parse_mounts(line)[0].controllers(), expected, "of {line}");
         };
@@ -435,10 +430,7 @@ mod tests {
             "cgroup /c cgroup rw,nosuid,nodev,noexec,relatime,xattr,name=systemd 0 0",
             &["name=systemd"],
         );
-        check(
-            "cgroup /c cgroup rw,net_cls,net_prio 0 0",
-            &["net_cls", "net_prio"],
-        );
+        check("cgroup /c cgroup rw,net_cls,net_prio 0 0", &["net_cls", "net_prio"]);
         check("none /dev/cpuset cpuset rw 0 0", &["cpuset"]);
         check(
             "cgroup /c cgroup rw,relatime,cpuset,release_agent=/x,clone_children 0 0",
@@ -447,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes() {
+    fn octal_escapes_in_mount_paths_are_decoded() {
         let check = |text: &str, expected: &str| assert_eq!(unescape(text), expected);
         check("a\\040b\\011c", "a b\tc");
         check("a\\04", "a\\04");

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_as_the_kernel_does() {
+    fn the_command_line_is_split_as_the_kernel_splits_it() {
         check("", &[]);
         check("  quiet\n", &[("quiet", None)]);
         check("a=1 b= c", &[("a", Some("1")), ("b", Some("")), ("c", None)]);
@@ -169,12 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn repeats_and_dashes() {
+    fn repeated_parameters_are_kept_and_dashes_equal_underscores() {
         let line = parse_cmdline("isolcpus=1 rcu-nocbs=1 isolcpus=managed_irq,2");
-        let all: Vec<_> = line
-            .all("isolcpus")
-            .filter_map(|one| one.value.as_deref())
-            .collect();
+        let all: Vec<_> = line.all("isolcpus").filter_map(|one| one.value.as_deref()).collect();
         assert_eq!(all, ["1", "managed_irq,2"]);
         assert_eq!(
             line.last("isolcpus").and_then(|one| one.value.as_deref()),

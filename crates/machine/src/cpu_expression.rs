@@ -15,15 +15,7 @@ use crate::{CoreKind, Cpu, CpuId, CpuSet, ParseError, Topology};
 const PLAIN_WORDS: [&str; 3] = ["online", "performance", "efficiency"];
 
 /// The words with numbers after a colon.
-const WORDS: [&str; 7] = [
-    "package",
-    "node",
-    "package-of",
-    "node-of",
-    "llc-of",
-    "l2-of",
-    "core-of",
-];
+const WORDS: [&str; 7] = ["package", "node", "package-of", "node-of", "llc-of", "l2-of", "core-of"];
 
 /// Evaluates an expression on a machine. Plain numbers and masks need not exist there.
 ///
@@ -42,10 +34,7 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
     let mut set = CpuSet::new();
     let mut place = 0;
     while let Some(item) = items.get(place) {
-        let groups = items[place + 1..]
-            .iter()
-            .take_while(|next| is_low_group(next))
-            .count();
+        let groups = items[place + 1..].iter().take_while(|next| is_low_group(next)).count();
         if starts_mask(item, groups) {
             set = set.or(&CpuSet::parse_mask(&items[place..=place + groups].join(","))?);
             place += groups;
@@ -53,10 +42,7 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
             return Err(bad(expression, "there is nothing between two commas"));
         } else if let Some(word) = PLAIN_WORDS.iter().find(|word| *word == item) {
             set = set.or(&plain_word(word, expression, topology)?);
-        } else if item.starts_with(|first: char| first.is_ascii_alphabetic())
-            && *item != "all"
-            && *item != "N"
-        {
+        } else if item.starts_with(|first: char| first.is_ascii_alphabetic()) && *item != "all" && *item != "N" {
             set = set.or(&place_word(item, expression, topology)?);
         } else {
             let parsed = match &known {
@@ -64,7 +50,7 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
                 None => CpuSet::parse_list(item),
             };
             set = set.or(&parsed.map_err(|error| ParseError {
-                wanted: "a CPU expression",
+                expected: "a CPU expression",
                 ..error
             })?);
         }
@@ -128,10 +114,7 @@ fn place_word(item: &str, expression: &str, topology: &Topology) -> Result<CpuSe
     }
     let numbers = CpuSet::parse_list(numbers).map_err(|error| bad(expression, &error.why))?;
     if numbers.is_empty() {
-        return Err(bad(
-            expression,
-            &format!("`{word}:` needs a number, as in {word}:0"),
-        ));
+        return Err(bad(expression, &format!("`{word}:` needs a number, as in {word}:0")));
     }
     let mut set = CpuSet::new();
     for number in numbers.iter() {
@@ -167,10 +150,7 @@ fn in_place(word: &str, number: u32, topology: &Topology) -> Result<CpuSet, Stri
         true => format!("this machine does not tell its {word}s"),
         false => {
             let there: Vec<String> = there.iter().map(i64::to_string).collect();
-            format!(
-                "there is no {word} {number}; this machine has {}",
-                there.join(", ")
-            )
+            format!("there is no {word} {number}; this machine has {}", there.join(", "))
         }
     })
 }
@@ -184,9 +164,7 @@ fn sharing(word: &str, number: CpuId, topology: &Topology) -> Result<CpuSet, Str
         "package-of" => cpu
             .package
             .map(|package| ids(topology, |other| other.package == Some(package))),
-        "node-of" => cpu
-            .node
-            .map(|node| ids(topology, |other| other.node == Some(node))),
+        "node-of" => cpu.node.map(|node| ids(topology, |other| other.node == Some(node))),
         "llc-of" => cpu.llc.clone(),
         "l2-of" => cpu.l2.clone(),
         _ => cpu.siblings.clone(),
@@ -206,11 +184,11 @@ fn sharing(word: &str, number: CpuId, topology: &Topology) -> Result<CpuSet, Str
     set.ok_or_else(|| format!("{reason} {what} of CPU {number}"))
 }
 
-fn ids(topology: &Topology, wanted: impl Fn(&Cpu) -> bool) -> CpuSet {
+fn ids(topology: &Topology, is_selected: impl Fn(&Cpu) -> bool) -> CpuSet {
     topology
         .cpus
         .iter()
-        .filter(|cpu| wanted(cpu))
+        .filter(|cpu| is_selected(cpu))
         .map(|cpu| cpu.id)
         .collect()
 }
@@ -222,7 +200,7 @@ fn bad(expression: &str, why: &str) -> ParseError {
     };
     ParseError {
         text,
-        wanted: "a CPU expression",
+        expected: "a CPU expression",
         why: why.to_owned(),
     }
 }
@@ -263,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_masks_and_words() {
+    fn lists_masks_and_words_are_evaluated() {
         let cases = [
             ("3", "3"),
             ("2-3", "2-3"),
@@ -296,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_would_be_right() {
+    fn errors_in_expressions_name_the_cause() {
         let cases = [
             ("", "empty"),
             (" ", "empty"),
@@ -324,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_tells_nothing_still_takes_numbers() {
+    fn numbers_work_on_a_machine_without_topology() {
         let nothing = Topology::default();
         assert_eq!(
             evaluate_cpus("1-2", &nothing).map(|set| set.to_string()),

@@ -35,10 +35,7 @@ impl CpuSet {
     /// Sets the members from words: CPU `n` is bit `n % 64` of word `n / 64`, as in the affinity system calls. The
     /// existing allocation is reused.
     pub fn set_words(&mut self, words: &[u64]) {
-        let top = words
-            .iter()
-            .rposition(|word| *word != 0)
-            .map_or(0, |last| last + 1);
+        let top = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
         self.words.clear();
         self.words.extend_from_slice(&words[..top]);
     }
@@ -68,7 +65,7 @@ impl CpuSet {
     /// # Errors
     /// Text that is not a mask, or a bit above [`CpuSet::MAX_CPU`].
     pub fn parse_mask(text: &str) -> Result<CpuSet, ParseError> {
-        let wanted = "a CPU mask";
+        let expected = "a CPU mask";
         let body = text.trim();
         let body = body
             .strip_prefix("0x")
@@ -83,7 +80,7 @@ impl CpuSet {
             if group.is_empty() || (!lone && (group.len() > 8 || (!is_top && group.len() != 8))) {
                 return Err(parse_error(
                     text,
-                    wanted,
+                    expected,
                     "groups between commas have 8 digits, the first 1 to 8",
                 ));
             }
@@ -91,7 +88,7 @@ impl CpuSet {
                 let Some(value) = digit.to_digit(16) else {
                     return Err(parse_error(
                         text,
-                        wanted,
+                        expected,
                         "it holds a character that is not hexadecimal",
                     ));
                 };
@@ -99,7 +96,7 @@ impl CpuSet {
                     if value & (1 << bit) != 0 {
                         let cpu = low_bit + u32::try_from(digit_place).unwrap_or(u32::MAX / 8) * 4 + bit;
                         if cpu > CpuSet::MAX_CPU {
-                            return Err(parse_error(text, wanted, "it names a CPU above 65535"));
+                            return Err(parse_error(text, expected, "it names a CPU above 65535"));
                         }
                         set.insert(CpuId(cpu));
                     }
@@ -210,9 +207,7 @@ impl CpuSet {
     #[must_use]
     pub fn last(&self) -> Option<CpuId> {
         let word = self.words.last()?;
-        Some(CpuId(
-            (self.words.len() as u32 - 1) * 64 + 63 - word.leading_zeros(),
-        ))
+        Some(CpuId((self.words.len() as u32 - 1) * 64 + 63 - word.leading_zeros()))
     }
 
     /// Members of both.
@@ -277,10 +272,7 @@ fn parse_list(text: &str, possible: Option<&CpuSet>) -> Result<CpuSet, ParseErro
             None => (part, None),
         };
         let (first, last) = match span.split_once('-') {
-            Some((first, last)) => (
-                cpu_number(text, first, possible)?,
-                cpu_number(text, last, possible)?,
-            ),
+            Some((first, last)) => (cpu_number(text, first, possible)?, cpu_number(text, last, possible)?),
             None if group.is_some() => {
                 return Err(list_error(text, "a `:` must follow a range such as 0-31"));
             }
@@ -300,10 +292,7 @@ fn parse_list(text: &str, possible: Option<&CpuSet>) -> Result<CpuSet, ParseErro
             },
         };
         if used == 0 || size == 0 || used > size {
-            return Err(list_error(
-                text,
-                "in first-last:used/group, used must be 1 to group",
-            ));
+            return Err(list_error(text, "in first-last:used/group, used must be 1 to group"));
         }
         if used == size {
             set.insert_range(first, last);
@@ -330,10 +319,7 @@ fn cpu_number(text: &str, number: &str, possible: Option<&CpuSet>) -> Result<u32
 
 fn plain_number(text: &str, number: &str) -> Result<u32, ParseError> {
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(list_error(
-            text,
-            &format!("`{}` is not a CPU number", shorten(number)),
-        ));
+        return Err(list_error(text, &format!("`{}` is not a CPU number", shorten(number))));
     }
     match number.parse::<u32>() {
         Ok(value) if value <= CpuSet::MAX_CPU => Ok(value),
@@ -348,10 +334,10 @@ fn list_error(text: &str, why: &str) -> ParseError {
     parse_error(text, "a CPU list", why)
 }
 
-fn parse_error(text: &str, wanted: &'static str, why: &str) -> ParseError {
+fn parse_error(text: &str, expected: &'static str, why: &str) -> ParseError {
     ParseError {
         text: shorten(text),
-        wanted,
+        expected,
         why: why.to_owned(),
     }
 }

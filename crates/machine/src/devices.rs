@@ -7,7 +7,7 @@ mod parts;
 
 use crate::CpuSet;
 use crate::links::real;
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use root::Root;
 
 /// The location of a device.
@@ -44,29 +44,30 @@ pub struct NoDevice {
 /// # Errors
 /// [`NoDevice`] if nothing with this name exists.
 pub fn locate(root: &Root, name: &str) -> Result<Locality, NoDevice> {
-    let reader = Reader::new(root);
+    let reader = RootReader::new(root);
     let missing = |why: String| NoDevice {
         name: name.to_owned(),
         why,
     };
     let is_path = name.starts_with('/') && !name.starts_with("/dev/") && !name.starts_with("/sys/");
-    let is_dir = |path: &String| reader.kind(path) == Some(root::Kind::Dir);
+    let is_dir = |path: &String| reader.kind(path) == Some(root::PathKind::Dir);
     let places = if is_path {
         vec![mounts::device_of(root, &reader, name).map_err(|why| missing(why.to_string()))?]
     } else {
         names::candidates(root, &reader, name)
             .ok_or_else(|| missing("a path begins with /, a name is one word".to_owned()))?
     };
-    let found = places.into_iter().find(is_dir).ok_or_else(|| {
-        missing("no network interface, disk, PCI address or other device is called so".to_owned())
-    })?;
+    let found = places
+        .into_iter()
+        .find(is_dir)
+        .ok_or_else(|| missing("no network interface, disk, PCI address or other device is called so".to_owned()))?;
     let mut device = parts::place(root, &reader, &found);
     device.name = name.to_owned();
     Ok(device)
 }
 
 /// The location of one device directory, from its nearest ancestor that has one.
-fn of_directory(root: &Root, reader: &Reader, found: &str) -> Locality {
+fn of_directory(root: &Root, reader: &RootReader, found: &str) -> Locality {
     let path = real(root, format!("{found}/-")).and_then(|path| path.strip_suffix("/-").map(str::to_owned));
     let path = path.unwrap_or_else(|| found.to_owned());
     let mut device = Locality {
@@ -96,20 +97,20 @@ fn of_directory(root: &Root, reader: &Reader, found: &str) -> Locality {
 #[must_use]
 pub fn nodes_with_devices(root: &Root) -> Vec<u32> {
     const DEVICES: &str = "/sys/bus/pci/devices";
-    let reader = Reader::new(root);
+    let reader = RootReader::new(root);
     let all = reader.entries(DEVICES).unwrap_or_default();
-    let node = |entry: root::Entry| node_of(&reader, &format!("{DEVICES}/{}", entry.name));
+    let node = |entry: root::DirectoryEntry| node_of(&reader, &format!("{DEVICES}/{}", entry.name));
     let mut nodes: Vec<u32> = all.into_iter().filter_map(node).collect();
     nodes.sort_unstable();
     nodes.dedup();
     nodes
 }
 
-fn place_of(reader: &Reader, dir: &str) -> (Option<u32>, Option<CpuSet>) {
+fn place_of(reader: &RootReader, dir: &str) -> (Option<u32>, Option<CpuSet>) {
     let cpus = reader.list_or_mask(&format!("{dir}/local_cpulist"), &format!("{dir}/local_cpus"));
     (node_of(reader, dir), cpus.filter(|cpus| !cpus.is_empty()))
 }
 
-fn node_of(reader: &Reader, dir: &str) -> Option<u32> {
+fn node_of(reader: &RootReader, dir: &str) -> Option<u32> {
     u32::try_from(reader.number::<i64>(&format!("{dir}/numa_node"))?).ok()
 }

@@ -2,12 +2,12 @@
 
 /// A text that does not have the expected format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not {wanted}: {why}")]
+#[error("`{text}` is not {expected}: {why}")]
 pub struct ParseError {
     /// The text, shortened if it is long.
     pub text: String,
     /// The expected format: `a CPU list`, `a CPU mask`, `a number` ...
-    pub wanted: &'static str,
+    pub expected: &'static str,
     /// The problem.
     pub why: String,
 }

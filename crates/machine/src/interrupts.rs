@@ -2,10 +2,10 @@
 
 mod immovable;
 
-pub use immovable::Immovable;
+pub use immovable::ImmovableReason;
 
 use crate::CpuSet;
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use root::Root;
 use std::collections::HashSet;
 
@@ -33,15 +33,15 @@ pub struct Interrupt {
 }
 
 /// First version in which the mode of `smp_affinity` shows whether it is writable (present in 6.12, absent in 6.1).
-const MODE_TELLS_SINCE: (u32, u32) = (6, 12);
+const MODE_SHOWS_WRITABLE_SINCE: (u32, u32) = (6, 12);
 
 /// Affinities and counts of one interrupt; `None` if the number does not exist. From its version on, the kernel shows whether it
 /// manages the mask.
 #[must_use]
 pub fn read_one_of(root: &Root, irq: u32, version: Option<(u32, u32)>) -> Option<Interrupt> {
-    let reader = Reader::new(root);
+    let reader = RootReader::new(root);
     let mut interrupt = None;
-    let mut table = Table::default();
+    let mut table = InterruptTableParser::default();
     reader.lines("/proc/interrupts", &mut |line| {
         if let Some(found) = table.take(line).filter(|found| found.irq == irq) {
             interrupt = Some(found);
@@ -61,18 +61,14 @@ pub fn read_one_of(root: &Root, irq: u32, version: Option<(u32, u32)>) -> Option
 /// Parses `/proc/interrupts` (`kernel/irq/proc.c: show_interrupts`); rows without a number are skipped.
 #[must_use]
 pub fn parse_interrupts(text: &str) -> Vec<Interrupt> {
-    let mut table = Table::default();
-    text.lines()
-        .filter_map(|line| table.take(line.as_bytes()))
-        .collect()
+    let mut table = InterruptTableParser::default();
+    text.lines().filter_map(|line| table.take(line.as_bytes())).collect()
 }
 
-pub(crate) fn read_all(reader: &Reader, version: Option<(u32, u32)>) -> Option<Vec<Interrupt>> {
-    let mut table = Table::default();
+pub(crate) fn read_all(reader: &RootReader, version: Option<(u32, u32)>) -> Option<Vec<Interrupt>> {
+    let mut table = InterruptTableParser::default();
     let mut interrupts: Vec<Interrupt> = Vec::new();
-    let counted = reader.lines("/proc/interrupts", &mut |line| {
-        interrupts.extend(table.take(line))
-    });
+    let counted = reader.lines("/proc/interrupts", &mut |line| interrupts.extend(table.take(line)));
     let listed = reader.numbered("/proc/irq", "");
     if !counted && listed.is_none() {
         return None;
@@ -95,12 +91,12 @@ pub(crate) fn read_all(reader: &Reader, version: Option<(u32, u32)>) -> Option<V
     Some(interrupts)
 }
 
-fn read_affinity(reader: &Reader, interrupt: &mut Interrupt, version: Option<(u32, u32)>, has_debug: bool) {
+fn read_affinity(reader: &RootReader, interrupt: &mut Interrupt, version: Option<(u32, u32)>, has_debug: bool) {
     let base = format!("/proc/irq/{}", interrupt.irq);
     let both = |name: &str| reader.list_or_mask(&format!("{base}/{name}_list"), &format!("{base}/{name}"));
     interrupt.affinity = both("smp_affinity");
     interrupt.effective = both("effective_affinity");
-    if version.is_some_and(|version| version >= MODE_TELLS_SINCE)
+    if version.is_some_and(|version| version >= MODE_SHOWS_WRITABLE_SINCE)
         && let Some(mode) = reader.mode(&format!("{base}/smp_affinity"))
     {
         interrupt.take_mode(mode & 0o222 != 0);
@@ -115,12 +111,12 @@ fn read_affinity(reader: &Reader, interrupt: &mut Interrupt, version: Option<(u3
 /// Parses `/proc/interrupts` line by line: it has a column for every online CPU, so with 1,024 CPUs and 10,000
 /// interrupts it is 110 MB of mostly zeros.
 #[derive(Default)]
-struct Table {
+struct InterruptTableParser {
     /// Which CPU a column belongs to.
     columns: Vec<u32>,
 }
 
-impl Table {
+impl InterruptTableParser {
     fn take(&mut self, line: &[u8]) -> Option<Interrupt> {
         let start = line.iter().position(|&byte| byte != b' ')?;
         let line = line.get(start..)?;
@@ -205,15 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn rows() {
+    fn interrupt_rows_are_parsed() {
         let check = |text: &str, irq: u32, counts: &[(u32, u64)], chip: &str, name: &str| {
             let found = row(text);
             assert_eq!((found.irq, found.counts.as_slice()), (irq, counts), "of {text}");
-            assert_eq!(
-                (found.chip.as_str(), found.name.as_str()),
-                (chip, name),
-                "of {text}"
-            );
+            assert_eq!((found.chip.as_str(), found.name.as_str()), (chip, name), "of {text}");
         };
         check(
             " 24:          1          0  IO-APIC   5-edge      ACPI:Ged",
@@ -236,13 +228,7 @@ mod tests {
             "GICv3  27 Level",
             "arch_timer",
         );
-        check(
-            "  9:   0   0   IO-APIC   9-edge    ",
-            9,
-            &[],
-            "IO-APIC   9-edge",
-            "",
-        );
+        check("  9:   0   0   IO-APIC   9-edge    ", 9, &[], "IO-APIC   9-edge", "");
         check(
             "  8:   1   0   IO-APIC-edge      rtc0",
             8,
@@ -261,9 +247,8 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_number_and_garbage() {
-        let text =
-            "      CPU0\nNMI:   0   Non-maskable interrupts\nERR:   0\n\n:\n12\n99999999999999999999: 1\n";
+    fn rows_without_a_number_are_skipped() {
+        let text = "      CPU0\nNMI:   0   Non-maskable interrupts\nERR:   0\n\n:\n12\n99999999999999999999: 1\n";
         assert_eq!(parse_interrupts(text), []);
         assert_eq!(
             parse_interrupts("  1:  5  x  y\n")[0].counts,
@@ -273,10 +258,8 @@ mod tests {
     }
 
     #[test]
-    fn wide_rows_are_kept_sparse() {
-        let header: String = (0..1024)
-            .map(|cpu| format!(" {:>10}", format!("CPU{cpu}")))
-            .collect();
+    fn only_nonzero_counts_of_wide_rows_are_stored() {
+        let header: String = (0..1024).map(|cpu| format!(" {:>10}", format!("CPU{cpu}"))).collect();
         let zeros: String = (0..1024)
             .map(|cpu| format!(" {:>10}", if cpu == 700 { 12 } else { 0 }))
             .collect();
@@ -289,7 +272,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_only_left_out(text in "[ 0-9A-Z:\\n\u{e4}]{0,200}") {
+        fn no_text_causes_a_panic(text in "[ 0-9A-Z:\\n\u{e4}]{0,200}") {
             let _ = parse_interrupts(&format!("CPU0 CPU1\n{text}"));
         }
     }

@@ -10,12 +10,12 @@ mod configured;
 mod file_names;
 mod service;
 
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use crate::{CpuSet, Task, TaskKey};
 use root::{Address, Root};
 use std::collections::BTreeSet;
 
-pub use configured::{ConfiguredBan, Unjudged};
+pub use configured::{ConfiguredBan, UnknownIrqbalanceRule};
 pub(crate) use configured::{configured, environment_files, unjudged};
 pub(crate) use service::patterns as unit_patterns;
 
@@ -83,7 +83,7 @@ pub(crate) fn command_line(pid: u32) -> String {
 }
 
 /// The names of all sockets of irqbalance, with or without a file.
-pub(crate) fn sockets(reader: &Reader) -> Vec<String> {
+pub(crate) fn sockets(reader: &RootReader) -> Vec<String> {
     let is_it = |name: &str| name.starts_with("irqbalance") && name.ends_with(".sock");
     let entries = reader.entries(SOCKETS).unwrap_or_default();
     let mut names: Vec<String> = entries
@@ -123,7 +123,7 @@ pub fn own_bans(root: &Root, daemon: TaskKey) -> Option<CpuSet> {
     if let Some(list) = set("IRQBALANCE_BANNED_CPULIST") {
         return CpuSet::parse_list(list).ok();
     }
-    let reader = Reader::new(root);
+    let reader = RootReader::new(root);
     let of = |name: &str| {
         reader
             .list(&format!("/sys/devices/system/cpu/{name}"))
@@ -137,14 +137,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers() {
+    fn setup_answers_are_parsed() {
         let check = |text: &str, expected: Option<(u64, &str)>| {
             let setup = parse_setup(text).map(|setup| (setup.interval_s, setup.banned.to_string()));
-            assert_eq!(
-                setup,
-                expected.map(|(s, list)| (s, list.to_owned())),
-                "of {text:?}"
-            );
+            assert_eq!(setup, expected.map(|(s, list)| (s, list.to_owned())), "of {text:?}");
         };
         check("SLEEP 10 BANNED 00000000", Some((10, "")));
         check(
@@ -158,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_sockets() {
+    fn socket_addresses_depend_on_the_pid() {
         let [file, plain, whole] = addresses(412);
         assert_eq!(file.text(), "/run/irqbalance/irqbalance412.sock");
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Reads what is already isolated, by boot line or at run time.
 
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use crate::{Cgroups, Cmdline, CpuSet, Hierarchy, Kernel, Partition, Topology, Version};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct Isolation {
 const SLICES: [&str; 3] = ["/system.slice", "/user.slice", "/init.scope"];
 
 /// Reads what is isolated, using what was read before.
-pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroups: &Cgroups) -> Isolation {
+pub(crate) fn read(reader: &RootReader, kernel: &Kernel, topology: &Topology, cgroups: &Cgroups) -> Isolation {
     let nohz_full = reader.list("/sys/devices/system/cpu/nohz_full").or_else(|| {
         // Without the option there is no file, and no such CPU. That is known if the configuration is, or if the boot
         // line does not request any.
@@ -43,8 +43,8 @@ pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroup
             .config
             .as_ref()
             .is_some_and(|config| !config.contains_key("CONFIG_NO_HZ_FULL"));
-        let asks = |line: &Cmdline| line.has("nohz_full") || line.has("isolcpus");
-        let unasked = kernel.cmdline.as_ref().is_some_and(|line| !asks(line));
+        let has_isolation = |line: &Cmdline| line.has("nohz_full") || line.has("isolcpus");
+        let unasked = kernel.cmdline.as_ref().is_some_and(|line| !has_isolation(line));
         (lacks || unasked).then(CpuSet::new)
     });
     let cpuset_isolated = cgroups
@@ -65,13 +65,13 @@ pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroup
         kept_free: cgroups
             .cpuset
             .as_ref()
-            .and_then(|hierarchy| kept_free(hierarchy, topology)),
+            .and_then(|hierarchy| service_free_cpus(hierarchy, topology)),
     }
 }
 
 /// On v2 the list of a set limits every task below it, and an empty list limits nothing (`kernel/cgroup/cpuset.c`,
 /// `update_cpumasks_hier`).
-fn kept_free(hierarchy: &Hierarchy, topology: &Topology) -> Option<CpuSet> {
+fn service_free_cpus(hierarchy: &Hierarchy, topology: &Topology) -> Option<CpuSet> {
     if hierarchy.version != Version::V2 {
         return None;
     }
@@ -90,7 +90,7 @@ fn kept_free(hierarchy: &Hierarchy, topology: &Topology) -> Option<CpuSet> {
 /// The kernel merges `rcu_nocbs=` with the `nohz_full` CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`). No file shows
 /// the result.
 fn read_rcu_nocbs(
-    reader: &Reader,
+    reader: &RootReader,
     kernel: &Kernel,
     topology: &Topology,
     nohz_full: Option<&CpuSet>,
@@ -100,35 +100,31 @@ fn read_rcu_nocbs(
         return Some(CpuSet::new());
     }
     let line = kernel.cmdline.as_ref()?;
-    let by_default =
-        |config: &BTreeMap<String, String>| config.contains_key("CONFIG_RCU_NOCB_CPU_DEFAULT_ALL");
+    let by_default = |config: &BTreeMap<String, String>| config.contains_key("CONFIG_RCU_NOCB_CPU_DEFAULT_ALL");
     if !line.has("rcu_nocbs") && kernel.config.as_deref().is_some_and(by_default) {
         return topology.possible.clone();
     }
-    let asked = boot_list(reader, line, "rcu_nocbs", topology)?;
-    Some(asked.or(nohz_full?))
+    let requested = boot_list(reader, line, "rcu_nocbs", topology)?;
+    Some(requested.or(nohz_full?))
 }
 
 /// `irqaffinity=`, to which the kernel adds the CPU that it boots on (`kernel/irq/irqdesc.c`).
-fn read_irqaffinity(reader: &Reader, kernel: &Kernel, topology: &Topology) -> Option<CpuSet> {
+fn read_irqaffinity(reader: &RootReader, kernel: &Kernel, topology: &Topology) -> Option<CpuSet> {
     let line = kernel.cmdline.as_ref()?;
-    let asks = line.last("irqaffinity").is_some_and(|word| word.value.is_some());
-    let mut asked = boot_list(reader, line, "irqaffinity", topology)?;
+    let is_set = line.last("irqaffinity").is_some_and(|word| word.value.is_some());
+    let mut requested = boot_list(reader, line, "irqaffinity", topology)?;
     // An empty list leaves only this CPU.
-    if asks {
-        asked.insert(topology.boot_cpu?);
+    if is_set {
+        requested.insert(topology.boot_cpu?);
     }
-    Some(asked)
+    Some(requested)
 }
 
 /// The CPU list of a boot parameter; empty without the parameter or without a value, `None` if it does not parse.
-fn boot_list(reader: &Reader, line: &Cmdline, name: &str, topology: &Topology) -> Option<CpuSet> {
+fn boot_list(reader: &RootReader, line: &Cmdline, name: &str, topology: &Topology) -> Option<CpuSet> {
     let Some(value) = line.last(name).and_then(|parameter| parameter.value.as_deref()) else {
         return Some(CpuSet::new());
     };
-    let possible = topology
-        .possible
-        .clone()
-        .unwrap_or_else(|| topology.present_cpus());
-    reader.understood("/proc/cmdline", CpuSet::parse_list_of(value, &possible))
+    let possible = topology.possible.clone().unwrap_or_else(|| topology.present_cpus());
+    reader.ok_or_note("/proc/cmdline", CpuSet::parse_list_of(value, &possible))
 }

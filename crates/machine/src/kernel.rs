@@ -1,7 +1,7 @@
 //! Reads the kernel itself: release, preemption model, configuration, boot line.
 
 use crate::cmdline::MOST_LINE;
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use crate::{Cmdline, parse_cmdline};
 use root::Root;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub enum Preemption {
 }
 
 /// Reads version, preemption model, build options and boot line.
-pub(crate) fn read(reader: &Reader) -> Kernel {
+pub(crate) fn read(reader: &RootReader) -> Kernel {
     let release = reader
         .value("/proc/sys/kernel/osrelease")
         .or_else(|| release_of(reader));
@@ -75,8 +75,8 @@ pub(crate) fn read(reader: &Reader) -> Kernel {
 impl Kernel {
     /// As [`since`], for this kernel.
     #[must_use]
-    pub fn since(&self, wanted: (u32, u32)) -> Option<bool> {
-        since(self.release.as_deref(), self.version, wanted)
+    pub fn since(&self, required: (u32, u32)) -> Option<bool> {
+        since(self.release.as_deref(), self.version, required)
     }
 
     /// Whether it is known not to support `isolcpus=managed_irq`, which was added in 5.6 (`kernel/sched/isolation.c`).
@@ -98,14 +98,12 @@ pub const OLDEST: (u32, u32) = (4, 14);
 /// Whether a kernel has at least the features of this version; `None` if unknown, also for old version numbers of
 /// distributions that backport features.
 #[must_use]
-pub fn since(release: Option<&str>, own: Option<(u32, u32)>, wanted: (u32, u32)) -> Option<bool> {
+pub fn since(release: Option<&str>, own: Option<(u32, u32)>, required: (u32, u32)) -> Option<bool> {
     let release = release.unwrap_or_default();
     // Red Hat, SUSE and NVIDIA keep a version number for years.
-    let ports_back = [".el", "-default", "-tegra"]
-        .iter()
-        .any(|part| release.contains(part));
+    let ports_back = [".el", "-default", "-tegra"].iter().any(|part| release.contains(part));
     match own {
-        Some(own) if own >= wanted => Some(true),
+        Some(own) if own >= required => Some(true),
         Some(_) if ports_back => None,
         Some(_) => Some(false),
         None => None,
@@ -115,7 +113,7 @@ pub fn since(release: Option<&str>, own: Option<(u32, u32)>, wanted: (u32, u32))
 /// The release of the kernel of a machine, without reading the rest of it.
 #[must_use]
 pub fn release(root: &Root) -> Option<String> {
-    let reader = Reader::new(root);
+    let reader = RootReader::new(root);
     reader
         .value("/proc/sys/kernel/osrelease")
         .or_else(|| release_of(&reader))
@@ -162,7 +160,7 @@ pub fn parse_preemption_words(version: &str, number: Option<(u32, u32)>) -> Opti
     }
 }
 
-fn release_of(reader: &Reader) -> Option<String> {
+fn release_of(reader: &RootReader) -> Option<String> {
     let version = reader.value("/proc/version")?;
     version
         .strip_prefix("Linux version ")?
@@ -171,7 +169,7 @@ fn release_of(reader: &Reader) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn read_config(reader: &Reader, release: Option<&str>) -> Option<BTreeMap<String, String>> {
+fn read_config(reader: &RootReader, release: Option<&str>) -> Option<BTreeMap<String, String>> {
     let from_boot = || reader.text(&format!("/boot/config-{}", release?));
     let text = reader.inflated("/proc/config.gz").or_else(from_boot)?;
     Some(parse_config(&text))
@@ -180,7 +178,7 @@ fn read_config(reader: &Reader, release: Option<&str>) -> Option<BTreeMap<String
 /// From the most to the least reliable source: files of the running kernel, its version text, then the boot line and
 /// the configuration that it started with.
 fn read_preemption(
-    reader: &Reader,
+    reader: &RootReader,
     config: Option<&BTreeMap<String, String>>,
     cmdline: Option<&Cmdline>,
 ) -> Option<Preemption> {
@@ -197,18 +195,17 @@ fn read_preemption(
     if let Some(word) = by_file.and_then(|text| marked(&text, '(', ')')) {
         return preemption_word(&word);
     }
-    let is_set =
-        |option: &str| config.is_some_and(|config| config.get(option).is_some_and(|value| value == "y"));
+    let is_set = |option: &str| config.is_some_and(|config| config.get(option).is_some_and(|value| value == "y"));
     if is_set("CONFIG_PREEMPT_RT") || is_set("CONFIG_PREEMPT_RT_FULL") {
         return Some(Preemption::Rt);
     }
     let is_dynamic = version.contains("PREEMPT_DYNAMIC") || is_set("CONFIG_PREEMPT_DYNAMIC");
     if is_dynamic {
-        let asked = cmdline
+        let requested = cmdline
             .and_then(|line| line.last("preempt"))
             .and_then(|one| one.value.as_deref());
         // A word that the kernel does not know leaves the configured model active.
-        if let Some(model) = asked.and_then(preemption_word) {
+        if let Some(model) = requested.and_then(preemption_word) {
             return Some(model);
         }
     }
@@ -246,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_distributions_keep_are_not_trusted() {
+    fn versions_with_distribution_backports_are_not_trusted() {
         let kernel = |release: &str| Kernel {
             version: parse_version(release),
             release: Some(release.to_owned()),
@@ -269,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn versions() {
+    fn kernel_versions_are_parsed() {
         let check = |release: &str, expected| assert_eq!(parse_version(release), expected, "of {release}");
         check("6.18.44-fc-v669", Some((6, 18)));
         check("4.14.0", Some((4, 14)));
@@ -279,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn preemption_in_the_version_text() {
+    fn the_preemption_model_is_read_from_the_version_text() {
         let check = |words: &str, number, expected| {
             let text = format!("Linux version 1.2.3 (gcc) #1 SMP {words} Debian 6.1.1 (2024-01-01)");
             assert_eq!(
@@ -298,10 +295,9 @@ mod tests {
     }
 
     #[test]
-    fn configurations() {
-        let config = parse_config(
-            "# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_C=\"x y\"\nCONFIG_D=n\nbad\nCONFIG_E=\"\"\n",
-        );
+    fn kernel_configurations_are_parsed() {
+        let config =
+            parse_config("# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_C=\"x y\"\nCONFIG_D=n\nbad\nCONFIG_E=\"\"\n");
         let found: Vec<(&str, &str)> = config
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -310,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn marked_words() {
+    fn the_marked_word_of_a_choice_is_found() {
         assert_eq!(
             marked("none [integrity] confidentiality", '[', ']').as_deref(),
             Some("integrity")

@@ -4,6 +4,7 @@
 //! from empty and from zero.
 
 pub mod capture;
+pub mod cgroup_owners;
 pub mod cgroups;
 pub mod cmdline;
 mod cpu_expression;
@@ -21,7 +22,6 @@ mod reading;
 pub mod settings;
 pub mod tasks;
 pub mod temperatures;
-pub mod tenants;
 mod time;
 pub mod topology;
 mod units;
@@ -32,13 +32,13 @@ pub use cmdline::{Cmdline, Parameter, parse_cmdline, same_name};
 pub use cpu_expression::evaluate_cpus;
 pub use cpu_set::CpuSet;
 pub use error::ParseError;
-pub use interrupts::{Immovable, Interrupt, parse_interrupts};
+pub use interrupts::{ImmovableReason, Interrupt, parse_interrupts};
 pub use isolation::Isolation;
 pub use kernel::{Kernel, Preemption};
 pub use model::Machine;
-pub use reading::Unreadable;
+pub use reading::UnreadableFile;
 pub use settings::Settings;
 pub use tasks::{MaskCount, Policy, Task, TaskKey, parse_stat, parse_status_allowed};
 pub use time::{duration_text, nanoseconds, parse_duration, utc_text};
-pub use topology::{Cache, CacheKind, CoreKind, Cpu, Group, Node, Topology};
+pub use topology::{Cache, CacheKind, CoreKind, Cpu, CpuGroup, Node, Topology};
 pub use units::{CpuId, Nanos};

@@ -50,15 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links() {
+    fn link_targets_are_joined_inside_the_root() {
         let check = |link: &str, target: &str, expected: Option<&str>| {
             assert_eq!(join(link, target).as_deref(), expected, "{link} -> {target}");
         };
-        check(
-            "/sys/block/vda",
-            "../devices/pci/vda",
-            Some("/sys/devices/pci/vda"),
-        );
+        check("/sys/block/vda", "../devices/pci/vda", Some("/sys/devices/pci/vda"));
         check("/sys/block/vda", "/x/./y", Some("/x/y"));
         check("/a", "../../x", None);
         check("/a", "b", Some("/b"));

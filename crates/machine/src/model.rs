@@ -1,9 +1,9 @@
 //! Combines all parts of one machine.
 
-use crate::irqbalance::{ConfiguredBan, Unjudged};
+use crate::irqbalance::{ConfiguredBan, UnknownIrqbalanceRule};
 use crate::neighbours::{CpuManager, Tuned};
-use crate::reading::{Reader, Unreadable};
-use crate::tasks::{MaskCount, TasksOn};
+use crate::reading::{RootReader, UnreadableFile};
+use crate::tasks::{CpuTasks, MaskCount};
 use crate::{Cgroups, CpuSet, Interrupt, Isolation, Kernel, Task, Topology, Version};
 use crate::{cgroups, interrupts, irqbalance, isolation, kernel, neighbours, tasks, topology};
 use root::{Origin, Root};
@@ -27,7 +27,7 @@ pub struct Machine {
     /// The CPUs that its files make it ban when it starts.
     pub irqbalance_bans: Vec<ConfiguredBan>,
     /// Parts of irqbalance's configuration that cannot be judged.
-    pub irqbalance_unjudged: Vec<Unjudged>,
+    pub irqbalance_unjudged: Vec<UnknownIrqbalanceRule>,
     /// TuneD's files, if TuneD was ever set up.
     pub tuned: Option<Tuned>,
     /// The state of the kubelet's CPU manager, if there is one.
@@ -35,15 +35,15 @@ pub struct Machine {
     /// Every thread, by number; `None` until requested, or if `/proc` shows none.
     pub tasks: Option<Vec<Task>>,
     /// Kernel threads and the daemons that isolation must work with, if not every thread was requested.
-    pub attendants: Option<Vec<Task>>,
+    pub planning_tasks: Option<Vec<Task>>,
     /// The masks of all tasks, if not every task was requested.
     pub mask_counts: Option<Vec<MaskCount>>,
     /// The tasks on some CPUs, if not every task was requested.
-    pub tasks_on: Option<TasksOn>,
+    pub tasks_on: Option<CpuTasks>,
     /// Every numbered interrupt; `None` until requested, or unknown.
     pub interrupts: Option<Vec<Interrupt>>,
     /// What exists but could not be read, so that no command mistakes it for absent.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableFile>,
 }
 
 impl Machine {
@@ -51,7 +51,7 @@ impl Machine {
     /// be read is listed in `unreadable`.
     #[must_use]
     pub fn read(root: &Root) -> Machine {
-        let reader = Reader::new(root);
+        let reader = RootReader::new(root);
         let kernel = kernel::read(&reader);
         let topology = topology::read(&reader);
         let cgroups = cgroups::read(&reader);
@@ -69,7 +69,7 @@ impl Machine {
             tuned,
             cpu_manager: neighbours::cpu_manager(&reader),
             tasks: None,
-            attendants: None,
+            planning_tasks: None,
             mask_counts: None,
             tasks_on: None,
             interrupts: None,
@@ -94,9 +94,9 @@ impl Machine {
 
     /// Adds the few threads that a plan mentions, or every thread if the kernel does not list them.
     #[must_use]
-    pub fn with_attendants(mut self, root: &Root) -> Machine {
-        self.attendants = tasks::read_attendants(root);
-        if self.attendants.is_none() {
+    pub fn with_planning_tasks(mut self, root: &Root) -> Machine {
+        self.planning_tasks = tasks::read_planning_tasks(root);
+        if self.planning_tasks.is_none() {
             return self.with_tasks(root);
         }
         self
@@ -105,7 +105,7 @@ impl Machine {
     /// Adds what a plan needs: how many tasks have which mask, the threads that it mentions, and every numbered interrupt.
     #[must_use]
     pub fn for_plan(self, root: &Root) -> Machine {
-        let mut machine = self.with_attendants(root).with_interrupts(root);
+        let mut machine = self.with_planning_tasks(root).with_interrupts(root);
         if machine.tasks.is_none() && machine.has_all_cpus_online() {
             machine.mask_counts = machine
                 .task_lists()
@@ -121,7 +121,7 @@ impl Machine {
     /// masks, every task.
     #[must_use]
     pub fn with_tasks_on(self, root: &Root, cpus: &CpuSet) -> Machine {
-        let mut machine = self.with_attendants(root);
+        let mut machine = self.with_planning_tasks(root);
         if machine.tasks.is_none() && cpus.is_subset(&machine.topology.online) {
             machine.tasks_on = machine
                 .task_lists()
@@ -179,9 +179,9 @@ impl Machine {
         present.is_none_or(|present| present.is_subset(&self.topology.online))
     }
 
-    fn task_lists(&self) -> Option<tasks::Lists<'_>> {
+    fn task_lists(&self) -> Option<tasks::TaskListLocation<'_>> {
         let hierarchy = self.cgroups.cpuset.as_ref()?;
-        Some(tasks::Lists {
+        Some(tasks::TaskListLocation {
             mount: &hierarchy.mount,
             version: hierarchy.version,
         })
@@ -204,7 +204,7 @@ impl Machine {
     /// The known threads: all, or the attendants; `None` if not requested.
     #[must_use]
     pub fn known_tasks(&self) -> Option<&[Task]> {
-        self.tasks.as_deref().or(self.attendants.as_deref())
+        self.tasks.as_deref().or(self.planning_tasks.as_deref())
     }
 
     /// Adds the cgroup of every thread (and the threads, if they are missing): its path in the hierarchy with the
@@ -220,7 +220,7 @@ impl Machine {
             .cpuset
             .as_ref()
             .map_or(Version::V2, |hierarchy| hierarchy.version);
-        let reader = Reader::new(root);
+        let reader = RootReader::new(root);
         let on = machine.tasks_on.as_mut().map(|on| &mut on.tasks);
         if let Some(tasks) = machine.tasks.as_mut().or(on) {
             tasks::read_cgroups(&reader, tasks, version);
@@ -232,7 +232,7 @@ impl Machine {
     /// Reads tasks again before they are reported. A task that has ended is removed, and for the others the current
     /// state counts. A task that was created or ended during the first pass is seen in an inconsistent state.
     #[must_use]
-    pub fn with_second_look(mut self, root: &Root, is_doubtful: impl Fn(&Task) -> bool) -> Machine {
+    pub fn with_recheck(mut self, root: &Root, is_doubtful: impl Fn(&Task) -> bool) -> Machine {
         let version = self
             .cgroups
             .cpuset
@@ -250,7 +250,7 @@ impl Machine {
         };
         let read_again = |tasks: Vec<Task>| tasks.into_iter().filter_map(again).collect();
         self.tasks = self.tasks.map(read_again);
-        self.tasks_on = self.tasks_on.map(|on| TasksOn {
+        self.tasks_on = self.tasks_on.map(|on| CpuTasks {
             tasks: read_again(on.tasks),
             ..on
         });
@@ -260,7 +260,7 @@ impl Machine {
     /// Adds every numbered interrupt, from the same root.
     #[must_use]
     pub fn with_interrupts(mut self, root: &Root) -> Machine {
-        let reader = Reader::new(root);
+        let reader = RootReader::new(root);
         self.interrupts = interrupts::read_all(&reader, self.kernel.version);
         self.unreadable.extend(reader.into_unreadable());
         self
@@ -270,7 +270,7 @@ impl Machine {
     /// time. The kernel, the CPUs and the control groups are not read again.
     #[must_use]
     pub fn with_isolation(mut self, root: &Root) -> Machine {
-        let reader = Reader::new(root);
+        let reader = RootReader::new(root);
         self.isolation = isolation::read(&reader, &self.kernel, &self.topology, &self.cgroups);
         self.unreadable.extend(reader.into_unreadable());
         self
@@ -279,7 +279,7 @@ impl Machine {
     /// Reads again which other programs set CPUs and interrupts here, from the same root: irqbalance, TuneD and the kubelet.
     #[must_use]
     pub fn with_neighbours(mut self, root: &Root) -> Machine {
-        let reader = Reader::new(root);
+        let reader = RootReader::new(root);
         self.tuned = neighbours::tuned(&reader, &self.topology);
         self.irqbalance_sockets = irqbalance::sockets(&reader);
         self.irqbalance_bans = irqbalance::configured(&reader);
@@ -296,7 +296,7 @@ impl Machine {
         let version = self.kernel.version;
         let (mut machine, (interrupts, unreadable)) = std::thread::scope(|scope| {
             let interrupts = scope.spawn(|| {
-                let reader = Reader::new(root);
+                let reader = RootReader::new(root);
                 let interrupts = interrupts::read_all(&reader, version);
                 (interrupts, reader.into_unreadable())
             });

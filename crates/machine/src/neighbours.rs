@@ -2,7 +2,7 @@
 
 mod tuned;
 
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use crate::{CpuId, CpuSet, Topology};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct CpuManager {
 /// The file that the kubelet writes.
 pub const CPU_MANAGER_STATE: &str = "/var/lib/kubelet/cpu_manager_state";
 
-pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
+pub(crate) fn tuned(reader: &RootReader, topology: &Topology) -> Option<Tuned> {
     let profile = reader
         .value("/etc/tuned/active_profile")
         .filter(|profile| !profile.is_empty())?;
@@ -56,15 +56,12 @@ pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
     files.extend(variables.iter().map(|(path, _)| path.clone()));
     files.sort_unstable();
     files.dedup();
-    let named = variables
-        .as_ref()
-        .and_then(|(_, text)| parse_isolated_cores(text));
+    let named = variables.as_ref().and_then(|(_, text)| parse_isolated_cores(text));
     if let (Some((path, text)), None) = (&variables, &named)
         && let Some(value) = isolated_cores_text(text).filter(|value| !value.is_empty())
     {
-        let why = format!(
-            "isolated_cores={value} cannot be parsed as a list of CPUs, so what TuneD isolates is unknown"
-        );
+        let why =
+            format!("isolated_cores={value} cannot be parsed as a list of CPUs, so what TuneD isolates is unknown");
         reader.note(path, &why);
     }
     let isolated_cores = named
@@ -131,7 +128,7 @@ fn all_but(reserved: usize, topology: &Topology) -> CpuSet {
         .collect()
 }
 
-pub(crate) fn cpu_manager(reader: &Reader) -> Option<CpuManager> {
+pub(crate) fn cpu_manager(reader: &RootReader) -> Option<CpuManager> {
     let text = reader.text(CPU_MANAGER_STATE)?;
     let state = parse_cpu_manager_state(&text);
     if state.is_none() {
@@ -163,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn isolated_cores() {
+    fn isolated_cores_of_tuned_are_parsed() {
         let check = |text: &str, expected: Option<&str>| {
             let found = parse_isolated_cores(text).map(|cores| match cores {
                 IsolatedCores::Named(cpus) => cpus.to_string(),
@@ -188,9 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn the_state_of_the_cpu_manager() {
-        let text =
-            r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"0a-1b":{"web":"2-3"}},"checksum":7}"#;
+    fn the_state_of_the_cpu_manager_is_parsed() {
+        let text = r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"0a-1b":{"web":"2-3"}},"checksum":7}"#;
         let state = parse_cpu_manager_state(text).unwrap();
         assert_eq!(
             (state.policy.as_str(), state.shared.to_string()),
@@ -203,15 +199,9 @@ mod tests {
             (pod.as_str(), name.as_str(), cpus.to_string()),
             ("0a-1b", "web", "2-3".to_owned())
         );
-        let none =
-            parse_cpu_manager_state(r#"{"policyName":"none","defaultCpuSet":"","checksum":1}"#).unwrap();
+        let none = parse_cpu_manager_state(r#"{"policyName":"none","defaultCpuSet":"","checksum":1}"#).unwrap();
         assert!(none.exclusive.is_empty() && none.shared.is_empty());
-        for wrong in [
-            "",
-            "{}",
-            "[]",
-            r#"{"policyName":"static","entries":{"a":{"b":"x"}}}"#,
-        ] {
+        for wrong in ["", "{}", "[]", r#"{"policyName":"static","entries":{"a":{"b":"x"}}}"#] {
             assert_eq!(parse_cpu_manager_state(wrong), None, "of {wrong:?}");
         }
     }

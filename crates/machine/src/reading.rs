@@ -4,7 +4,7 @@
 //! allowed to read" for "not there".
 
 use crate::CpuSet;
-use root::{Entry, Kind, Place, Root, RootError, Stands};
+use root::{DirectoryEntry, DirectoryEntryType, DirectoryHandle, PathKind, Root, RootError};
 use std::cell::RefCell;
 
 /// Maximum number of listed errors: an unprivileged reader gets one for every task.
@@ -12,7 +12,7 @@ const MAX_LISTED: usize = 200;
 
 /// A file that exists but could not be read or parsed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Unreadable {
+pub struct UnreadableFile {
     /// Path inside the root.
     pub path: String,
     /// The reason.
@@ -20,20 +20,20 @@ pub struct Unreadable {
 }
 
 /// A [`Root`] with a list of what could not be read through it. One per thread.
-pub(crate) struct Reader<'a> {
+pub(crate) struct RootReader<'a> {
     root: &'a Root,
-    unreadable: RefCell<Vec<Unreadable>>,
+    unreadable: RefCell<Vec<UnreadableFile>>,
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(root: &'a Root) -> Reader<'a> {
-        Reader {
+impl<'a> RootReader<'a> {
+    pub(crate) fn new(root: &'a Root) -> RootReader<'a> {
+        RootReader {
             root,
             unreadable: RefCell::new(Vec::new()),
         }
     }
 
-    pub(crate) fn into_unreadable(self) -> Vec<Unreadable> {
+    pub(crate) fn into_unreadable(self) -> Vec<UnreadableFile> {
         self.unreadable.into_inner()
     }
 
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn note(&self, path: &str, why: &impl std::fmt::Display) {
         let mut list = self.unreadable.borrow_mut();
         if list.len() < MAX_LISTED {
-            list.push(Unreadable {
+            list.push(UnreadableFile {
                 path: path.to_owned(),
                 why: why.to_string(),
             });
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         self.or_note(path, self.root.text(path))
     }
 
-    /// As [`Reader::text`]; a larger file counts as unreadable.
+    /// As [`RootReader::text`]; a larger file counts as unreadable.
     pub(crate) fn text_at_most(&self, path: &str, most: usize) -> Option<String> {
         let text = self.text(path)?;
         if text.len() > most {
@@ -84,14 +84,14 @@ impl<'a> Reader<'a> {
     }
 
     /// An open directory, with the numbers in it.
-    pub(crate) fn numbered_place(&self, dir: &str) -> Option<(Place<'a>, Vec<u32>)> {
+    pub(crate) fn numbered_place(&self, dir: &str) -> Option<(DirectoryHandle<'a>, Vec<u32>)> {
         let place = self.or_note(dir, self.root.place(dir))?;
         let numbers = self.or_note(dir, place.numbers().map(Some))?;
         Some((place, numbers))
     }
 
-    /// As [`Reader::record_into`] for a name in an open directory.
-    pub(crate) fn record_at(&self, place: &Place, name: &str, content: &mut Vec<u8>) -> bool {
+    /// As [`RootReader::record_into`] for a name in an open directory.
+    pub(crate) fn record_at(&self, place: &DirectoryHandle, name: &str, content: &mut Vec<u8>) -> bool {
         place.record_into(name, content).unwrap_or_else(|error| {
             self.note(&place.path_of(name), &error);
             false
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
             .unwrap_or(false)
     }
 
-    pub(crate) fn kind(&self, path: &str) -> Option<Kind> {
+    pub(crate) fn kind(&self, path: &str) -> Option<PathKind> {
         self.or_note(path, self.root.kind(path))
     }
 
@@ -116,19 +116,19 @@ impl<'a> Reader<'a> {
         self.or_note(path, self.root.mode(path))
     }
 
-    pub(crate) fn entries(&self, dir: &str) -> Option<Vec<Entry>> {
+    pub(crate) fn entries(&self, dir: &str) -> Option<Vec<DirectoryEntry>> {
         self.or_note(dir, self.root.entries(dir))
     }
 
     /// The real subdirectories of a directory, sorted; links are skipped.
     pub(crate) fn dirs(&self, dir: &str) -> Option<Vec<String>> {
-        let is_dir = |entry: Entry| (entry.stands == Stands::Dir).then_some(entry.name);
+        let is_dir = |entry: DirectoryEntry| (entry.kind == DirectoryEntryType::Dir).then_some(entry.name);
         Some(self.entries(dir)?.into_iter().filter_map(is_dir).collect())
     }
 
     /// The numbers of the names `prefixN` in a directory, sorted; `None` if there is no directory.
     pub(crate) fn numbered(&self, dir: &str, prefix: &str) -> Option<Vec<u32>> {
-        let number = |entry: Entry| entry.name.strip_prefix(prefix)?.parse::<u32>().ok();
+        let number = |entry: DirectoryEntry| entry.name.strip_prefix(prefix)?.parse::<u32>().ok();
         let mut numbers: Vec<u32> = self.entries(dir)?.into_iter().filter_map(number).collect();
         numbers.sort_unstable();
         Some(numbers)
@@ -151,13 +151,13 @@ impl<'a> Reader<'a> {
     /// A file that holds a CPU list.
     pub(crate) fn list(&self, path: &str) -> Option<CpuSet> {
         let value = self.value(path)?;
-        self.understood(path, CpuSet::parse_list(&value))
+        self.ok_or_note(path, CpuSet::parse_list(&value))
     }
 
     /// A file that holds a mask.
     pub(crate) fn mask(&self, path: &str) -> Option<CpuSet> {
         let value = self.value(path)?;
-        self.understood(path, CpuSet::parse_mask(&value))
+        self.ok_or_note(path, CpuSet::parse_mask(&value))
     }
 
     /// The list in `base_list`, or the mask in `base` if an old kernel has no list.
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         self.list(list).or_else(|| self.mask(mask))
     }
 
-    pub(crate) fn understood<T, E: std::fmt::Display>(&self, path: &str, outcome: Result<T, E>) -> Option<T> {
+    pub(crate) fn ok_or_note<T, E: std::fmt::Display>(&self, path: &str, outcome: Result<T, E>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
             Err(error) => {

@@ -3,7 +3,7 @@
 
 use crate::CpuSet;
 use crate::links::real;
-use crate::walk::{Found, Walk, matches};
+use crate::walk::{Walk, WalkEntry, matches};
 use root::Root;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -121,9 +121,7 @@ fn paths(root: &Root, pattern: &str) -> Vec<String> {
 }
 
 fn is_virtual_disk(root: &Root, path: &str) -> bool {
-    let disk = path
-        .strip_prefix("/sys/block/")
-        .is_some_and(|name| !name.contains('/'));
+    let disk = path.strip_prefix("/sys/block/").is_some_and(|name| !name.contains('/'));
     disk && root
         .link(path)
         .ok()
@@ -139,8 +137,8 @@ pub fn read(root: &Root, patterns: impl Iterator<Item = String>) -> Settings {
     let mut content = Vec::new();
     let others = OTHERS.iter().map(|pattern| (*pattern).to_owned());
     for pattern in patterns.map(|pattern| pattern.replace('#', "*")).chain(others) {
-        let mut take = |found: Found<'_>| {
-            if let Found::File(path) = found
+        let mut take = |found: WalkEntry<'_>| {
+            if let WalkEntry::File(path) = found
                 && root.bytes_at_most(path, MAX_VALUE, &mut content).unwrap_or(false)
             {
                 let text = String::from_utf8_lossy(&content);

@@ -1,16 +1,16 @@
 //! Reads tasks (threads): where they may run, and whether they can be moved. Source: `/proc/PID/task/TID/*`.
 
-mod attendants;
 mod glance;
 mod parse;
 mod placement;
+mod planning_tasks;
 mod read;
 
-pub(crate) use attendants::read_attendants;
-pub use glance::{Glance, children, kernel_threads, listed, unusual};
+pub use glance::{MaskReader, children, kernel_threads, listed, unusual};
 pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
-pub(crate) use placement::{Lists, count_masks, read_mask_counts, read_tasks_on};
-pub use placement::{MaskCount, TasksOn};
+pub use placement::{CpuTasks, MaskCount};
+pub(crate) use placement::{TaskListLocation, count_masks, read_mask_counts, read_tasks_on};
+pub(crate) use planning_tasks::read_planning_tasks;
 pub use read::{cgroup_of, read, read_one, read_process, read_stat, users_of, with_status};
 pub(crate) use read::{read_all, read_cgroups};
 
@@ -105,10 +105,7 @@ impl Task {
     /// an interrupt cannot be moved manually either, but is not bound.
     #[must_use]
     pub fn is_bound_to(&self, cpus: &CpuSet) -> bool {
-        let only_there = self
-            .allowed
-            .as_ref()
-            .is_some_and(|allowed| allowed.is_subset(cpus));
+        let only_there = self.allowed.as_ref().is_some_and(|allowed| allowed.is_subset(cpus));
         only_there && !self.is_movable() && !self.is_unbound_worker() && !self.is_irq_thread()
     }
 }

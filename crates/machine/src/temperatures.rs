@@ -61,13 +61,7 @@ pub fn temperatures(root: &Root) -> Vec<Temperature> {
     each(root, CHIPS, "hwmon", "name", &is_input)
 }
 
-fn each(
-    root: &Root,
-    folder: &str,
-    prefix: &str,
-    named_by: &str,
-    is_value: &dyn Fn(&str) -> bool,
-) -> Vec<Temperature> {
+fn each(root: &Root, folder: &str, prefix: &str, named_by: &str, is_value: &dyn Fn(&str) -> bool) -> Vec<Temperature> {
     let value = |path: &str| root.value(path).ok().flatten();
     let names = |path: &str| {
         let mut names = root.names(path).ok().flatten().unwrap_or_default();
@@ -79,8 +73,8 @@ fn each(
         let device = format!("{folder}/{device}");
         let sensor = value(&format!("{device}/{named_by}"));
         for name in names(&device).iter().filter(|name| is_value(name)) {
-            let told = value(&format!("{device}/{name}"));
-            let Some(millidegrees_c) = told.as_deref().and_then(parse_millidegrees) else {
+            let reading = value(&format!("{device}/{name}"));
+            let Some(millidegrees_c) = reading.as_deref().and_then(parse_millidegrees) else {
                 continue;
             };
             found.push(Temperature {
@@ -109,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hottest_sensor_of_the_processor_counts_not_that_of_a_disk() {
+    fn the_hottest_processor_sensor_counts_and_disks_do_not() {
         let (_dir, root) = tree(&[
             ("thermal/thermal_zone0/type", "acpitz\n"),
             ("thermal/thermal_zone0/temp", "91000\n"),
@@ -132,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn chips_are_asked_where_there_is_no_zone_and_nothing_is_no_error() {
+    fn hwmon_is_used_without_thermal_zones_and_no_sensor_is_no_error() {
         let (_dir, root) = tree(&[
             ("hwmon/hwmon0/name", "nvme\n"),
             ("hwmon/hwmon0/temp1_input", "70000\n"),

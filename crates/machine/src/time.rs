@@ -46,9 +46,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "h" => 3_600.0,
         "d" => 86_400.0,
         other => {
-            return Err(format!(
-                "`{other}` is no unit of time: use ns, us, ms, s, min, h or d"
-            ));
+            return Err(format!("`{other}` is no unit of time: use ns, us, ms, s, min, h or d"));
         }
     };
     let number: f64 = number
@@ -85,7 +83,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn knows_leap_days_and_the_end_of_centuries() {
+    fn leap_days_and_century_years_are_formatted() {
         let check = |seconds, text: &str| assert_eq!(utc_text(seconds), text);
         check(0, "1970-01-01T00:00:00Z");
         check(951_782_399, "2000-02-28T23:59:59Z");
@@ -96,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_units_and_refuses_the_rest() {
+    fn durations_need_a_known_unit() {
         let ok = |text, time| assert_eq!(parse_duration(text), Ok(time), "{text}");
         ok("10s", Duration::from_secs(10));
         ok("1 min", Duration::from_secs(60));

@@ -6,7 +6,7 @@ mod hypervisor;
 mod nodes;
 mod read;
 
-pub use cpuinfo::{CpuInfo, Processor, parse_cpuinfo};
+pub use cpuinfo::{CpuInfo, CpuinfoRecord, parse_cpuinfo};
 pub(crate) use read::read;
 
 use crate::{CpuId, CpuSet};
@@ -127,7 +127,7 @@ pub enum CacheKind {
 
 /// CPUs that belong together, with the kernel's number of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct CpuGroup {
     /// Number of the package, die ...; `None` if unknown.
     pub id: Option<i64>,
     /// Its CPUs, offline ones included.
@@ -163,11 +163,7 @@ impl Topology {
     /// CPUs that are present but offline.
     #[must_use]
     pub fn offline(&self) -> CpuSet {
-        self.cpus
-            .iter()
-            .filter(|cpu| !cpu.online)
-            .map(|cpu| cpu.id)
-            .collect()
+        self.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect()
     }
 
     /// The required width of a mask: the kernel's `nr_cpu_ids`, one above the highest possible CPU.
@@ -216,7 +212,7 @@ impl Topology {
     /// Packages by their number, then CPUs whose package has no number, grouped by the CPUs that the kernel reports as
     /// sharing it. The rest, including offline CPUs, is one group.
     #[must_use]
-    pub fn packages(&self) -> Vec<Group> {
+    pub fn packages(&self) -> Vec<CpuGroup> {
         // POWER reports -1 and lists the threads of a core as the package; s390 reports -1 with correct sets.
         let is_larger = |cpu: &Cpu| {
             let len = |set: &Option<CpuSet>| set.as_ref().map_or(0, CpuSet::len);
@@ -239,14 +235,12 @@ impl Topology {
                 _ => rest.insert(cpu.id),
             }
         }
-        let known = numbered
-            .into_iter()
-            .map(|(id, cpus)| Group { id: Some(id), cpus });
-        let told = unnumbered.into_iter().map(|cpus| Group { id: None, cpus });
+        let known = numbered.into_iter().map(|(id, cpus)| CpuGroup { id: Some(id), cpus });
+        let reported = unnumbered.into_iter().map(|cpus| CpuGroup { id: None, cpus });
         let rest = Some(rest)
             .filter(|rest| !rest.is_empty())
-            .map(|cpus| Group { id: None, cpus });
-        known.chain(told).chain(rest).collect()
+            .map(|cpus| CpuGroup { id: None, cpus });
+        known.chain(reported).chain(rest).collect()
     }
 
     /// The memory node with this number.

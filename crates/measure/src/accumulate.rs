@@ -1,16 +1,16 @@
 //! Accumulates the samples of one thread: histograms of its samples, of its schedule and of its period, and the longest
 //! samples with their times.
 
-use crate::course::{Course, Stands};
-use crate::ring::Sample;
-use crate::stats::Tally;
+use crate::course::{Course, IntervalValue};
+use crate::ring::RingSample;
+use crate::stats::TickStatistics;
 use crate::timer::Grid;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Which samples are listed individually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct SampleListing {
     /// Minimum value, in the thread's own ticks.
     pub from: u64,
     /// Maximum number of listed samples; the longest are kept.
@@ -40,25 +40,25 @@ pub(crate) struct OwnWakeUps {
 /// The samples of one lane, in its own ticks.
 pub(crate) struct Accumulator {
     /// The samples themselves.
-    pub(crate) raw: Tally,
+    pub(crate) raw: TickStatistics,
     /// Statistics that exist only for wake-ups.
     pub(crate) wake_ups: Option<WakeUps>,
     longest: BinaryHeap<Reverse<(u64, u64, Cause)>>,
     /// Gaps caused by our own wake-ups.
     pub(crate) own: OwnWakeUps,
-    listed: Listed,
+    listed: SampleListing,
     /// Number of samples long enough to be listed, whether or not there was room.
     pub(crate) reached: u64,
-    above: Above,
+    above: ExceedanceCount,
     /// The samples over time, without our own wake-ups.
     pub(crate) course: Course,
     /// The newest sample.
-    pub(crate) last: Option<Sample>,
+    pub(crate) last: Option<RingSample>,
 }
 
 /// Counts for a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Above {
+struct ExceedanceCount {
     /// In the thread's own ticks.
     limit: Option<u64>,
     count: u64,
@@ -66,7 +66,7 @@ struct Above {
 
 /// When a thread wakes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rhythm {
+pub(crate) enum WakeUpSchedule {
     /// At times that are known in advance.
     Grid(Grid),
     /// This many nanoseconds after its last clock reading: a delay shifts all later wake-ups.
@@ -75,13 +75,13 @@ pub(crate) enum Rhythm {
 
 /// Statistics that exist only for threads that wake up.
 pub(crate) struct WakeUps {
-    rhythm: Rhythm,
+    rhythm: WakeUpSchedule,
     /// Every expected activation, including those that a late one skipped.
-    pub schedule: Tally,
+    pub schedule: TickStatistics,
     /// Deviation of the interval between two wake-ups from the interval between their expected times.
-    pub jitter: Tally,
+    pub jitter: TickStatistics,
     /// How early the thread woke up.
-    pub early: Tally,
+    pub early: TickStatistics,
     /// Largest deviation above, and below, the expected interval.
     pub longer: u64,
     /// See `longer`.
@@ -90,33 +90,33 @@ pub(crate) struct WakeUps {
 
 impl Accumulator {
     /// An accumulator for gaps. Keeps the listed ones with their times. `None` if the buckets cannot be allocated.
-    pub(crate) fn of_gaps(listed: Listed) -> Option<Accumulator> {
+    pub(crate) fn of_gaps(listed: SampleListing) -> Option<Accumulator> {
         Some(Accumulator {
-            raw: Tally::new()?,
+            raw: TickStatistics::new()?,
             wake_ups: None,
             longest: BinaryHeap::new(),
             own: OwnWakeUps::default(),
             listed,
             reached: 0,
-            above: Above::default(),
-            course: Course::new(Stands::Sum),
+            above: ExceedanceCount::default(),
+            course: Course::new(IntervalValue::Sum),
             last: None,
         })
     }
 
     /// An accumulator for the wake-ups of a thread; `None` if its buckets cannot be allocated.
-    pub(crate) fn of_wake_ups(listed: Listed, rhythm: Rhythm) -> Option<Accumulator> {
+    pub(crate) fn of_wake_ups(listed: SampleListing, rhythm: WakeUpSchedule) -> Option<Accumulator> {
         let wake_ups = WakeUps {
             rhythm,
-            schedule: Tally::new()?,
-            jitter: Tally::new()?,
-            early: Tally::new()?,
+            schedule: TickStatistics::new()?,
+            jitter: TickStatistics::new()?,
+            early: TickStatistics::new()?,
             longer: 0,
             shorter: 0,
         };
         Some(Accumulator {
             wake_ups: Some(wake_ups),
-            course: Course::new(Stands::Largest),
+            course: Course::new(IntervalValue::Largest),
             ..Accumulator::of_gaps(listed)?
         })
     }
@@ -124,19 +124,19 @@ impl Accumulator {
     /// Sets the expected wake-up times, which are known once the window starts.
     pub(crate) fn follow(&mut self, grid: Grid) {
         if let Some(wake_ups) = &mut self.wake_ups
-            && matches!(wake_ups.rhythm, Rhythm::Grid(_))
+            && matches!(wake_ups.rhythm, WakeUpSchedule::Grid(_))
         {
-            wake_ups.rhythm = Rhythm::Grid(grid);
+            wake_ups.rhythm = WakeUpSchedule::Grid(grid);
         }
     }
 
     /// Adds one sample.
-    pub(crate) fn add(&mut self, sample: Sample) {
+    pub(crate) fn add(&mut self, sample: RingSample) {
         self.add_of(sample, Cause::Others);
     }
 
     /// Adds one sample with its cause.
-    pub(crate) fn add_of(&mut self, sample: Sample, cause: Cause) {
+    pub(crate) fn add_of(&mut self, sample: RingSample, cause: Cause) {
         // Only wake-ups can be early; a gap has no sign.
         let value = match &mut self.wake_ups {
             Some(wake_ups) => wake_ups.add(sample, self.last),
@@ -158,7 +158,7 @@ impl Accumulator {
         {
             self.above.count += match self.wake_ups.as_ref().map(|wake_ups| wake_ups.rhythm) {
                 // The late wake-up skipped these activations; count those that were late enough.
-                Some(Rhythm::Grid(grid)) => {
+                Some(WakeUpSchedule::Grid(grid)) => {
                     let late_enough = (value - limit - 1) / grid.interval;
                     grid.skipped(sample.at, value).min(late_enough) + 1
                 }
@@ -222,25 +222,23 @@ impl Accumulator {
 
 impl WakeUps {
     /// Adds a sample and returns how late it was: 0 for an early one.
-    fn add(&mut self, sample: Sample, before: Option<Sample>) -> u64 {
+    fn add(&mut self, sample: RingSample, before: Option<RingSample>) -> u64 {
         let signed = sample.lateness();
         let late = u64::try_from(signed).unwrap_or(0);
         if signed < 0 {
             self.early.add(signed.unsigned_abs());
         }
-        if let Rhythm::Grid(grid) = self.rhythm {
+        if let WakeUpSchedule::Grid(grid) = self.rhythm {
             let skipped = grid.skipped(sample.at, late);
             self.schedule.add_falling(late, grid.interval, skipped + 1);
         }
         if let Some(before) = before {
             let since = match self.rhythm {
                 // Two wake-ups that are equally late are as far apart as expected.
-                Rhythm::Grid(_) => 0,
-                Rhythm::After(interval) => sample
-                    .at
-                    .wrapping_sub(before.at)
-                    .wrapping_sub(interval)
-                    .cast_signed(),
+                WakeUpSchedule::Grid(_) => 0,
+                WakeUpSchedule::After(interval) => {
+                    sample.at.wrapping_sub(before.at).wrapping_sub(interval).cast_signed()
+                }
             };
             let off = since.saturating_add(signed.saturating_sub(before.lateness()));
             self.jitter.add(off.unsigned_abs());
@@ -255,7 +253,7 @@ impl WakeUps {
 
     /// Whether there are expected times that a wake-up can be late for.
     pub(crate) fn has_schedule(&self) -> bool {
-        matches!(self.rhythm, Rhythm::Grid(_))
+        matches!(self.rhythm, WakeUpSchedule::Grid(_))
     }
 }
 
@@ -264,17 +262,17 @@ mod tests {
     use super::*;
     use crate::counter::Pace;
 
-    const ALL: Listed = Listed { from: 0, most: 3 };
-    const NONE: Listed = Listed { from: 0, most: 0 };
+    const ALL: SampleListing = SampleListing { from: 0, most: 3 };
+    const NONE: SampleListing = SampleListing { from: 0, most: 0 };
 
-    fn wake_ups(listed: Listed, rhythm: Rhythm) -> Accumulator {
+    fn wake_ups(listed: SampleListing, rhythm: WakeUpSchedule) -> Accumulator {
         Accumulator::of_wake_ups(listed, rhythm).unwrap()
     }
 
     fn gaps(values: &[u64]) -> Accumulator {
         let mut accumulator = Accumulator::of_gaps(ALL).unwrap();
         for (at, &value) in (0..).zip(values) {
-            accumulator.add(Sample { at, value, missed: 0 });
+            accumulator.add(RingSample { at, value, missed: 0 });
         }
         accumulator
     }
@@ -285,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_longest_in_order_of_time() {
+    fn the_longest_samples_are_listed_in_order_of_time() {
         let seen = gaps(&[5, 90, 7, 80, 6, 95, 1]);
         assert_eq!(times(&seen, 3), [(1, 90), (3, 80), (5, 95)]);
         assert_eq!(times(&seen, 2), [(1, 90), (5, 95)]);
@@ -293,10 +291,10 @@ mod tests {
     }
 
     #[test]
-    fn spikes_are_counted_beyond_the_room_for_them() {
-        let mut seen = wake_ups(Listed { from: 100, most: 2 }, Rhythm::After(1));
+    fn spikes_beyond_the_list_are_still_counted() {
+        let mut seen = wake_ups(SampleListing { from: 100, most: 2 }, WakeUpSchedule::After(1));
         for (at, value) in [(1, 99), (2, 100), (3, 5_000), (4, 100), (5, 300)] {
-            seen.add(Sample { at, value, missed: 0 });
+            seen.add(RingSample { at, value, missed: 0 });
         }
         assert_eq!((seen.reached, times(&seen, 9)), (4, vec![(3, 5_000), (5, 300)]));
     }
@@ -304,12 +302,12 @@ mod tests {
     #[test]
     fn a_stall_of_half_a_second_is_500_late_activations_on_the_schedule() {
         let ms = 1_000_000;
-        let mut seen = wake_ups(NONE, Rhythm::Grid(Grid::new(0, 1, 1)));
+        let mut seen = wake_ups(NONE, WakeUpSchedule::Grid(Grid::new(0, 1, 1)));
         seen.follow(Grid::new(0, 2_000, ms));
         seen.count_above(400 * ms + 7);
         // On time, then one that slept past 500 expected times, then on time again.
         for (due, late) in [(ms, 2_000), (2 * ms, 500 * ms + 7), (503 * ms, 2_000)] {
-            seen.add(Sample {
+            seen.add(RingSample {
                 at: due,
                 value: late,
                 missed: 0,
@@ -334,10 +332,10 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_its_time_keeps_its_sign() {
-        let mut seen = wake_ups(NONE, Rhythm::Grid(Grid::new(0, 9, 1_000)));
+    fn early_wake_ups_are_counted_as_negative() {
+        let mut seen = wake_ups(NONE, WakeUpSchedule::Grid(Grid::new(0, 9, 1_000)));
         for (at, late) in [(1_000, 40_i64), (2_000, -300), (3_000, 10)] {
-            seen.add(Sample {
+            seen.add(RingSample {
                 at,
                 value: late.cast_unsigned(),
                 missed: 0,
@@ -350,11 +348,11 @@ mod tests {
     }
 
     #[test]
-    fn without_a_schedule_the_period_counts_from_wake_up_to_wake_up() {
-        let mut seen = wake_ups(NONE, Rhythm::After(1_000));
+    fn without_a_schedule_periods_run_from_wake_up_to_wake_up() {
+        let mut seen = wake_ups(NONE, WakeUpSchedule::After(1_000));
         // Slept from 0, 1,040 and 2,050 on, each time for 1,000, and woke 30, 5 and 7 late.
         for (at, value) in [(1_000, 30), (2_040, 5), (3_050, 7)] {
-            seen.add(Sample { at, value, missed: 0 });
+            seen.add(RingSample { at, value, missed: 0 });
         }
         let wake_ups = seen.wake_ups.as_ref().unwrap();
         assert_eq!((wake_ups.jitter.count(), wake_ups.longer), (2, 15));

@@ -1,9 +1,9 @@
 //! Rejects invalid requests before anything is started, and explains why a CPU cannot be used.
 
-use crate::error::LOOK;
-use crate::sampler::Job;
+use crate::error::ADVICE;
+use crate::sampler::SamplerJob;
 use crate::shared::state;
-use crate::{Deadline, IfRefused, Kind, Lane, Life, MeasureError, Request, Sleep};
+use crate::{Deadline, Lane, LaneLifetime, MeasureError, MeasureRequest, MeasurementKind, PolicyFallback, Sleep};
 use machine::{CpuSet, Policy};
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -15,10 +15,10 @@ const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 const LONGEST_NS: u64 = LONGEST.as_secs() * 1_000_000_000;
 
 /// An invalid part of a request, and the reason.
-type Wrong = (&'static str, &'static str);
+type RequestFault = (&'static str, &'static str);
 
 /// Checks everything that does not need a process.
-pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureError> {
+pub(crate) fn request(request: &MeasureRequest<'_>, root: &Root) -> Result<(), MeasureError> {
     let limit_ns = request.break_at.map_or(1, |limit| limit.limit_ns);
     let wrong = match request.lanes.is_empty() {
         true => Some(("CPUs", "the list is empty")),
@@ -31,7 +31,7 @@ pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureE
     if let Some((what, why)) = wrong {
         let (why, next) = match what {
             "CPUs" => (why, "name at least one CPU"),
-            _ => (why, LOOK),
+            _ => (why, ADVICE),
         };
         return Err(MeasureError::Request {
             what,
@@ -46,21 +46,21 @@ pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureE
 const FARTHEST_NS: u64 = 10_000_000_000;
 
 /// Checks the request for one thread.
-fn lane_of(lane: &Lane) -> Result<(), Wrong> {
+fn lane_of(lane: &Lane) -> Result<(), RequestFault> {
     let demand = |is_so: bool, what, why| if is_so { Ok(()) } else { Err((what, why)) };
     demand(
-        lane.kind != Kind::All,
+        lane.kind != MeasurementKind::All,
         "kind",
         "a thread measures latency or noise, not both",
     )?;
-    match lane.life {
-        Life::Time(time) => demand(
+    match lane.window_end {
+        LaneLifetime::Time(time) => demand(
             !time.is_zero() && time <= LONGEST,
             "duration",
             "it must be above 0 and at most a year",
         )?,
-        Life::Loops(loops) => demand(
-            lane.kind == Kind::Latency && loops > 0 && lane.length_ns() <= LONGEST_NS,
+        LaneLifetime::Loops(loops) => demand(
+            lane.kind == MeasurementKind::Latency && loops > 0 && lane.length_ns() <= LONGEST_NS,
             "loops",
             "only wake-ups are counted; there must be one at least, and they may take a year at most",
         )?,
@@ -76,7 +76,7 @@ fn lane_of(lane: &Lane) -> Result<(), Wrong> {
         "a thread would begin more than 10 s after the first",
     )?;
     demand(
-        lane.phase_ns == 0 || (lane.kind == Kind::Latency && lane.sleep == Sleep::Until),
+        lane.phase_ns == 0 || (lane.kind == MeasurementKind::Latency && lane.sleep == Sleep::Until),
         "aligned",
         "without a schedule there is nothing to align",
     )?;
@@ -94,7 +94,7 @@ fn lane_of(lane: &Lane) -> Result<(), Wrong> {
     policy(lane)
 }
 
-fn policy(lane: &Lane) -> Result<(), Wrong> {
+fn policy(lane: &Lane) -> Result<(), RequestFault> {
     match lane.policy {
         Policy::Other | Policy::Batch | Policy::Idle => Ok(()),
         Policy::Fifo | Policy::Rr if (1..=99).contains(&lane.priority) => Ok(()),
@@ -125,15 +125,12 @@ pub(crate) fn online(root: &Root) -> Result<Option<CpuSet>, MeasureError> {
 
 /// Whether `__checkparam_dl` in the kernel accepts it, with the limits of `kernel.sched_deadline_period_*_us`.
 fn is_deadline(deadline: Deadline) -> bool {
-    let Deadline {
-        runtime_ns,
-        period_ns,
-    } = deadline;
+    let Deadline { runtime_ns, period_ns } = deadline;
     (100_000..=4_000_000_000).contains(&period_ns) && (1_024..=period_ns).contains(&runtime_ns)
 }
 
 /// Checks that every thread runs on its CPU, with the policy if that is required.
-pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(), MeasureError> {
+pub(crate) fn pinned(job: &SamplerJob<'_>, sampler_pid: u32, root: &Root) -> Result<(), MeasureError> {
     for (place, lane) in job.lanes.iter().enumerate() {
         let cpu = lane.cpu;
         let Some((track, _)) = job.shared.track(place) else {
@@ -145,7 +142,7 @@ pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(),
                 errno if lane.policy == Policy::Deadline => {
                     return Err(MeasureError::deadline(cpu, errno, root));
                 }
-                errno if lane.if_refused == IfRefused::Fails => {
+                errno if lane.if_refused == PolicyFallback::Fails => {
                     return Err(MeasureError::policy(lane, errno, root));
                 }
                 _ => continue,
@@ -157,7 +154,7 @@ pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(),
                 allowed: allowed(sampler_pid, root),
             },
             errno => MeasureError::Os {
-                doing: "pin a sampler to its CPU",
+                operation: "pin a sampler to its CPU",
                 errno,
             },
         });
@@ -172,9 +169,6 @@ fn allowed(pid: u32, root: &Root) -> CpuSet {
         .ok()
         .flatten()
         .unwrap_or_default();
-    let list = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    list.and_then(|list| CpuSet::parse_list(list).ok())
-        .unwrap_or_default()
+    let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.and_then(|list| CpuSet::parse_list(list).ok()).unwrap_or_default()
 }

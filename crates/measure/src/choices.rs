@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The question that a measurement answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum MeasurementKind {
     /// How late does a periodic thread wake up?
     #[default]
     Latency,
@@ -19,20 +19,20 @@ pub enum Kind {
 /// A kernel tracer used as sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Method {
+pub enum KernelTracer {
     /// One timer per CPU that wakes a kernel thread.
     Timerlat,
     /// One kernel thread per CPU that never sleeps.
     Osnoise,
 }
 
-impl Method {
+impl KernelTracer {
     /// Its name in `available_tracers`.
     #[must_use]
     pub fn tracer(self) -> &'static str {
         match self {
-            Method::Timerlat => "timerlat",
-            Method::Osnoise => "osnoise",
+            KernelTracer::Timerlat => "timerlat",
+            KernelTracer::Osnoise => "osnoise",
         }
     }
 
@@ -40,8 +40,8 @@ impl Method {
     #[must_use]
     pub fn config(self) -> &'static str {
         match self {
-            Method::Timerlat => "CONFIG_TIMERLAT_TRACER",
-            Method::Osnoise => "CONFIG_OSNOISE_TRACER",
+            KernelTracer::Timerlat => "CONFIG_TIMERLAT_TRACER",
+            KernelTracer::Osnoise => "CONFIG_OSNOISE_TRACER",
         }
     }
 }
@@ -105,16 +105,16 @@ pub struct Deadline {
 
 /// Action at a sample that is too long. Called on the sampling thread, in the sampler process, right after the
 /// sample. It may write to descriptors that were opened before the measurement. It must not block.
-pub trait Trip: Sync {
+pub trait BreakAction: Sync {
     /// A sample was longer than the limit.
-    fn hit(&self, hit: &Hit);
+    fn hit(&self, hit: &LimitHit);
 }
 
 /// A sample that reached the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct LimitHit {
     /// Whether it is a late wake-up or a gap.
-    pub kind: Kind,
+    pub kind: MeasurementKind,
     /// The CPU.
     pub cpu: CpuId,
     /// Its lateness or length, in nanoseconds.
@@ -131,5 +131,5 @@ pub struct Break<'a> {
     /// Minimum lateness or gap length, in nanoseconds.
     pub limit_ns: u64,
     /// Action besides ending the measurement.
-    pub trip: Option<&'a dyn Trip>,
+    pub trip: Option<&'a dyn BreakAction>,
 }

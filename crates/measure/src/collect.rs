@@ -3,22 +3,22 @@
 mod assemble;
 mod clocks;
 mod collection;
-mod keeping;
 mod log;
 mod neighbours;
 mod patience;
 mod running;
+mod schedule;
 mod window;
 
 use crate::Lane;
-use crate::child::Child;
-use crate::counter::Source;
-use crate::housekeeping::step_aside;
+use crate::child::ChildProcess;
+use crate::counter::CounterSource;
+use crate::housekeeping::leave_measured;
 use crate::idle_request;
-use crate::result::Moment;
-use crate::sampler::{self, Job};
-use crate::shared::Shared;
-use crate::{Kind, MeasureError, Measurement, Progress, Request, check};
+use crate::result::ResultMoment;
+use crate::sampler::{self, SamplerJob};
+use crate::shared::SharedMapping;
+use crate::{MeasureError, MeasureRequest, Measurement, MeasurementKind, Progress, check};
 use assemble::assemble;
 use collection::Collection;
 use root::Root;
@@ -37,44 +37,43 @@ use std::time::Duration;
 /// An invalid request, a CPU that is offline or not usable, or a system that refuses a process or
 /// shared memory. Every lesser problem is a finding in the result.
 pub fn run(
-    request: &Request<'_>,
+    request: &MeasureRequest<'_>,
     root: &Root,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, MeasureError> {
     check::request(request, root)?;
-    let shared =
-        Shared::map(request.lanes.len(), slots(&request.lanes)).map_err(|errno| MeasureError::Os {
-            doing: "map memory for the samples",
-            errno,
-        })?;
-    let job = Job {
+    let shared = SharedMapping::map(request.lanes.len(), slots(&request.lanes)).map_err(|errno| MeasureError::Os {
+        operation: "map memory for the samples",
+        errno,
+    })?;
+    let job = SamplerJob {
         lanes: &request.lanes,
-        counter: Source::best(request.environment.clocksource.as_deref()),
+        counter: CounterSource::best(request.environment.clocksource.as_deref()),
         break_at: request.break_at,
         system_calls: request.system_calls,
         shared: &shared,
     };
     let pid = sampler::start(&job).map_err(|errno| MeasureError::Os {
-        doing: "start the sampler process",
+        operation: "start the sampler process",
         errno,
     })?;
-    let mut child = Child::new(pid);
-    let _aside = step_aside(&request.cpus());
+    let mut child = ChildProcess::new(pid);
+    let _aside = leave_measured(&request.cpus());
     if let Some(join) = request.join {
         join(pid).map_err(|error| MeasureError::Join { why: error.why })?;
     }
-    let held = idle_request::hold(request.idle_states)?;
+    let held = idle_request::request(request.idle_states)?;
     let mut collection = Collection::new(&job, request, root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
-    collection.ask_before();
+    collection.query_before();
     collection.open_gaps()?;
     collection.sample(&mut child, progress);
     child.end(Duration::from_secs(1));
-    collection.ask_after();
+    collection.query_after();
     collection.drain();
     collection.close_gaps();
-    collection.tell_windows();
-    let result = assemble(&collection, Moment::End);
+    collection.report_windows();
+    let result = assemble(&collection, ResultMoment::End);
     drop(held);
     Ok(result)
 }
@@ -83,12 +82,12 @@ pub fn run(
 /// seconds on a crowded housekeeping CPU; or for 65,536 gaps: a million gaps per second at the drain interval. Less
 /// per CPU on large machines, so that all rings together stay below about 64 MB.
 fn slots(lanes: &[Lane]) -> usize {
-    let wanted = lanes.iter().map(|lane| match lane.kind {
-        Kind::Latency | Kind::All => usize::try_from(lane.periods()).unwrap_or(usize::MAX),
-        Kind::Noise => 1 << 16,
+    let slot_counts = lanes.iter().map(|lane| match lane.kind {
+        MeasurementKind::Latency | MeasurementKind::All => usize::try_from(lane.periods()).unwrap_or(usize::MAX),
+        MeasurementKind::Noise => 1 << 16,
     });
     let fair_share = (1 << 21) / lanes.len().max(1);
-    wanted
+    slot_counts
         .max()
         .unwrap_or(0)
         .clamp(1 << 10, fair_share.clamp(1 << 13, 1 << 16))

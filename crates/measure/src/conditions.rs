@@ -5,33 +5,33 @@
 //! that could not be read is not a condition.
 
 mod debug_kernel;
+mod fixed_settings;
 mod governor;
 mod hypervisor;
 mod idle_states;
 mod isolation;
 mod shared_cpu;
 mod sibling;
-mod standing;
 mod steal;
 mod thermal;
 mod tracing;
 
 use crate::findings::note;
-use crate::{Environment, Lane, Level, Note, ThreadResult};
+use crate::{Environment, Lane, Note, NoteLevel, ThreadResult};
+pub(crate) use fixed_settings::ConditionSettings;
 use machine::{CpuId, CpuSet};
-pub(crate) use standing::Standing;
 use std::collections::BTreeMap;
 
 /// The input of all conditions.
-pub(crate) struct Scene<'a> {
+pub(crate) struct ConditionInput<'a> {
     /// The measured lanes.
     pub lanes: &'a [Lane],
     /// The machine.
     pub environment: &'a Environment,
     /// The state before the window.
-    pub standing: &'a Standing,
+    pub fixed_settings: &'a ConditionSettings,
     /// Whether a request blocked all CPUs from deep idle states.
-    pub idle: Idle,
+    pub idle: DeepIdle,
     /// Load of each CPU during the window, in percent; unknown CPUs are left out.
     pub loads: &'a BTreeMap<CpuId, f64>,
     /// The results of the threads, in the order of the lanes.
@@ -42,14 +42,14 @@ pub(crate) struct Scene<'a> {
 
 /// Whether CPUs may enter deep idle states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Idle {
+pub(crate) enum DeepIdle {
     /// Our own request prevents them.
-    Held,
+    PreventedByUs,
     /// Nothing prevents them.
     Allowed,
 }
 
-impl Scene<'_> {
+impl ConditionInput<'_> {
     /// The measured CPUs.
     pub(crate) fn cpus(&self) -> CpuSet {
         self.lanes.iter().map(|lane| lane.cpu).collect()
@@ -65,12 +65,12 @@ pub(crate) struct Condition {
     /// What to do.
     pub fix: &'static str,
     /// Its subject and what was found; `None` if the condition does not hold or the data is unknown.
-    pub look: fn(&Scene<'_>) -> Option<Seen>,
+    pub detect: fn(&ConditionInput<'_>) -> Option<DetectedCondition>,
 }
 
 /// A detected condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct DetectedCondition {
     /// For example a CPU or a file.
     pub subject: String,
     /// A complete sentence.
@@ -92,11 +92,11 @@ pub(crate) const CONDITIONS: &[Condition] = &[
 ];
 
 /// The conditions that hold, as notes of the result.
-pub(crate) fn notes(scene: &Scene<'_>) -> Vec<Note> {
+pub(crate) fn notes(scene: &ConditionInput<'_>) -> Vec<Note> {
     let seen = CONDITIONS.iter().filter_map(|condition| {
-        let seen = (condition.look)(scene)?;
+        let seen = (condition.detect)(scene)?;
         Some(note(
-            Level::Warning,
+            NoteLevel::Warning,
             condition.id,
             seen.subject,
             seen.message,
@@ -113,8 +113,8 @@ pub fn condition_words(id: &str) -> Option<&'static str> {
     Some(condition.words)
 }
 
-fn seen(subject: impl ToString, message: String) -> Option<Seen> {
-    Some(Seen {
+fn seen(subject: impl ToString, message: String) -> Option<DetectedCondition> {
+    Some(DetectedCondition {
         subject: subject.to_string(),
         message,
     })

@@ -38,7 +38,7 @@ pub const MOST_BYTES: usize = 1 << 20;
 
 /// A value and its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written<T> {
+pub struct SourceValue<T> {
     /// The value.
     pub value: T,
     /// Line, from 1.
@@ -49,7 +49,7 @@ pub struct Written<T> {
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ConfigurationForm {
     /// Our TOML.
     Own,
     /// systress's stanzas.
@@ -58,32 +58,32 @@ pub enum Form {
 
 /// A run, as described by a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Configuration {
+pub struct RunConfiguration {
     /// Its form.
-    pub form: Form,
+    pub form: ConfigurationForm,
     /// The conductor.
-    pub main: Main,
+    pub main: MainSettings,
     /// The samplers, in the order of the file. Never empty.
-    pub samplers: Vec<Sampler>,
+    pub samplers: Vec<ConfiguredSampler>,
     /// Built-in loads.
-    pub loads: Vec<BuiltIn>,
+    pub loads: Vec<BuiltInLoad>,
     /// Programs that run beside the measurement.
-    pub programs: Vec<Program>,
+    pub programs: Vec<ConfiguredProgram>,
     /// Settings that were parsed but have no effect here.
     pub notes: Vec<String>,
 }
 
 /// The thread that starts everything and draws the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Main {
+pub struct MainSettings {
     /// Its CPUs, as a CPU expression.
-    pub cpus: Option<Written<String>>,
+    pub cpus: Option<SourceValue<String>>,
     /// The refresh interval of the screen.
     pub refresh: Duration,
     /// The CPUs whose load the screen shows.
     pub cpu_load: CpuLoad,
     /// Whether its memory is locked.
-    pub memory: Memory,
+    pub memory: MemoryLock,
     /// The default format of the statistics.
     pub format: String,
 }
@@ -97,12 +97,12 @@ pub enum CpuLoad {
     /// Every CPU, and the total.
     All,
     /// These CPUs, as an expression, and the total.
-    Of(Written<String>),
+    Of(SourceValue<String>),
 }
 
 /// Whether the conductor's memory is locked. The samplers' memory is always locked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Memory {
+pub enum MemoryLock {
     /// It may be swapped.
     #[default]
     Pageable,
@@ -112,7 +112,7 @@ pub enum Memory {
 
 /// The question of a sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum SamplerQuestion {
     /// How late does it wake up?
     Latency {
         /// The period.
@@ -127,39 +127,39 @@ pub enum Question {
 
 /// One sampler, or one on each of several CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sampler {
+pub struct ConfiguredSampler {
     /// `timer_thread[0]`, or the name from the file.
-    pub name: Written<String>,
+    pub name: SourceValue<String>,
     /// Its number among those of its kind: the `Index` that systress prints.
     pub index: u32,
     /// Its question.
-    pub question: Question,
+    pub question: SamplerQuestion,
     /// Its CPUs, as a CPU expression.
-    pub cpus: Option<Written<String>>,
+    pub cpus: Option<SourceValue<String>>,
     /// `fifo:99`, `other`: the grammar of `--policy`.
-    pub policy: Option<Written<String>>,
+    pub policy: Option<SourceValue<String>>,
     /// Its lifetime; `None` runs until it is interrupted.
     pub lifetime: Option<Duration>,
     /// Upper end of the histogram that a foreign format prints.
     pub histogram: Option<Nanos>,
     /// The file for its statistics; `None` writes none.
     pub file: Option<PathBuf>,
-    /// The format, by the names of `--format`; `None` uses [`Main::format`].
-    pub format: Option<Written<String>>,
+    /// The format, by the names of `--format`; `None` uses [`MainSettings::format`].
+    pub format: Option<SourceValue<String>>,
 }
 
 /// A built-in load of quietcore that runs during the measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuiltIn {
+pub struct BuiltInLoad {
     /// The kind of load.
     pub kind: LoadKind,
     /// Its CPUs, as a CPU expression; `None` is every CPU that is not measured.
-    pub cpus: Option<Written<String>>,
+    pub cpus: Option<SourceValue<String>>,
 }
 
 /// What happens after a program has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum After {
+pub enum EndAction {
     /// Nothing.
     #[default]
     Leave,
@@ -171,25 +171,25 @@ pub enum After {
 
 /// A program that runs beside the measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ConfiguredProgram {
     /// `program[0]`, or the name from the file.
-    pub name: Written<String>,
+    pub name: SourceValue<String>,
     /// The program and its arguments; never empty.
-    pub command: Written<Vec<String>>,
+    pub command: SourceValue<Vec<String>>,
     /// Its CPUs, as a CPU expression.
-    pub cpus: Option<Written<String>>,
+    pub cpus: Option<SourceValue<String>>,
     /// `other`, `fifo:10`: the grammar of `--policy`.
-    pub policy: Option<Written<String>>,
+    pub policy: Option<SourceValue<String>>,
     /// The cgroup in which it starts, as a path below the cpuset hierarchy (`/rt`).
-    pub cgroup: Option<Written<String>>,
+    pub cgroup: Option<SourceValue<String>>,
     /// The file for its standard output; `None` inherits ours.
     pub output: Option<PathBuf>,
     /// The file for its standard error; `None` inherits ours.
     pub errors: Option<PathBuf>,
     /// Action after exit status 0.
-    pub after_success: After,
+    pub after_success: EndAction,
     /// Action after any other end.
-    pub after_failure: After,
+    pub after_failure: EndAction,
     /// When it is terminated, counted from its start.
     pub lifetime: Option<Duration>,
 }
@@ -198,7 +198,7 @@ pub struct Program {
 ///
 /// # Errors
 /// The first problem, with its line and column.
-pub fn parse(bytes: &[u8]) -> Result<Configuration, ConfigurationError> {
+pub fn parse(bytes: &[u8]) -> Result<RunConfiguration, ConfigurationError> {
     if bytes.len() > MOST_BYTES {
         return Err(ConfigurationError::of_file(
             format!("the file has more than {MOST_BYTES} bytes"),
@@ -209,7 +209,7 @@ pub fn parse(bytes: &[u8]) -> Result<Configuration, ConfigurationError> {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let before = String::from_utf8_lossy(before);
         ConfigurationError::at(
-            error::Places::new(&before).at(before.len()),
+            error::TextIndex::new(&before).at(before.len()),
             "there is a byte that is not UTF-8 text",
             "write the file as plain text",
         )
@@ -220,13 +220,13 @@ pub fn parse(bytes: &[u8]) -> Result<Configuration, ConfigurationError> {
         own_form::parse(text)?
     };
     if described.samplers.is_empty() {
-        let wanted = match described.form {
-            Form::Own => "[[latency]] or [[noise]]",
-            Form::Systress => "timer_thread[0] { ... }",
+        let expected = match described.form {
+            ConfigurationForm::Own => "[[latency]] or [[noise]]",
+            ConfigurationForm::Systress => "timer_thread[0] { ... }",
         };
         return Err(ConfigurationError::of_file(
             "nothing in this file measures",
-            format!("add {wanted}"),
+            format!("add {expected}"),
         ));
     }
     Ok(described)

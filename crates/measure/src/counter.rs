@@ -10,7 +10,7 @@ use invariance::invariant_tsc;
 
 /// A counter that the busy loop can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum CounterSource {
     /// x86: the time-stamp counter.
     Tsc,
     /// arm64: the virtual counter.
@@ -19,45 +19,42 @@ pub(crate) enum Source {
     Monotonic,
 }
 
-impl Source {
+impl CounterSource {
     /// The best counter on this machine with this clock source. The TSC is used only if its rate is constant in
     /// every power state (CPUID 0x8000_0007, bit 8 of EDX) and the kernel itself trusts it.
-    pub(crate) fn best(clocksource: Option<&str>) -> Source {
-        let trusted = matches!(
-            clocksource,
-            Some("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page")
-        );
+    pub(crate) fn best(clocksource: Option<&str>) -> CounterSource {
+        let trusted = matches!(clocksource, Some("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page"));
         if cfg!(target_arch = "x86_64") && trusted && invariant_tsc() {
-            Source::Tsc
+            CounterSource::Tsc
         } else if cfg!(target_arch = "aarch64") && clocksource == Some("arch_sys_counter") {
-            Source::Cntvct
+            CounterSource::Cntvct
         } else {
-            Source::Monotonic
+            CounterSource::Monotonic
         }
     }
 
     /// Its name in results.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Source::Tsc => "tsc",
-            Source::Cntvct => "cntvct_el0",
-            Source::Monotonic => "clock_monotonic",
+            CounterSource::Tsc => "tsc",
+            CounterSource::Cntvct => "cntvct_el0",
+            CounterSource::Monotonic => "clock_monotonic",
         }
     }
 
-    /// Reads it once. The busy loop reads through [`Count`] instead.
+    /// Reads it once. The busy loop reads through [`TickSource`] instead.
     pub(crate) fn read(self) -> u64 {
         match self {
-            Source::Tsc => Tsc::now(),
-            Source::Cntvct => Cntvct::now(),
-            Source::Monotonic => Monotonic::now(),
+            CounterSource::Tsc => Tsc::now(),
+            CounterSource::Cntvct => Cntvct::now(),
+            CounterSource::Monotonic => Monotonic::now(),
         }
     }
 
     /// Reads it once, after all preceding instructions: a processor may read the TSC ahead of a load.
     pub(crate) fn read_ordered(self) -> u64 {
         #[cfg(target_arch = "x86_64")]
-        if self == Source::Tsc {
+        if self == CounterSource::Tsc {
             // SAFETY: SSE2, which every x86-64 processor has. Linux makes lfence wait for all loads on AMD too.
             unsafe { core::arch::x86_64::_mm_lfence() };
         }
@@ -65,15 +62,15 @@ impl Source {
     }
 
     /// Reads the counter and the raw clock at the same moment: the narrowest of several readings.
-    pub(crate) fn pair(self) -> Pair {
-        let mut best = (u64::MAX, Pair::default());
+    pub(crate) fn pair(self) -> CounterReading {
+        let mut best = (u64::MAX, CounterReading::default());
         for _ in 0..16 {
             let (before, ticks, after) = (clock::raw_ns(), self.read(), clock::raw_ns());
             let width = after.saturating_sub(before);
             if width < best.0 {
                 best = (
                     width,
-                    Pair {
+                    CounterReading {
                         ticks,
                         raw_ns: before + width / 2,
                         width_ns: width,
@@ -89,18 +86,13 @@ impl Source {
 pub(crate) fn readable_in_user_space(clocksource: &str) -> bool {
     matches!(
         clocksource,
-        "tsc"
-            | "kvm-clock"
-            | "hyperv_clocksource_tsc_page"
-            | "arch_sys_counter"
-            | "riscv_clocksource"
-            | "timebase"
+        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter" | "riscv_clocksource" | "timebase"
     )
 }
 
 /// The counter and the clock at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct CounterReading {
     /// The counter.
     pub ticks: u64,
     /// `CLOCK_MONOTONIC_RAW`.
@@ -121,7 +113,7 @@ impl Pace {
     pub(crate) const NANOSECONDS: Pace = Pace { ns: 1, ticks: 1 };
 
     /// The slope between two moments; `None` if no time passed between them.
-    pub(crate) fn between(start: Pair, end: Pair) -> Option<Pace> {
+    pub(crate) fn between(start: CounterReading, end: CounterReading) -> Option<Pace> {
         let pace = Pace {
             ns: end.raw_ns.checked_sub(start.raw_ns)?,
             ticks: end.ticks.checked_sub(start.ticks)?,
@@ -156,26 +148,26 @@ fn scale(value: u64, by: u64, over: u64) -> u64 {
 }
 
 /// A counter known at compile time, so that the loop needs no branch to select it.
-pub(crate) trait Count {
+pub(crate) trait TickSource {
     /// The counter now.
     fn now() -> u64;
 }
 
-/// See [`Source::Tsc`].
+/// See [`CounterSource::Tsc`].
 pub(crate) struct Tsc;
-/// See [`Source::Cntvct`].
+/// See [`CounterSource::Cntvct`].
 pub(crate) struct Cntvct;
-/// See [`Source::Monotonic`].
+/// See [`CounterSource::Monotonic`].
 pub(crate) struct Monotonic;
 
-impl Count for Monotonic {
+impl TickSource for Monotonic {
     #[inline(always)]
     fn now() -> u64 {
         clock::monotonic_ns()
     }
 }
 
-impl Count for Tsc {
+impl TickSource for Tsc {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn now() -> u64 {
@@ -190,16 +182,14 @@ impl Count for Tsc {
     }
 }
 
-impl Count for Cntvct {
+impl TickSource for Cntvct {
     #[cfg(target_arch = "aarch64")]
     #[inline(always)]
     fn now() -> u64 {
         let ticks: u64;
         // SAFETY: Linux lets user space read the virtual counter wherever it is the clock source (the vDSO
         // does the same). The barrier prevents the processor from reading it early.
-        unsafe {
-            core::arch::asm!("isb", "mrs {ticks}, cntvct_el0", ticks = out(reg) ticks, options(nomem, nostack))
-        };
+        unsafe { core::arch::asm!("isb", "mrs {ticks}, cntvct_el0", ticks = out(reg) ticks, options(nomem, nostack)) };
         ticks
     }
 
@@ -215,13 +205,13 @@ mod tests {
 
     #[test]
     fn a_day_of_ticks_loses_less_than_a_nanosecond_per_second() {
-        let start = Pair {
+        let start = CounterReading {
             ticks: 1_000,
             raw_ns: 5_000,
             width_ns: 0,
         };
         // 2,599,999,999 Hz over 100 s: an integer MHz would be off by 33 us in a day.
-        let end = Pair {
+        let end = CounterReading {
             ticks: 1_000 + 259_999_999_900,
             raw_ns: 5_000 + 100_000_000_000,
             width_ns: 0,
@@ -233,23 +223,23 @@ mod tests {
     }
 
     #[test]
-    fn no_slope_without_time() {
-        let pair = Pair {
+    fn two_equal_readings_give_no_rate() {
+        let pair = CounterReading {
             ticks: 7,
             raw_ns: 7,
             width_ns: 0,
         };
         assert_eq!(Pace::between(pair, pair), None);
-        assert_eq!(Pace::between(Pair { raw_ns: 9, ..pair }, pair), None);
+        assert_eq!(Pace::between(CounterReading { raw_ns: 9, ..pair }, pair), None);
         assert_eq!(Pace::NANOSECONDS.to_ns(u64::MAX), u64::MAX);
     }
 
     #[test]
-    fn the_counter_runs_with_the_clock() {
+    fn the_counter_agrees_with_the_clock() {
         let clocksource = root::Root::live()
             .value("/sys/devices/system/clocksource/clocksource0/current_clocksource")
             .unwrap();
-        let source = Source::best(clocksource.as_deref());
+        let source = CounterSource::best(clocksource.as_deref());
         let start = source.pair();
         std::thread::sleep(std::time::Duration::from_millis(20));
         let end = source.pair();

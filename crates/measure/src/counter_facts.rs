@@ -2,17 +2,17 @@
 
 use crate::counter::kernel_rate::{self, Rate};
 use crate::counter::offset::{self, Offset};
-use crate::counter::{Source, readable_in_user_space};
+use crate::counter::{CounterSource, readable_in_user_space};
 use crate::findings::note;
 use crate::housekeeping::step_onto;
-use crate::sampler::Job;
-use crate::{Environment, Kind, Level, Note, os};
+use crate::sampler::SamplerJob;
+use crate::{Environment, MeasurementKind, Note, NoteLevel, os};
 use machine::{CpuId, CpuSet};
 use root::Root;
 
 /// The facts. What was not read is unknown.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct CounterFacts {
     /// The counter frequency that the kernel assumes.
     pub rate: Option<Rate>,
     /// Per lane: offset of its CPU's counter from that of a CPU that is not measured.
@@ -29,10 +29,10 @@ const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_cloc
 /// skew is too large` (`clocksource_watchdog`).
 const DISTRUST: &[&str] = &["Marking TSC unstable", "Marking clocksource 'tsc"];
 
-impl Facts {
+impl CounterFacts {
     /// Reads the facts before the window, while all threads are ready and sleep.
-    pub(crate) fn before(job: &Job<'_>, root: &Root, environment: &Environment) -> Facts {
-        Facts {
+    pub(crate) fn before(job: &SamplerJob<'_>, root: &Root, environment: &Environment) -> CounterFacts {
+        CounterFacts {
             rate: kernel_rate::rate(job.counter, root),
             offsets: offsets(job),
             clocksource: environment.clocksource.clone(),
@@ -50,18 +50,18 @@ impl Facts {
     }
 
     /// Findings about the clock source.
-    pub(crate) fn notes(&self, environment: &Environment, counter: Source) -> Vec<Note> {
+    pub(crate) fn notes(&self, environment: &Environment, counter: CounterSource) -> Vec<Note> {
         let mut notes = Vec::new();
         if let (Some(then), Some(now)) = (&environment.clocksource, &self.clocksource)
             && then != now
         {
             notes.push(note(
-                Level::Error,
+                NoteLevel::Error,
                 "clocksource_changed",
                 now,
                 format!(
                     "The kernel changed its clock source from {then} to {now} while this was measured{}.",
-                    if counter == Source::Monotonic || readable_in_user_space(now) {
+                    if counter == CounterSource::Monotonic || readable_in_user_space(now) {
                         ""
                     } else {
                         ": it no longer trusts the counter that was read"
@@ -72,7 +72,7 @@ impl Facts {
         }
         if let Some(message) = &self.distrust {
             notes.push(note(
-                Level::Warning,
+                NoteLevel::Warning,
                 "tsc_unstable",
                 "tsc",
                 format!("The kernel does not trust the time-stamp counter: \"{message}\"."),
@@ -90,14 +90,14 @@ fn distrust(root: &Root) -> Option<String> {
 }
 
 /// Offsets from one CPU that is not measured to each measured one. All other threads sleep.
-fn offsets(job: &Job<'_>) -> Vec<Option<Offset>> {
+fn offsets(job: &SamplerJob<'_>) -> Vec<Option<Offset>> {
     let measured: CpuSet = job.lanes.iter().map(|lane| lane.cpu).collect();
-    let place = aside(&measured);
+    let place = unmeasured_cpu(&measured);
     let _here = place.and_then(|cpu| step_onto(&CpuSet::range(cpu.0, cpu.0)).ok());
     let offsets = job.lanes.iter().enumerate().map(|(number, lane)| {
         let (track, _) = job.shared.track(number)?;
         let offset = match (lane.kind, place) {
-            (Kind::Noise, Some(cpu)) if _here.is_some() => offset::ask(job.counter, track, cpu),
+            (MeasurementKind::Noise, Some(cpu)) if _here.is_some() => offset::measure_offset(job.counter, track, cpu),
             _ => None,
         };
         offset::pass(track);
@@ -107,7 +107,7 @@ fn offsets(job: &Job<'_>) -> Vec<Option<Offset>> {
 }
 
 /// A usable CPU that is not measured.
-fn aside(measured: &CpuSet) -> Option<CpuId> {
+fn unmeasured_cpu(measured: &CpuSet) -> Option<CpuId> {
     os::allowed().ok()?.minus(measured).first()
 }
 
@@ -133,50 +133,50 @@ mod tests {
         (dir, root)
     }
 
-    fn told(facts: &Facts, environment: &Environment) -> Vec<(String, Level)> {
-        let notes = facts.notes(environment, Source::Tsc).into_iter();
+    fn texts_and_levels(facts: &CounterFacts, environment: &Environment) -> Vec<(String, NoteLevel)> {
+        let notes = facts.notes(environment, CounterSource::Tsc).into_iter();
         notes.map(|note| (note.id, note.level)).collect()
     }
 
     #[test]
-    fn a_counter_that_the_kernel_gives_up_meanwhile_is_an_error() {
+    fn a_clocksource_change_during_the_run_is_an_error() {
         let log = "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n";
         let (_dir, root) = root(&[(CURRENT, "hpet\n"), (root::KERNEL_LOG, log)]);
         let before = environment("tsc");
-        let mut facts = Facts {
+        let mut facts = CounterFacts {
             clocksource: before.clocksource.clone(),
-            ..Facts::default()
+            ..CounterFacts::default()
         };
-        assert!(told(&facts, &before).is_empty());
+        assert!(texts_and_levels(&facts, &before).is_empty());
         facts.after(&root);
         let wanted = [
-            ("clocksource_changed", Level::Error),
-            ("tsc_unstable", Level::Warning),
+            ("clocksource_changed", NoteLevel::Error),
+            ("tsc_unstable", NoteLevel::Warning),
         ];
         assert_eq!(
-            told(&facts, &before),
+            texts_and_levels(&facts, &before),
             wanted.map(|(id, level)| (id.to_owned(), level))
         );
     }
 
     #[test]
-    fn a_clock_source_that_stays_is_nothing_to_speak_of() {
+    fn an_unchanged_clocksource_is_not_reported() {
         let (_dir, root) = root(&[
             (CURRENT, "tsc\n"),
             (root::KERNEL_LOG, "tsc: Detected 2600.000 MHz TSC\n"),
         ]);
         let before = environment("tsc");
-        let mut facts = Facts {
+        let mut facts = CounterFacts {
             clocksource: before.clocksource.clone(),
             distrust: distrust(&root),
-            ..Facts::default()
+            ..CounterFacts::default()
         };
         facts.after(&root);
-        assert!(told(&facts, &before).is_empty(), "{facts:?}");
+        assert!(texts_and_levels(&facts, &before).is_empty(), "{facts:?}");
         let (_other, empty) = self::root(&[("/proc/nothing", "")]);
         facts.after(&empty);
         assert!(
-            told(&facts, &before).is_empty(),
+            texts_and_levels(&facts, &before).is_empty(),
             "what cannot be read has not changed"
         );
     }

@@ -10,15 +10,15 @@ mod steal;
 mod thermal;
 mod throttling;
 
-use crate::labels::Limits;
-use crate::{Count, ThreadResult};
+use crate::labels::RealtimeLimits;
+use crate::{CountResult, ThreadResult};
 use machine::{CpuId, CpuSet};
 use root::{Root, RootError};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A number, or the reason why it is missing.
-pub(crate) type Known = Result<u64, NotCounted>;
+pub(crate) type CountValue = Result<u64, NotCounted>;
 
 /// Why a number is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl fmt::Display for NotCounted {
 }
 
 /// One kind of count.
-pub(crate) struct Row {
+pub(crate) struct CountRow {
     /// Its name in results.
     pub name: &'static str,
     /// The unit of the number; `ns` for a time.
@@ -76,22 +76,22 @@ pub(crate) struct Row {
     /// The source; `#` is the CPU's number.
     pub source: &'static str,
     /// How the number is obtained.
-    pub way: Way,
+    pub way: CountMethod,
 }
 
 /// How a number is obtained.
-pub(crate) enum Way {
+pub(crate) enum CountMethod {
     /// A counter of each CPU: its increase from before the window to after it.
-    Grown(fn(&Root, &CpuSet) -> BTreeMap<CpuId, Known>),
+    Grown(fn(&Root, &CpuSet) -> BTreeMap<CpuId, CountValue>),
     /// A condition that holds or not: how often it held in the two readings before and after.
-    Seen(fn(&Root, &CpuSet) -> BTreeMap<CpuId, Known>),
+    Seen(fn(&Root, &CpuSet) -> BTreeMap<CpuId, CountValue>),
     /// Derived from the thread's result.
-    Found(fn(&ThreadResult, &Limits) -> Known),
+    Found(fn(&ThreadResult, &RealtimeLimits) -> CountValue),
 }
 
 /// All counts.
 #[rustfmt::skip] // One line each.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[CountRow] = &[
     smi::ROW,
     thermal::CORE,
     thermal::PACKAGE,
@@ -106,51 +106,58 @@ pub(crate) const ROWS: &[Row] = &[
 
 /// All counters that must be read, at one moment, by name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Look(BTreeMap<&'static str, BTreeMap<CpuId, Known>>);
+pub(crate) struct CountSnapshot(BTreeMap<&'static str, BTreeMap<CpuId, CountValue>>);
 
-impl Look {
+impl CountSnapshot {
     /// Reads all counters of these CPUs.
-    pub(crate) fn take(root: &Root, cpus: &CpuSet) -> Look {
-        let asked = ROWS.iter().filter_map(|row| match row.way {
-            Way::Grown(ask) | Way::Seen(ask) => Some((row.name, ask(root, cpus))),
-            Way::Found(_) => None,
+    pub(crate) fn take(root: &Root, cpus: &CpuSet) -> CountSnapshot {
+        let readings = ROWS.iter().filter_map(|row| match row.way {
+            CountMethod::Grown(ask) | CountMethod::Seen(ask) => Some((row.name, ask(root, cpus))),
+            CountMethod::Found(_) => None,
         });
-        Look(asked.collect())
+        CountSnapshot(readings.collect())
     }
 
-    fn of(&self, name: &str, cpu: CpuId) -> Known {
+    fn of(&self, name: &str, cpu: CpuId) -> CountValue {
         let known = self.0.get(name).and_then(|by_cpu| by_cpu.get(&cpu));
-        known
-            .cloned()
-            .unwrap_or(Err(NotCounted::Because("it was not read")))
+        known.cloned().unwrap_or(Err(NotCounted::Because("it was not read")))
     }
 }
 
 /// The counts of one thread. `looks` are the readings before and after the window.
-pub(crate) fn counts(result: &ThreadResult, limits: &Limits, looks: Option<[&Look; 2]>) -> Vec<Count> {
+pub(crate) fn counts(
+    result: &ThreadResult,
+    limits: &RealtimeLimits,
+    looks: Option<[&CountSnapshot; 2]>,
+) -> Vec<CountResult> {
     ROWS.iter().map(|row| count(row, result, limits, looks)).collect()
 }
 
-fn count(row: &Row, result: &ThreadResult, limits: &Limits, looks: Option<[&Look; 2]>) -> Count {
+fn count(
+    row: &CountRow,
+    result: &ThreadResult,
+    limits: &RealtimeLimits,
+    looks: Option<[&CountSnapshot; 2]>,
+) -> CountResult {
     let cpu = result.cpu;
-    let at_both = |join: fn(u64, u64) -> Known| {
+    let at_both = |join: fn(u64, u64) -> CountValue| {
         let [before, after] = looks.ok_or(NotCounted::Because("it is known when the run is over"))?;
         join(before.of(row.name, cpu)?, after.of(row.name, cpu)?)
     };
     let known = match row.way {
-        Way::Grown(_) => at_both(|before, after| {
-            after.checked_sub(before).ok_or(NotCounted::Because(
-                "the counter was reset during the measurement",
-            ))
+        CountMethod::Grown(_) => at_both(|before, after| {
+            after
+                .checked_sub(before)
+                .ok_or(NotCounted::Because("the counter was reset during the measurement"))
         }),
-        Way::Seen(_) => at_both(|before, after| Ok(before + after)),
-        Way::Found(find) => find(result, limits),
+        CountMethod::Seen(_) => at_both(|before, after| Ok(before + after)),
+        CountMethod::Found(find) => find(result, limits),
     };
     let (count, why) = match known {
         Ok(count) => (Some(count), None),
         Err(why) => (None, Some(why.to_string())),
     };
-    Count {
+    CountResult {
         name: row.name.to_owned(),
         count,
         unit: row.unit.to_owned(),
@@ -160,16 +167,14 @@ fn count(row: &Row, result: &ThreadResult, limits: &Limits, looks: Option<[&Look
 }
 
 /// Reads the number of each CPU individually.
-fn each(cpus: &CpuSet, ask: impl Fn(CpuId) -> Known) -> BTreeMap<CpuId, Known> {
+fn each(cpus: &CpuSet, ask: impl Fn(CpuId) -> CountValue) -> BTreeMap<CpuId, CountValue> {
     cpus.iter().map(|cpu| (cpu, ask(cpu))).collect()
 }
 
 /// Reads a number from a file. If it is missing, returns the reason that the caller gave.
-fn number_in(root: &Root, path: &str, because: &'static str) -> Known {
+fn number_in(root: &Root, path: &str, because: &'static str) -> CountValue {
     match root.value(path) {
-        Ok(Some(text)) => text.parse().map_err(|_| NotCounted::NoNumber {
-            path: path.to_owned(),
-        }),
+        Ok(Some(text)) => text.parse().map_err(|_| NotCounted::NoNumber { path: path.to_owned() }),
         Ok(None) => Err(NotCounted::NoFile {
             path: path.to_owned(),
             because,

@@ -1,7 +1,7 @@
 //! Records values over time: equal intervals, each with its sum or its largest value. The length of the run need not be known in
 //! advance, and memory use is constant: as a run continues, the interval length doubles.
 
-use crate::OverTime;
+use crate::TimeSeries;
 use crate::counter::Pace;
 
 /// Maximum number of intervals; a long run uses at least half of them.
@@ -12,7 +12,7 @@ const SHORTEST: u32 = 20;
 
 /// The value of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stands {
+pub(crate) enum IntervalValue {
     /// The sum: time that was taken.
     Sum,
     /// The maximum: lateness.
@@ -22,8 +22,8 @@ pub(crate) enum Stands {
 /// The course of one thread, in its own ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
-    stands: Stands,
-    begins: Option<u64>,
+    state: IntervalValue,
+    start: Option<u64>,
     /// Ticks per interval, as a power of two.
     log2: u32,
     parts: Vec<u64>,
@@ -31,10 +31,10 @@ pub(crate) struct Course {
 
 impl Course {
     /// An empty course.
-    pub(crate) fn new(stands: Stands) -> Course {
+    pub(crate) fn new(state: IntervalValue) -> Course {
         Course {
-            stands,
-            begins: None,
+            state,
+            start: None,
             log2: SHORTEST,
             parts: Vec::new(),
         }
@@ -42,30 +42,30 @@ impl Course {
 
     /// Adds a value that belongs to one moment or, for a sum, to its duration.
     pub(crate) fn add(&mut self, at: u64, value: u64) {
-        let since = at.saturating_sub(*self.begins.get_or_insert(at));
-        let end = match self.stands {
-            Stands::Sum => since.saturating_add(value.saturating_sub(1)),
-            Stands::Largest => since,
+        let since = at.saturating_sub(*self.start.get_or_insert(at));
+        let end = match self.state {
+            IntervalValue::Sum => since.saturating_add(value.saturating_sub(1)),
+            IntervalValue::Largest => since,
         };
         while end >> self.log2 >= MOST as u64 {
             self.double();
         }
-        match self.stands {
-            Stands::Sum => self.each(since, value, u64::saturating_add),
-            Stands::Largest => self.at(since, |largest| largest.max(value)),
+        match self.state {
+            IntervalValue::Sum => self.each(since, value, u64::saturating_add),
+            IntervalValue::Largest => self.at(since, |largest| largest.max(value)),
         }
     }
 
     /// Removes a value that was added and turned out to have another cause.
     pub(crate) fn remove(&mut self, at: u64, value: u64) {
-        let since = at.saturating_sub(self.begins.unwrap_or(at));
+        let since = at.saturating_sub(self.start.unwrap_or(at));
         self.each(since, value, u64::saturating_sub);
     }
 
     /// The result for a window that started at `start`; `None` if it is empty.
-    pub(crate) fn over_time(&self, pace: Pace, start: u64) -> Option<OverTime> {
-        Some(OverTime {
-            begins_ns: pace.to_ns(self.begins?.saturating_sub(start)),
+    pub(crate) fn over_time(&self, pace: Pace, start: u64) -> Option<TimeSeries> {
+        Some(TimeSeries {
+            begins_ns: pace.to_ns(self.start?.saturating_sub(start)),
             part_ns: pace.to_ns(1 << self.log2),
             values_ns: self.parts.iter().map(|ticks| pace.to_ns(*ticks)).collect(),
         })
@@ -73,9 +73,9 @@ impl Course {
 
     /// Doubles the interval length by merging pairs.
     fn double(&mut self) {
-        let both = |pair: &[u64]| match self.stands {
-            Stands::Sum => pair.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)),
-            Stands::Largest => pair.iter().copied().max().unwrap_or(0),
+        let both = |pair: &[u64]| match self.state {
+            IntervalValue::Sum => pair.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)),
+            IntervalValue::Largest => pair.iter().copied().max().unwrap_or(0),
         };
         self.parts = self.parts.chunks(2).map(both).collect();
         self.log2 += 1;
@@ -109,7 +109,7 @@ mod tests {
 
     const PART: u64 = 1 << SHORTEST;
 
-    fn of(stands: Stands, values: &[(u64, u64)]) -> OverTime {
+    fn of(stands: IntervalValue, values: &[(u64, u64)]) -> TimeSeries {
         let mut course = Course::new(stands);
         for (at, value) in values {
             course.add(*at, *value);
@@ -118,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_a_part_of_all_that_it_reaches_into() {
-        let seen = of(Stands::Sum, &[(100, 50), (100 + PART - 10, 30 + PART)]);
+    fn a_gap_counts_in_every_part_that_it_overlaps() {
+        let seen = of(IntervalValue::Sum, &[(100, 50), (100 + PART - 10, 30 + PART)]);
         assert_eq!((seen.begins_ns, seen.part_ns), (100, PART));
         assert_eq!(seen.values_ns, [60, PART, 20]);
-        let seen = of(Stands::Largest, &[(100, 50), (110, 70), (100 + PART, 3 * PART)]);
+        let seen = of(IntervalValue::Largest, &[(100, 50), (110, 70), (100 + PART, 3 * PART)]);
         assert_eq!(
             seen.values_ns,
             [70, 3 * PART],
@@ -131,11 +131,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_run_has_longer_parts_and_loses_nothing() {
-        let values: Vec<(u64, u64)> = (0..100_000)
-            .map(|turn| (turn * PART / 7, 1 + turn % 997))
-            .collect();
-        let seen = of(Stands::Sum, &values);
+    fn a_long_run_gets_longer_parts_and_keeps_every_value() {
+        let values: Vec<(u64, u64)> = (0..100_000).map(|turn| (turn * PART / 7, 1 + turn % 997)).collect();
+        let seen = of(IntervalValue::Sum, &values);
         assert_eq!(
             seen.values_ns.iter().sum::<u64>(),
             values.iter().map(|(_, value)| value).sum::<u64>()
@@ -143,13 +141,13 @@ mod tests {
         let (last, _) = values[values.len() - 1];
         assert!((MOST / 2..=MOST).contains(&seen.values_ns.len()), "{seen:?}");
         assert!(seen.part_ns * seen.values_ns.len() as u64 > last, "{seen:?}");
-        let seen = of(Stands::Largest, &values);
+        let seen = of(IntervalValue::Largest, &values);
         assert_eq!(seen.values_ns.iter().max(), Some(&997));
     }
 
     #[test]
-    fn what_is_taken_back_is_gone_and_hostile_values_end() {
-        let mut course = Course::new(Stands::Sum);
+    fn removed_values_disappear_and_extreme_values_are_safe() {
+        let mut course = Course::new(IntervalValue::Sum);
         course.add(1_000, 5 * PART);
         course.add(1_000 + 2 * PART, 7);
         course.remove(1_000, 5 * PART);
@@ -160,7 +158,7 @@ mod tests {
             course.remove(at, value);
         }
         assert!(course.parts.len() <= MOST);
-        let empty = Course::new(Stands::Largest).over_time(Pace::NANOSECONDS, 0);
+        let empty = Course::new(IntervalValue::Largest).over_time(Pace::NANOSECONDS, 0);
         assert_eq!(empty, None);
     }
 }

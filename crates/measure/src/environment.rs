@@ -53,11 +53,7 @@ impl Environment {
             tool_version: tool_version.to_owned(),
             release: machine.kernel.release.clone(),
             preemption: machine.kernel.preemption,
-            cmdline: machine
-                .kernel
-                .cmdline
-                .as_ref()
-                .map(|cmdline| cmdline.text.clone()),
+            cmdline: machine.kernel.cmdline.as_ref().map(|cmdline| cmdline.text.clone()),
             model_name: machine.topology.model_name.clone(),
             emulated: is_emulated(hypervisor.as_deref(), root),
             hypervisor,
@@ -74,10 +70,7 @@ impl Environment {
 
     /// Major and minor number of the kernel.
     pub(crate) fn kernel_version(&self) -> Option<(u32, u32)> {
-        let mut numbers = self
-            .release
-            .as_deref()?
-            .split(|letter: char| !letter.is_ascii_digit());
+        let mut numbers = self.release.as_deref()?.split(|letter: char| !letter.is_ascii_digit());
         Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
     }
 }
@@ -146,9 +139,7 @@ fn signature() -> Option<[u8; 12]> {
     }
     let leaf = __cpuid(0x4000_0000);
     let mut text = [0; 12];
-    let bytes = [leaf.ebx, leaf.ecx, leaf.edx]
-        .into_iter()
-        .flat_map(u32::to_le_bytes);
+    let bytes = [leaf.ebx, leaf.ecx, leaf.edx].into_iter().flat_map(u32::to_le_bytes);
     text.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
     Some(text)
 }

@@ -73,7 +73,7 @@ pub enum MeasureError {
         /// How long the samplers were waited for, in seconds.
         waited_s: u64,
         /// Total CPU time of all of them, in milliseconds.
-        ran_ms: u64,
+        run_time_ms: u64,
     },
     /// The samplers were ready to run, but it is unknown which tasks had their CPUs: this kernel keeps no scheduler
     /// statistics of threads, like those without `CONFIG_SCHED_INFO`.
@@ -91,7 +91,7 @@ pub enum MeasureError {
     /// The operating system refused something that the measurement requires.
     Os {
         /// The operation that failed.
-        doing: &'static str,
+        operation: &'static str,
         /// The errno.
         errno: i32,
     },
@@ -152,20 +152,15 @@ impl MeasureError {
             ),
             _ => ("the kernel does not have it", "use fifo:80"),
         };
-        MeasureError::Deadline {
-            cpu,
-            errno,
-            why,
-            next,
-        }
+        MeasureError::Deadline { cpu, errno, why, next }
     }
 }
 
 /// Generic advice.
-pub(crate) const LOOK: &str = "look at what is named above, then try again";
+pub(crate) const ADVICE: &str = "look at what is named above, then try again";
 
 /// Possible users of the CPU time.
-const WHO_HAS_IT: &str = "look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time";
+const LOOK_FOR_RT_TASK: &str = "look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time";
 
 impl MeasureError {
     /// The cause.
@@ -194,7 +189,7 @@ impl MeasureError {
             MeasureError::Starved {
                 cpus,
                 waited_s,
-                ran_ms,
+                run_time_ms: ran_ms,
             } => format!(
                 "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and others there left them {ran_ms} ms of it"
             ),
@@ -203,7 +198,10 @@ impl MeasureError {
                  the CPU is not known, because this kernel keeps no account of threads (CONFIG_SCHED_INFO)"
             ),
             MeasureError::Join { why } => format!("the sampler could not join its partition: {why}"),
-            MeasureError::Os { doing, errno } => format!("{doing}: {}", os_text(*errno)),
+            MeasureError::Os {
+                operation: doing,
+                errno,
+            } => format!("{doing}: {}", os_text(*errno)),
             MeasureError::Program { name, what, errno } => {
                 format!("{name}: cannot {what}: {}", os_text(*errno))
             }
@@ -230,12 +228,12 @@ impl MeasureError {
             MeasureError::Stuck { .. } => {
                 "look whether its cgroup is frozen or at its limit of memory, and whether it was stopped"
             }
-            MeasureError::Starved { .. } | MeasureError::Unaccounted { .. } => WHO_HAS_IT,
+            MeasureError::Starved { .. } | MeasureError::Unaccounted { .. } => LOOK_FOR_RT_TASK,
             MeasureError::Sampler { .. } => "try again, and report it if it happens again",
             MeasureError::Join { .. }
             | MeasureError::Os { .. }
             | MeasureError::Program { .. }
-            | MeasureError::Root(_) => LOOK,
+            | MeasureError::Root(_) => ADVICE,
         };
         next.to_owned()
     }
@@ -247,9 +245,7 @@ impl MeasureError {
                 errno: libc::EPERM | libc::EACCES,
                 ..
             }
-            | MeasureError::Policy {
-                errno: libc::EPERM, ..
-            }
+            | MeasureError::Policy { errno: libc::EPERM, .. }
             | MeasureError::IdleStates {
                 errno: libc::EPERM | libc::EACCES,
             } => Status::Denied,
@@ -279,7 +275,7 @@ impl From<RootError> for MeasureError {
 impl fmt::Display for MeasureError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.why(), self.next()) {
-            (why, next) if next == LOOK => write!(out, "{why}"),
+            (why, next) if next == ADVICE => write!(out, "{why}"),
             (why, next) => write!(out, "{why}; {next}"),
         }
     }

@@ -1,16 +1,16 @@
 //! Findings about conditions that limit the meaning of a measurement.
 
 use crate::Lane;
-use crate::result::Moment;
+use crate::result::ResultMoment;
 use crate::{
-    Broke, Clock, Counter, Environment, GapLabel, IdleStates, Kind, Level, Note, Request, SystemCalls,
-    ThreadResult, counter, rights,
+    BreakSample, Clock, CounterInfo, Environment, GapLabel, IdleStates, MeasureRequest, MeasurementKind, Note,
+    NoteLevel, SystemCalls, ThreadResult, counter, rights,
 };
 use machine::{CpuId, CpuSet, Nanos, Policy};
 use root::Root;
 
 /// Builds a note; its texts are complete sentences.
-pub(crate) fn note(level: Level, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
+pub(crate) fn note(level: NoteLevel, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
     Note {
         id: id.to_owned(),
         level,
@@ -25,38 +25,35 @@ fn os_text(errno: i32) -> String {
 }
 
 /// A result that does not cover the planned time, because it is intermediate or the run was stopped.
-pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option<Note> {
+pub(crate) fn about_end(moment: ResultMoment, stopped_after_ns: Option<u64>) -> Option<Note> {
     match (moment, stopped_after_ns) {
-        (Moment::Passing, _) => Some(note(
-            Level::Warning,
+        (ResultMoment::Passing, _) => Some(note(
+            NoteLevel::Warning,
             "still_measuring",
             "measurement",
-            "This was written while the measurement ran; if nothing newer takes its place, it was killed."
-                .to_owned(),
+            "This was written while the measurement ran; if nothing newer takes its place, it was killed.".to_owned(),
             "measure again for the whole time, and for what is only known at the end",
         )),
-        (Moment::End, Some(after)) => Some(note(
-            Level::Info,
+        (ResultMoment::End, Some(after)) => Some(note(
+            NoteLevel::Info,
             "interrupted",
             "measurement",
             format!("It was stopped after {}.", Nanos(after)),
             "",
         )),
-        (Moment::End, None) => None,
+        (ResultMoment::End, None) => None,
     }
 }
 
 /// A sampler process that died early.
-pub(crate) fn about_death(how: &str, system_calls: SystemCalls) -> Note {
+pub(crate) fn early_exit_note(how: &str, system_calls: SystemCalls) -> Note {
     note(
-        Level::Error,
+        NoteLevel::Error,
         "sampler_died",
         "sampler process",
         format!("The sampler process ended early ({how}). What it had recorded until then is in the result."),
         match system_calls {
-            SystemCalls::Trusted => {
-                "look for the out-of-memory killer in the kernel's log, and measure again"
-            }
+            SystemCalls::Trusted => "look for the out-of-memory killer in the kernel's log, and measure again",
             SystemCalls::Enforced => {
                 "signal 31 is the filter's: a clock that needs a system call, or a defect of this tool"
             }
@@ -67,7 +64,7 @@ pub(crate) fn about_death(how: &str, system_calls: SystemCalls) -> Note {
 /// A sampler that had to be killed.
 pub(crate) fn about_overdue() -> Note {
     note(
-        Level::Error,
+        NoteLevel::Error,
         "sampler_overdue",
         "sampler process",
         "A sampler did not reach the end of its window in time and was ended: something kept the CPU from it."
@@ -77,11 +74,11 @@ pub(crate) fn about_overdue() -> Note {
 }
 
 /// A sample above the limit that ended the measurement.
-pub(crate) fn about_break(broke: Option<Broke>) -> Option<Note> {
+pub(crate) fn about_break(broke: Option<BreakSample>) -> Option<Note> {
     let broke = broke?;
     let (what, late) = match broke.kind {
-        Kind::Noise => ("A gap took", ""),
-        Kind::Latency | Kind::All => ("A wake-up came", " late"),
+        MeasurementKind::Noise => ("A gap took", ""),
+        MeasurementKind::Latency | MeasurementKind::All => ("A wake-up came", " late"),
     };
     let message = format!(
         "{what} {}{late}: the limit of {} ended the measurement.",
@@ -89,7 +86,7 @@ pub(crate) fn about_break(broke: Option<Broke>) -> Option<Note> {
         Nanos(broke.limit_ns)
     );
     Some(note(
-        Level::Info,
+        NoteLevel::Info,
         "threshold_hit",
         format!("cpu{}", broke.cpu),
         message,
@@ -98,13 +95,13 @@ pub(crate) fn about_break(broke: Option<Broke>) -> Option<Note> {
 }
 
 /// Measured CPUs that went offline.
-pub(crate) fn about_offline(gone: &CpuSet) -> Note {
+pub(crate) fn about_offline(offline_cpus: &CpuSet) -> Note {
     note(
-        Level::Error,
+        NoteLevel::Error,
         "cpu_went_offline",
-        format!("cpus {gone}"),
+        format!("cpus {offline_cpus}"),
         format!(
-            "CPU {gone} went offline while it was measured, which ended the measurement. Samples of its last moments may \
+            "CPU {offline_cpus} went offline while it was measured, which ended the measurement. Samples of its last moments may \
              come from another CPU."
         ),
         "bring it up again, and measure again",
@@ -112,11 +109,15 @@ pub(crate) fn about_offline(gone: &CpuSet) -> Note {
 }
 
 /// Findings about the machine.
-pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: counter::Source) -> Vec<Note> {
+pub(crate) fn about_machine(
+    environment: &Environment,
+    kind: MeasurementKind,
+    counter: counter::CounterSource,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     if environment.emulated {
         notes.push(note(
-            Level::Warning,
+            NoteLevel::Warning,
             "emulated",
             "machine",
             "The processor is emulated in software: counts mean something here, times do not.".to_owned(),
@@ -126,17 +127,16 @@ pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: coun
     let clocksource = environment.clocksource.as_deref();
     if !clocksource.is_some_and(counter::readable_in_user_space) {
         notes.push(note(
-            Level::Warning,
+            NoteLevel::Warning,
             "clock_needs_system_call",
             clocksource.unwrap_or("unknown clock source"),
-            "Reading this clock may need a system call, which is part of every sample and of every turn."
-                .to_owned(),
+            "Reading this clock may need a system call, which is part of every sample and of every turn.".to_owned(),
             "see `current_clocksource`; `tsc` or `arch_sys_counter` can be read without a system call",
         ));
     }
-    if kind != Kind::Latency && counter == counter::Source::Monotonic {
+    if kind != MeasurementKind::Latency && counter == counter::CounterSource::Monotonic {
         notes.push(note(
-            Level::Info,
+            NoteLevel::Info,
             "counter_is_clock",
             counter.name(),
             "There is no counter that can be trusted here, so the loop reads CLOCK_MONOTONIC and turns more slowly."
@@ -148,18 +148,15 @@ pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: coun
 }
 
 /// A counter with an offset from the others: times of two CPUs cannot be compared.
-pub(crate) fn about_counter(cpu: CpuId, counter: &Counter) -> Option<Note> {
+pub(crate) fn about_counter(cpu: CpuId, counter: &CounterInfo) -> Option<Note> {
     /// A larger offset changes the apparent order of events on two CPUs.
     const APART_NS: u64 = 1_000;
     let offset = counter.offset?;
-    let certain = offset
-        .offset_ns
-        .unsigned_abs()
-        .saturating_sub(offset.uncertainty_ns);
+    let certain = offset.offset_ns.unsigned_abs().saturating_sub(offset.uncertainty_ns);
     (certain > APART_NS).then(|| {
         let way = if offset.offset_ns < 0 { "behind" } else { "ahead of" };
         note(
-            Level::Warning,
+            NoteLevel::Warning,
             "counters_apart",
             format!("cpu{cpu}"),
             format!(
@@ -177,7 +174,7 @@ pub(crate) fn about_counter(cpu: CpuId, counter: &Counter) -> Option<Note> {
 pub(crate) fn about_memory(locked: i32) -> Option<Note> {
     (locked != 1).then(|| {
         note(
-            Level::Warning,
+            NoteLevel::Warning,
             "memory_not_locked",
             "mlockall",
             match (locked, rights::locked_memory()) {
@@ -199,10 +196,10 @@ pub(crate) fn about_memory(locked: i32) -> Option<Note> {
 }
 
 /// Findings about the request for idle states.
-pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Note> {
-    let errno = refused.filter(|_| wanted == IdleStates::Hold)?;
+pub(crate) fn about_idle(requested: IdleStates, refused: Option<i32>) -> Option<Note> {
+    let errno = refused.filter(|_| requested == IdleStates::Hold)?;
     Some(note(
-        Level::Info,
+        NoteLevel::Info,
         "idle_states_not_held",
         root::latency::DEVICE,
         format!(
@@ -218,7 +215,7 @@ pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32, root:
     (errno != 0).then(|| {
         let (why, fix) = rights::about_refused_policy(lane, errno, root);
         note(
-            Level::Warning,
+            NoteLevel::Warning,
             "policy_refused",
             format!("cpu{}", result.cpu),
             format!(
@@ -235,11 +232,10 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     let mut notes = about_own_work(result, dropped);
     let cpu = format!("cpu{}", result.cpu);
     if dropped > 0 {
-        let message = format!(
-            "{dropped} samples found no room because the collector came too late; they count as missed."
-        );
+        let message =
+            format!("{dropped} samples found no room because the collector came too late; they count as missed.");
         let fix = "less load on the other CPUs, or a higher threshold";
-        notes.push(note(Level::Warning, "samples_dropped", &cpu, message, fix));
+        notes.push(note(NoteLevel::Warning, "samples_dropped", &cpu, message, fix));
     }
     if let Some(early) = &result.early {
         let message = format!(
@@ -251,17 +247,14 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
             Some(Clock::Realtime | Clock::Tai) => "this clock can be set; --clock monotonic cannot",
             _ => "do not trust the clock of this machine",
         };
-        notes.push(note(Level::Error, "woken_early", &cpu, message, fix));
+        notes.push(note(NoteLevel::Error, "woken_early", &cpu, message, fix));
     }
     if let (Some(turn), Some(threshold)) = (result.turn_ns_min, result.threshold_ns)
         && turn.saturating_mul(2) > threshold
     {
-        let message = format!(
-            "A turn of the loop takes {}, too near the threshold.",
-            Nanos(turn)
-        );
+        let message = format!("A turn of the loop takes {}, too near the threshold.", Nanos(turn));
         let fix = "raise the threshold";
-        notes.push(note(Level::Warning, "threshold_too_low", &cpu, message, fix));
+        notes.push(note(NoteLevel::Warning, "threshold_too_low", &cpu, message, fix));
     }
     notes.extend(about_kernel_gaps(result));
     notes
@@ -275,14 +268,14 @@ fn about_own_work(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     if own.page_faults > 0 {
         let message = format!("The sampler itself had {} page faults.", own.page_faults);
         let fix = "run as root, so that memory can be locked";
-        notes.push(note(Level::Warning, "own_page_faults", &cpu, message, fix));
+        notes.push(note(NoteLevel::Warning, "own_page_faults", &cpu, message, fix));
     }
     let sleeps = result.recorded.saturating_add(dropped);
-    if result.kind == Kind::Latency && own.voluntary_switches > sleeps.saturating_add(2) {
+    if result.kind == MeasurementKind::Latency && own.voluntary_switches > sleeps.saturating_add(2) {
         let slept = own.voluntary_switches;
         let message = format!("The sampler slept {slept} times for {sleeps} wake-ups.");
         let fix = "report this: something else blocked the sampler";
-        notes.push(note(Level::Warning, "own_extra_sleeps", &cpu, message, fix));
+        notes.push(note(NoteLevel::Warning, "own_extra_sleeps", &cpu, message, fix));
     }
     notes
 }
@@ -291,7 +284,7 @@ fn about_own_work(result: &ThreadResult, dropped: u64) -> Vec<Note> {
 fn about_kernel_gaps(result: &ThreadResult) -> Option<Note> {
     let labels = result.gaps.iter().flatten().filter_map(|gap| gap.label);
     let labelled = labels.filter(|&label| label != GapLabel::OwnWakeUp);
-    let (who, fix) = match labelled.clone().next()? {
+    let (culprit, fix) = match labelled.clone().next()? {
         GapLabel::RtThrottling => (
             "real-time throttling",
             "measure as an ordinary task, or set kernel.sched_rt_runtime_us -1",
@@ -303,12 +296,12 @@ fn about_kernel_gaps(result: &ThreadResult) -> Option<Note> {
         ),
     };
     let message = format!(
-        "{} gaps, {} in all, are the doing of {who}, which stops real-time threads that never sleep. They are not in stolen_ns.",
+        "{} gaps, {} in all, are the doing of {culprit}, which stops real-time threads that never sleep. They are not in stolen_ns.",
         labelled.count(),
         Nanos(result.own_ns.unwrap_or(0)),
     );
     Some(note(
-        Level::Info,
+        NoteLevel::Info,
         "own_gaps",
         format!("cpu{}", result.cpu),
         message,
@@ -317,16 +310,15 @@ fn about_kernel_gaps(result: &ThreadResult) -> Option<Note> {
 }
 
 /// A real-time thread that never sleeps, on a kernel that does not throttle it.
-pub(crate) fn about_starvation(request: &Request<'_>) -> Option<Note> {
-    let spins = |lane: &&Lane| lane.kind == Kind::Noise && matches!(lane.policy, Policy::Fifo | Policy::Rr);
+pub(crate) fn about_starvation(request: &MeasureRequest<'_>) -> Option<Note> {
+    let spins = |lane: &&Lane| lane.kind == MeasurementKind::Noise && matches!(lane.policy, Policy::Fifo | Policy::Rr);
     let cpus: CpuSet = request.lanes.iter().filter(spins).map(|lane| lane.cpu).collect();
     (!cpus.is_empty()).then(|| {
         note(
-            Level::Info,
+            NoteLevel::Info,
             "real_time_spinner",
             format!("cpus {cpus}"),
-            "A real-time thread spins here: work of the kernel that is bound to these CPUs waits for it."
-                .to_owned(),
+            "A real-time thread spins here: work of the kernel that is bound to these CPUs waits for it.".to_owned(),
             "noise is normally measured as an ordinary task",
         )
     })

@@ -4,17 +4,17 @@ mod counter;
 
 use crate::Lane;
 use crate::accumulate::{Accumulator, Cause};
-use crate::counter::{Pace, Pair, Source};
-use crate::counter_facts::Facts;
-use crate::counts::{self, Look};
-use crate::labels::{self, Limits};
-use crate::proof::{Seen, proof};
-use crate::result::Moment;
-use crate::sampler::{Job, policy_from};
+use crate::counter::{CounterReading, CounterSource, Pace};
+use crate::counter_facts::CounterFacts;
+use crate::counts::{self, CountSnapshot};
+use crate::labels::{self, RealtimeLimits};
+use crate::proof::{TrialCounts, proof};
+use crate::result::ResultMoment;
+use crate::sampler::{SamplerJob, policy_from};
 use crate::shared::{Track, state};
 use crate::{
-    Distribution, Early, Gap, GapLabel, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult,
-    findings,
+    Distribution, EarlyWakeUps, GapLabel, Jitter, LateWakeUp, MeasuredGap, MeasurementKind, Note, NoteLevel,
+    OwnDisturbances, Proof, Sleep, ThreadResult, findings,
 };
 use machine::{CpuId, Policy};
 use observe::Activity;
@@ -22,17 +22,17 @@ use root::Root;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Data about the window that does not come from the samplers.
-pub(crate) struct Closing<'a> {
+pub(crate) struct WindowData<'a> {
     /// The machine's files.
     pub root: &'a Root,
     /// Whether the measurement is over.
-    pub moment: Moment,
+    pub moment: ResultMoment,
     /// The kernel's counters for the window.
     pub activity: Option<&'a Activity>,
     /// What is known about the counter.
-    pub facts: &'a Facts,
+    pub facts: &'a CounterFacts,
     /// The counts before the window and after it.
-    pub looks: Option<[&'a Look; 2]>,
+    pub counts_around: Option<[&'a CountSnapshot; 2]>,
     /// Maximum number of listed gaps per CPU.
     pub gaps: usize,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Closing<'a> {
 /// A thread of a job after its window, or at a moment within it.
 pub(crate) struct ThreadRecord<'a> {
     /// The job.
-    pub job: &'a Job<'a>,
+    pub job: &'a SamplerJob<'a>,
     /// Its number in the job.
     pub place: usize,
     /// What it measured.
@@ -54,12 +54,12 @@ pub(crate) struct ThreadRecord<'a> {
 /// The result of one thread, and the findings about it.
 pub(crate) fn thread(
     record: &ThreadRecord<'_>,
-    closing: &Closing<'_>,
-    limits: &Limits,
+    closing: &WindowData<'_>,
+    limits: &RealtimeLimits,
 ) -> (ThreadResult, Vec<Note>) {
     let (lane, track, samples) = (record.lane, record.track, record.samples);
-    let window = Window::of(record, closing.moment);
-    let pace = window.pace;
+    let window = SamplerWindow::of(record, closing.moment);
+    let pace = window.tick_rate;
     let mut result = ThreadResult {
         tid: Some(get32(&track.tid)).filter(|&tid| tid != 0),
         policy: policy_from(get32(&track.policy)),
@@ -74,18 +74,18 @@ pub(crate) fn thread(
     };
     let mut notes: Vec<Note> = Vec::new();
     match lane.kind {
-        Kind::Latency | Kind::All => {
+        MeasurementKind::Latency | MeasurementKind::All => {
             add_wake_ups(&mut result, lane, samples, (pace, window.start), closing.gaps);
         }
-        Kind::Noise => {
+        MeasurementKind::Noise => {
             result.threshold_ns = Some(lane.threshold_ns);
             add_gaps(&mut result, samples, &window, limits, closing.gaps);
-            let counter = counter::counter(record, window.pace, closing);
+            let counter = counter::counter(record, window.tick_rate, closing);
             notes.extend(findings::about_counter(lane.cpu, &counter));
             result.counter = Some(counter);
         }
     }
-    result.counts = counts::counts(&result, limits, closing.looks);
+    result.counts = counts::counts(&result, limits, closing.counts_around);
     result.proof = proved(&result, lane, samples);
     let policy_errno = track.policy_errno.load(Ordering::Relaxed);
     notes.extend(findings::about_policy(lane, &result, policy_errno, closing.root));
@@ -94,7 +94,7 @@ pub(crate) fn thread(
     if seccomp_errno != 0 {
         let message = format!("The filter for system calls could not be installed (errno {seccomp_errno}).");
         notes.push(findings::note(
-            Level::Warning,
+            NoteLevel::Warning,
             "system_calls_not_enforced",
             format!("cpu{}", lane.cpu),
             message,
@@ -105,7 +105,7 @@ pub(crate) fn thread(
 }
 
 /// A thread of which only the samples are known.
-pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
+pub(crate) fn plain(kind: MeasurementKind, cpu: CpuId, raw: Distribution) -> ThreadResult {
     ThreadResult {
         kind,
         cpu,
@@ -129,38 +129,38 @@ pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
 }
 
 /// The window, whether or not its sampler finished.
-struct Window {
-    pace: Pace,
+struct SamplerWindow {
+    tick_rate: Pace,
     start: u64,
     duration_ns: u64,
     expected: u64,
     missed: u64,
-    own: Option<Own>,
-    turns: Option<u64>,
-    turn_min: Option<u64>,
+    own: Option<OwnDisturbances>,
+    iterations: Option<u64>,
+    iteration_min: Option<u64>,
 }
 
-impl Window {
-    fn of(record: &ThreadRecord<'_>, moment: Moment) -> Window {
+impl SamplerWindow {
+    fn of(record: &ThreadRecord<'_>, moment: ResultMoment) -> SamplerWindow {
         let (lane, track, samples) = (record.lane, record.track, record.samples);
         let state = track.state.0.load(Ordering::Acquire);
         // In an intermediate result, a sampler may finish between the drain of its ring and here.
-        let is_done = state == state::DONE && moment == Moment::End;
+        let is_done = state == state::DONE && moment == ResultMoment::End;
         let last = samples.last;
-        let pace = pace(record.job, lane, track, moment);
+        let pace = tick_rate(record.job, lane, track, moment);
         // A thread that died published its losses with its last sample.
         let missed = if is_done {
             get(&track.missed)
         } else {
             last.map_or(0, |sample| sample.missed)
         };
-        let own = is_done.then(|| Own {
+        let own = is_done.then(|| OwnDisturbances {
             page_faults: get(&track.page_faults),
             voluntary_switches: get(&track.voluntary),
             involuntary_switches: get(&track.involuntary),
         });
         let (start, covered, expected) = match lane.kind {
-            Kind::Latency | Kind::All => {
+            MeasurementKind::Latency | MeasurementKind::All => {
                 let start = get(&track.start_clock_ns);
                 let grid = lane.grid(start);
                 let covered = match (is_done, last) {
@@ -170,23 +170,23 @@ impl Window {
                 };
                 let expected = match (lane.sleep, is_done) {
                     _ if get(&track.start_ns) == 0 => 0,
-                    (Sleep::Until, _) => grid.due_until(covered),
+                    (Sleep::Until, _) => grid.expected_until(covered),
                     (Sleep::For, true) => get(&track.seen),
                     (Sleep::For, false) => samples.raw.count() + missed,
                 };
                 (start.saturating_add(lane.phase_ns), covered, expected)
             }
-            Kind::Noise => {
+            MeasurementKind::Noise => {
                 let (covered, expected) = match is_done {
                     true => (get(&track.covered), get(&track.seen)),
-                    false => (get(&track.alive.0), samples.raw.count() + missed),
+                    false => (get(&track.last_seen.0), samples.raw.count() + missed),
                 };
                 (get(&track.start_ticks), covered, expected)
             }
         };
-        let turn_min = get(&track.turn_min);
-        Window {
-            pace,
+        let turn_min = get(&track.iteration_min);
+        SamplerWindow {
+            tick_rate: pace,
             start,
             duration_ns: if state == state::IDLE {
                 0
@@ -196,29 +196,29 @@ impl Window {
             expected,
             missed,
             own,
-            turns: is_done.then(|| get(&track.turns)),
-            turn_min: (is_done && turn_min != u64::MAX).then_some(turn_min),
+            iterations: is_done.then(|| get(&track.iterations)),
+            iteration_min: (is_done && turn_min != u64::MAX).then_some(turn_min),
         }
     }
 }
 
 /// Whether a thread's own report is used. Intermediate results do not use it, even if a thread has just finished.
-fn is_done(track: &Track, moment: Moment) -> bool {
-    track.state.0.load(Ordering::Acquire) == state::DONE && moment == Moment::End
+fn is_done(track: &Track, moment: ResultMoment) -> bool {
+    track.state.0.load(Ordering::Acquire) == state::DONE && moment == ResultMoment::End
 }
 
 /// The tick rate of a thread over its window. If the thread died before its last reading, the counter is read now.
-pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) -> Pace {
-    if job.source(lane) == Source::Monotonic {
+pub(crate) fn tick_rate(job: &SamplerJob<'_>, lane: &Lane, track: &Track, moment: ResultMoment) -> Pace {
+    if job.source(lane) == CounterSource::Monotonic {
         return Pace::NANOSECONDS;
     }
-    let start = Pair {
+    let start = CounterReading {
         ticks: get(&track.start_ticks),
         raw_ns: get(&track.start_raw_ns),
         width_ns: get(&track.start_width_ns),
     };
     let end = match is_done(track, moment) {
-        true => Pair {
+        true => CounterReading {
             ticks: get(&track.end_ticks),
             raw_ns: get(&track.end_raw_ns),
             width_ns: get(&track.end_width_ns),
@@ -231,18 +231,15 @@ pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) ->
 /// What the run proves about the claim, or about its largest sample. Lost samples count as above the limit.
 pub(crate) fn proved(result: &ThreadResult, lane: &Lane, samples: &Accumulator) -> Option<Proof> {
     let (trials, unseen) = match (lane.kind, &result.schedule) {
-        (Kind::Noise, _) => (None, result.missed),
-        (_, Some(schedule)) => (
-            Some(result.expected),
-            result.expected.saturating_sub(schedule.count),
-        ),
+        (MeasurementKind::Noise, _) => (None, result.missed),
+        (_, Some(schedule)) => (Some(result.expected), result.expected.saturating_sub(schedule.count)),
         (_, None) => (Some(result.expected), result.missed),
     };
     let (limit_ns, above) = match lane.claim {
         Some(claim) => (claim.limit_ns, samples.above()),
         None => (result.max_ns.unwrap_or(lane.threshold_ns), 0),
     };
-    let seen = Seen {
+    let seen = TrialCounts {
         trials,
         above: above.saturating_add(unseen),
         duration_ns: result.duration_ns,
@@ -262,44 +259,51 @@ pub(crate) fn add_wake_ups(
     result.interval_ns = Some(lane.interval_ns);
     result.clock = Some(lane.clock);
     if let Some(wake_ups) = samples.wake_ups.as_ref() {
-        result.schedule = wake_ups
-            .has_schedule()
-            .then(|| wake_ups.schedule.distribution(pace));
+        result.schedule = wake_ups.has_schedule().then(|| wake_ups.schedule.distribution(pace));
         result.jitter = Some(Jitter {
             distance: wake_ups.jitter.distribution(pace),
             longer_ns: wake_ups.longer,
             shorter_ns: wake_ups.shorter,
         });
-        result.early = wake_ups.early.max().map(|max_ns| Early {
+        result.early = wake_ups.early.max().map(|max_ns| EarlyWakeUps {
             count: wake_ups.early.count(),
             max_ns,
             histogram: wake_ups.early.buckets(pace),
         });
     }
     if lane.spike_ns.is_some() {
-        let spikes = samples.longest(most).into_iter().map(|(due, late_ns, _)| Spike {
-            at_ns: due.saturating_sub(start),
-            late_ns,
-        });
+        let spikes = samples
+            .longest(most)
+            .into_iter()
+            .map(|(expected_at, late_ns, _)| LateWakeUp {
+                at_ns: expected_at.saturating_sub(start),
+                late_ns,
+            });
         result.spike_ns = lane.spike_ns;
         result.spikes = Some(spikes.collect());
         result.spikes_total = Some(samples.reached);
     }
 }
 
-fn add_gaps(result: &mut ThreadResult, samples: &Accumulator, window: &Window, limits: &Limits, most: usize) {
-    let pace = window.pace;
+fn add_gaps(
+    result: &mut ThreadResult,
+    samples: &Accumulator,
+    window: &SamplerWindow,
+    limits: &RealtimeLimits,
+    most: usize,
+) {
+    let pace = window.tick_rate;
     let longest = samples.longest(most);
-    let mut gaps: Vec<Gap> = longest
+    let mut gaps: Vec<MeasuredGap> = longest
         .iter()
-        .map(|&(at, ticks, cause)| Gap {
+        .map(|&(at, ticks, cause)| MeasuredGap {
             at_ns: pace.to_ns(at.saturating_sub(window.start)),
             duration_ns: pace.to_ns(ticks),
             label: (cause == Cause::OwnWakeUp).then_some(GapLabel::OwnWakeUp),
         })
         .collect();
     labels::label(&mut gaps, result.policy, limits);
-    let of_kernel = |gap: &&Gap| gap.label.is_some_and(|label| label != GapLabel::OwnWakeUp);
+    let of_kernel = |gap: &&MeasuredGap| gap.label.is_some_and(|label| label != GapLabel::OwnWakeUp);
     let kernel_ns: u64 = gaps.iter().filter(of_kernel).map(|gap| gap.duration_ns).sum();
     let mut course = samples.course.clone();
     for (gap, (at, ticks, _)) in gaps.iter().zip(&longest) {
@@ -326,11 +330,11 @@ fn add_gaps(result: &mut ThreadResult, samples: &Accumulator, window: &Window, l
     };
     result.own_ns = Some(own_ns);
     result.gaps = Some(gaps);
-    result.turns = window.turns;
-    result.turn_ns_min = window.turn_min.map(|ticks| pace.to_ns(ticks));
+    result.turns = window.iterations;
+    result.turn_ns_min = window.iteration_min.map(|ticks| pace.to_ns(ticks));
 }
 
-fn steal(closing: &Closing<'_>, cpu: CpuId) -> Option<u64> {
+fn steal(closing: &WindowData<'_>, cpu: CpuId) -> Option<u64> {
     closing
         .activity?
         .cpus

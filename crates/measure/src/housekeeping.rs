@@ -4,26 +4,24 @@ use crate::os;
 use machine::CpuSet;
 
 /// Restores the calling thread's affinity when dropped.
-pub(crate) struct Aside {
+pub(crate) struct AffinityGuard {
     former: Option<CpuSet>,
 }
 
 /// Moves the calling thread off `measured` if it may run anywhere else. A thread that is not on these CPUs
 /// is not changed.
-pub(crate) fn step_aside(measured: &CpuSet) -> Aside {
+pub(crate) fn leave_measured(measured: &CpuSet) -> AffinityGuard {
     let Ok(allowed) = os::allowed() else {
-        return Aside { former: None };
+        return AffinityGuard { former: None };
     };
     let rest = allowed.minus(measured);
     if rest.is_empty() || rest == allowed || os::pin(&rest).is_err() {
-        return Aside { former: None };
+        return AffinityGuard { former: None };
     }
-    Aside {
-        former: Some(allowed),
-    }
+    AffinityGuard { former: Some(allowed) }
 }
 
-impl Drop for Aside {
+impl Drop for AffinityGuard {
     fn drop(&mut self) {
         if let Some(former) = &self.former {
             // The CPUs may have been removed from our cpuset since then; in that case the kernel has chosen others.
@@ -33,8 +31,8 @@ impl Drop for Aside {
 }
 
 /// Pins the calling thread to `cpus` until the value is dropped.
-pub(crate) fn step_onto(cpus: &CpuSet) -> Result<Aside, os::Errno> {
+pub(crate) fn step_onto(cpus: &CpuSet) -> Result<AffinityGuard, os::Errno> {
     let former = os::allowed()?;
     os::pin(cpus)?;
-    Ok(Aside { former: Some(former) })
+    Ok(AffinityGuard { former: Some(former) })
 }

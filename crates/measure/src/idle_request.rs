@@ -8,11 +8,11 @@ use std::os::fd::OwnedFd;
 ///
 /// # Errors
 /// [`MeasureError::IdleStates`] if a required request is refused.
-pub(crate) fn hold(states: IdleStates) -> Result<Result<OwnedFd, i32>, MeasureError> {
+pub(crate) fn request(states: IdleStates) -> Result<Result<OwnedFd, i32>, MeasureError> {
     if states == IdleStates::Leave {
         return Ok(Err(0));
     }
-    match root::latency::hold(0) {
+    match root::latency::request(0) {
         Ok(file) => Ok(Ok(file)),
         Err(error) => match error.errno().unwrap_or(libc::EIO) {
             errno if states == IdleStates::Require => Err(MeasureError::IdleStates { errno }),

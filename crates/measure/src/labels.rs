@@ -5,12 +5,12 @@
 //! `RT_GROUP_SCHED`) or by the fair server (`kernel/sched/deadline.c`, 6.12 and later). Both leave gaps of nearly
 //! the same length, at least a period apart. These gaps of 50 ms must not be attributed to the machine.
 
-use crate::{Gap, GapLabel};
+use crate::{GapLabel, MeasuredGap};
 use machine::Policy;
 
 /// The kernel's limits for real-time threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct RealtimeLimits {
     /// `kernel.sched_rt_runtime_us`; -1 is unlimited.
     pub rt_runtime_us: Option<i64>,
     /// `kernel.sched_rt_period_us`.
@@ -36,7 +36,7 @@ const SLACK_NS: u64 = 2_000_000;
 /// least nine tenths of a period after the previous one. They mark the end of the kernel's period, because the
 /// budget is spent last in it. Then it finds the fragments: if starved tasks use only a part of the budget, or sleep
 /// in between, they leave gaps of 1 ms and more within the last budget's length of a period.
-pub fn label(gaps: &mut [Gap], policy: Policy, limits: &Limits) {
+pub fn label(gaps: &mut [MeasuredGap], policy: Policy, limits: &RealtimeLimits) {
     if !matches!(policy, Policy::Fifo | Policy::Rr) {
         return;
     }
@@ -56,7 +56,7 @@ pub fn label(gaps: &mut [Gap], policy: Policy, limits: &Limits) {
     }
 }
 
-fn label_full(gaps: &mut [Gap], signature: &Signature) -> Vec<u64> {
+fn label_full(gaps: &mut [MeasuredGap], signature: &Signature) -> Vec<u64> {
     let mut ends: Vec<u64> = Vec::new();
     for gap in gaps {
         let end = gap.at_ns.saturating_add(gap.duration_ns);
@@ -81,7 +81,7 @@ struct Signature {
 
 impl Signature {
     /// Whether the gap lies in the budget's part of a period, if one period ended at `anchor`.
-    fn is_fragment(&self, gap: &Gap, anchor: u64) -> bool {
+    fn is_fragment(&self, gap: &MeasuredGap, anchor: u64) -> bool {
         let end = gap.at_ns.saturating_add(gap.duration_ns);
         // The server restarts when no task is starved for a while, so a distant anchor proves nothing.
         let near = end.abs_diff(anchor) <= self.period_ns.saturating_mul(3);
@@ -95,7 +95,7 @@ impl Signature {
 }
 
 /// The mechanism that stops a real-time thread on this kernel, its duration and period; `None` if there is none.
-fn signature(limits: &Limits) -> Option<Signature> {
+fn signature(limits: &RealtimeLimits) -> Option<Signature> {
     let throttling = match (limits.rt_runtime_us, limits.rt_period_us) {
         (Some(runtime), Some(period)) => u64::try_from(runtime).ok().and_then(|runtime| {
             let budget = period.checked_sub(runtime).filter(|&budget| budget > 0)?;
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     /// Gaps of a 5 s run of a FIFO spinner beside ordinary tasks, and one gap of 50 ms between two periods.
-    fn recorded() -> Vec<Gap> {
+    fn recorded() -> Vec<MeasuredGap> {
         [
             (120_331_907, 21_840),
             (949_870_114, 49_961_302),
@@ -138,7 +138,7 @@ mod tests {
             (3_950_002_007, 49_958_221),
             (4_950_010_300, 51_057_000),
         ]
-        .map(|(at_ns, duration_ns)| Gap {
+        .map(|(at_ns, duration_ns)| MeasuredGap {
             at_ns,
             duration_ns,
             label: None,
@@ -146,13 +146,13 @@ mod tests {
         .to_vec()
     }
 
-    fn labelled(policy: Policy, limits: &Limits) -> Vec<Option<GapLabel>> {
+    fn labelled(policy: Policy, limits: &RealtimeLimits) -> Vec<Option<GapLabel>> {
         let mut gaps = recorded();
         label(&mut gaps, policy, limits);
         gaps.iter().map(|gap| gap.label).collect()
     }
 
-    const OLD: Limits = Limits {
+    const OLD: RealtimeLimits = RealtimeLimits {
         rt_runtime_us: Some(950_000),
         rt_period_us: Some(1_000_000),
         fair_server: None,
@@ -160,12 +160,12 @@ mod tests {
     };
 
     #[test]
-    fn periodic_gaps_of_the_budget_are_the_kernels() {
+    fn periodic_gaps_of_the_rt_budget_are_labelled_as_throttling() {
         let own = Some(GapLabel::RtThrottling);
         // The fifth gap of 50 ms is in the middle of a period, so throttling did not cause it.
         let expected = [None, own, None, own, own, None, own, own];
         assert_eq!(labelled(Policy::Fifo, &OLD), expected);
-        let new = Limits {
+        let new = RealtimeLimits {
             kernel: Some((6, 18)),
             ..OLD
         };
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(
             labelled(
                 Policy::Fifo,
-                &Limits {
+                &RealtimeLimits {
                     rt_runtime_us: Some(-1),
                     ..new
                 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_in_the_servers_time_are_its_own_and_others_are_not() {
+    fn gaps_within_the_server_period_are_labelled_as_fair_server() {
         // The longest gaps of a FIFO spinner on 6.18 beside compilers: the server's periods end at .975 s.
         let own = Some(GapLabel::FairServer);
         let run = [
@@ -197,7 +197,7 @@ mod tests {
             (2_029_474_113, 296_656, None),
             (2_953_916_178, 21_044_373, own),
         ];
-        let mut gaps = run.map(|(at_ns, duration_ns, _)| Gap {
+        let mut gaps = run.map(|(at_ns, duration_ns, _)| MeasuredGap {
             at_ns,
             duration_ns,
             label: None,
@@ -205,7 +205,7 @@ mod tests {
         label(
             &mut gaps,
             Policy::Fifo,
-            &Limits {
+            &RealtimeLimits {
                 kernel: Some((6, 18)),
                 ..OLD
             },
@@ -214,12 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_blamed_where_nobody_throttles() {
+    fn without_throttling_no_gap_is_labelled() {
         assert_eq!(labelled(Policy::Other, &OLD), [None; 8]);
         assert_eq!(
             labelled(
                 Policy::Fifo,
-                &Limits {
+                &RealtimeLimits {
                     rt_runtime_us: Some(-1),
                     ..OLD
                 }
@@ -229,21 +229,21 @@ mod tests {
         assert_eq!(
             labelled(
                 Policy::Fifo,
-                &Limits {
+                &RealtimeLimits {
                     rt_runtime_us: Some(1_000_000),
                     ..OLD
                 }
             ),
             [None; 8]
         );
-        assert_eq!(labelled(Policy::Fifo, &Limits::default()), [None; 8]);
-        let off = Limits {
+        assert_eq!(labelled(Policy::Fifo, &RealtimeLimits::default()), [None; 8]);
+        let off = RealtimeLimits {
             fair_server: Some((0, 1_000_000_000)),
             rt_runtime_us: Some(-1),
             ..OLD
         };
         assert_eq!(labelled(Policy::Fifo, &off), [None; 8]);
-        let other = Limits {
+        let other = RealtimeLimits {
             fair_server: Some((20_000_000, 1_000_000_000)),
             ..OLD
         };

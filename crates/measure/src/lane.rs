@@ -1,15 +1,15 @@
 //! Defines the task of one sampler thread: question, CPU, policy, timing and lifetime. A measurement is a list of
 //! these.
 
-use crate::accumulate::Rhythm;
+use crate::accumulate::WakeUpSchedule;
 use crate::timer::Grid;
-use crate::{Claim, Clock, Deadline, Kind, Sleep};
+use crate::{Claim, Clock, Deadline, MeasurementKind, Sleep};
 use machine::{CpuId, Policy};
 use std::time::Duration;
 
 /// When a thread's window ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum LaneLifetime {
     /// After this time.
     Time(Duration),
     /// Latency: after this many wake-ups.
@@ -20,7 +20,7 @@ pub enum Life {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
     /// Its question.
-    pub kind: Kind,
+    pub kind: MeasurementKind,
     /// The only CPU that it runs on.
     pub cpu: CpuId,
     /// Any policy that a thread can request.
@@ -30,9 +30,9 @@ pub struct Lane {
     /// For `Deadline`.
     pub deadline: Deadline,
     /// Action if the policy is refused.
-    pub if_refused: IfRefused,
+    pub if_refused: PolicyFallback,
     /// When its window ends; the measurement ends with the last window.
-    pub life: Life,
+    pub window_end: LaneLifetime,
     /// Delay of its window after the common start, in nanoseconds, at most 10 s. Latency only.
     pub phase_ns: u64,
     /// Latency: the period in nanoseconds, 10 us to 20 s.
@@ -51,7 +51,7 @@ pub struct Lane {
 
 /// Action if the policy is refused. A requested deadline policy is always required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IfRefused {
+pub enum PolicyFallback {
     /// The sampler runs as an ordinary task, and a finding reports it: for a default policy.
     Ordinary,
     /// The measurement fails: an ordinary task would answer a different question.
@@ -70,13 +70,13 @@ impl Lane {
     #[must_use]
     pub fn latency(cpu: CpuId, duration: Duration) -> Lane {
         Lane {
-            kind: Kind::Latency,
+            kind: MeasurementKind::Latency,
             cpu,
             policy: Policy::Fifo,
             priority: 80,
             deadline: Deadline::default(),
-            if_refused: IfRefused::Ordinary,
-            life: Life::Time(duration),
+            if_refused: PolicyFallback::Ordinary,
+            window_end: LaneLifetime::Time(duration),
             phase_ns: 0,
             interval_ns: DEFAULT_INTERVAL_NS,
             clock: Clock::Monotonic,
@@ -92,7 +92,7 @@ impl Lane {
     #[must_use]
     pub fn noise(cpu: CpuId, duration: Duration) -> Lane {
         Lane {
-            kind: Kind::Noise,
+            kind: MeasurementKind::Noise,
             policy: Policy::Other,
             priority: 0,
             ..Lane::latency(cpu, duration)
@@ -101,25 +101,25 @@ impl Lane {
 
     /// Number of planned wake-ups, if known.
     pub(crate) fn periods(&self) -> u64 {
-        match self.life {
-            Life::Loops(loops) => loops,
-            Life::Time(time) => (nanos(time) / self.interval_ns.max(1)).max(1),
+        match self.window_end {
+            LaneLifetime::Loops(loops) => loops,
+            LaneLifetime::Time(time) => (nanos(time) / self.interval_ns.max(1)).max(1),
         }
     }
 
     /// The planned length of the window, in nanoseconds.
     pub(crate) fn length_ns(&self) -> u64 {
-        match self.life {
-            Life::Loops(loops) => loops.saturating_mul(self.interval_ns),
-            Life::Time(time) => nanos(time),
+        match self.window_end {
+            LaneLifetime::Loops(loops) => loops.saturating_mul(self.interval_ns),
+            LaneLifetime::Time(time) => nanos(time),
         }
     }
 
     /// Without a schedule: the maximum length, unless it is a number of wake-ups.
     pub(crate) fn at_most_ns(&self) -> u64 {
-        match self.life {
-            Life::Loops(_) => u64::MAX,
-            Life::Time(time) => nanos(time),
+        match self.window_end {
+            LaneLifetime::Loops(_) => u64::MAX,
+            LaneLifetime::Time(time) => nanos(time),
         }
     }
 
@@ -130,10 +130,10 @@ impl Lane {
     }
 
     /// The timing, as far as it is known before the window.
-    pub(crate) fn rhythm(&self) -> Rhythm {
+    pub(crate) fn rhythm(&self) -> WakeUpSchedule {
         match self.sleep {
-            Sleep::Until => Rhythm::Grid(self.grid(0)),
-            Sleep::For => Rhythm::After(self.interval_ns),
+            Sleep::Until => WakeUpSchedule::Grid(self.grid(0)),
+            Sleep::For => WakeUpSchedule::After(self.interval_ns),
         }
     }
 }

@@ -41,23 +41,26 @@ mod spin;
 mod stats;
 mod timer;
 
-pub use choices::{Break, Clock, Deadline, Hit, IdleStates, Kind, Method, Sleep, SystemCalls, Trip};
+pub use choices::{
+    Break, BreakAction, Clock, Deadline, IdleStates, KernelTracer, LimitHit, MeasurementKind, Sleep, SystemCalls,
+};
 pub use collect::run;
 pub use conditions::condition_words;
 pub use environment::Environment;
 pub use error::MeasureError;
-pub use lane::{IfRefused, Lane, Life};
-pub use progress::{Phase, Progress, ThreadProgress};
-pub use proof::{Claim, Judged, Proof, Verdict};
-pub use request::{Join, Keep, RawGap, RawWindow, Request, Watcher};
+pub use lane::{Lane, LaneLifetime, PolicyFallback};
+pub use progress::{MeasurementPhase, Progress, ThreadProgress};
+pub use proof::{Claim, ClaimJudgement, ClaimVerdict, Proof};
+pub use request::{CgroupJoin, MeasureRequest, RawGap, RawWindow, ResultSink, Watcher};
 pub use result::{
-    Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, GapsWritten,
-    Jitter, Level, Measurement, Note, OverTime, Own, SCHEMA, Spike, ThreadResult,
+    BreakSample, CountResult, CounterInfo, CounterOffset, CounterRate, Distribution, EarlyWakeUps, GapFileSummary,
+    GapLabel, Jitter, LateWakeUp, MeasuredGap, Measurement, Note, NoteLevel, OwnDisturbances, SCHEMA, ThreadResult,
+    TimeSeries,
 };
 pub use sampler_policy::{SamplerPolicy, parse_policy};
 
 /// Maximum number of gaps, or spikes, that a result lists per CPU; the histogram counts all.
-pub const GAPS_KEPT: usize = 10_000;
+pub const MAX_GAPS: usize = 10_000;
 
 #[cfg(test)]
 pub(crate) mod captured {
@@ -66,7 +69,7 @@ pub(crate) mod captured {
     use std::path::Path;
 
     /// Writes a file below `base`.
-    pub(crate) fn put(base: &Path, path: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write_file(base: &Path, path: &str, content: impl AsRef<[u8]>) {
         let path = base.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();

@@ -15,8 +15,8 @@ mod timers;
 mod tlb_shootdowns;
 mod wake_ups;
 
-use crate::child::Child;
-use crate::os::{self, Side};
+use crate::child::ChildProcess;
+use crate::os::{self, ForkSide};
 use crate::{MeasureError, housekeeping};
 use machine::{CpuId, CpuSet, Policy};
 use serde::{Deserialize, Serialize};
@@ -96,11 +96,11 @@ impl LoadKind {
 
 /// Running load; ends when dropped, and when the thread that started it dies.
 #[derive(Debug)]
-pub struct Load {
-    children: Vec<(LoadKind, Child)>,
+pub struct RunningLoad {
+    children: Vec<(LoadKind, ChildProcess)>,
 }
 
-impl Load {
+impl RunningLoad {
     /// Starts one program per CPU and kind; TLB shootdowns are one program for all CPUs.
     ///
     /// The children use no allocator and no lock after the fork, so the caller may have threads. They die with
@@ -108,9 +108,9 @@ impl Load {
     /// the load.
     ///
     /// # Errors
-    /// [`MeasureError::Request`] for fewer CPUs than a kind needs, [`MeasureError::NotAllowed`] for a CPU that this process
+    /// [`MeasureError::MeasureRequest`] for fewer CPUs than a kind needs, [`MeasureError::NotAllowed`] for a CPU that this process
     /// may not use, [`MeasureError::Os`] if a process or its memory was refused.
-    pub fn start(cpus: &CpuSet, kinds: &[LoadKind]) -> Result<Load, MeasureError> {
+    pub fn start(cpus: &CpuSet, kinds: &[LoadKind]) -> Result<RunningLoad, MeasureError> {
         let all: Vec<CpuId> = cpus.iter().collect();
         if all.is_empty() {
             return Err(MeasureError::Request {
@@ -135,7 +135,7 @@ impl Load {
                 next: "choose another kind or more CPUs".to_owned(),
             });
         }
-        let mut load = Load { children: Vec::new() };
+        let mut load = RunningLoad { children: Vec::new() };
         for &kind in kinds {
             if kind == LoadKind::TlbShootdowns {
                 let first = all.first().copied().unwrap_or(CpuId(0));
@@ -153,13 +153,13 @@ impl Load {
                     LoadKind::Fork => load.spawn(kind, cpu, fork::run)?,
                     LoadKind::TlbShootdowns => {}
                     LoadKind::WakeUps => {
-                        let pair = wake_ups::Pair::new().map_err(|errno| MeasureError::Os {
-                            doing: "make a pipe",
+                        let pair = wake_ups::PipePair::new().map_err(|errno| MeasureError::Os {
+                            operation: "make a pipe",
                             errno,
                         })?;
                         let partner = all.get((place + 1) % all.len()).copied().unwrap_or(cpu);
-                        load.spawn(kind, cpu, || pair.run(wake_ups::Role::Begins))?;
-                        load.spawn(kind, partner, || pair.run(wake_ups::Role::Answers))?;
+                        load.spawn(kind, cpu, || pair.run(wake_ups::WakeUpRole::SendsFirst))?;
+                        load.spawn(kind, partner, || pair.run(wake_ups::WakeUpRole::Answers))?;
                     }
                 }
             }
@@ -171,7 +171,7 @@ impl Load {
     pub fn running(&mut self) -> Vec<u32> {
         self.children
             .iter_mut()
-            .filter_map(|(_, child)| child.ended().is_none().then_some(child.pid()))
+            .filter_map(|(_, child)| child.exit_text().is_none().then_some(child.pid()))
             .collect()
     }
 
@@ -180,7 +180,7 @@ impl Load {
         let mut kinds: Vec<LoadKind> = self
             .children
             .iter_mut()
-            .filter_map(|(kind, child)| child.ended().is_some().then_some(*kind))
+            .filter_map(|(kind, child)| child.exit_text().is_some().then_some(*kind))
             .collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -195,20 +195,20 @@ impl Load {
         let only = CpuSet::range(cpu.0, cpu.0);
         // Forked on its CPU, so that the child inherits the mask and need not allocate to set it.
         let aside = housekeeping::step_onto(&only).map_err(|errno| MeasureError::Os {
-            doing: "pin a load program to its CPU",
+            operation: "pin a load program to its CPU",
             errno,
         })?;
         let side = os::fork().map_err(|errno| MeasureError::Os {
-            doing: "start a load program",
+            operation: "start a load program",
             errno,
         })?;
-        if let Side::Parent(pid) = side {
+        if let ForkSide::Parent(pid) = side {
             drop(aside);
-            self.children.push((kind, Child::new(pid)));
+            self.children.push((kind, ChildProcess::new(pid)));
             return Ok(());
         }
         os::block_signals();
-        if os::die_with(parent) {
+        if os::kill_with_parent(parent) {
             if os::set_policy_of(0, Policy::Idle, 0).is_err() {
                 os::be_nice();
             }
@@ -219,11 +219,11 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for RunningLoad {
     fn drop(&mut self) {
         for (_, child) in &mut self.children {
             // A SCHED_IDLE task on a busy CPU would take seconds to die. The kernel refuses this without privilege.
-            if child.ended().is_none() {
+            if child.exit_text().is_none() {
                 let _ = os::set_policy_of(child.pid(), Policy::Other, 0);
             }
             child.kill();

@@ -3,20 +3,20 @@
 //!
 //! The caller sets up the tracer in an instance of tracefs and removes it afterwards. This module only reads.
 
-mod heard;
 mod line;
+mod sampler_output;
 
-use crate::choices::Method;
-use crate::conditions::{self, Idle, Scene, Standing};
-use crate::counter::Source;
-use crate::housekeeping::step_aside;
+use crate::choices::KernelTracer;
+use crate::conditions::{self, ConditionInput, ConditionSettings, DeepIdle};
+use crate::counter::CounterSource;
+use crate::housekeeping::leave_measured;
 use crate::idle_request;
-use crate::result::Moment;
-use crate::{MeasureError, Measurement, Phase, Progress, Request, SCHEMA, check, clock, findings};
-use heard::{Heard, Window};
-use observe::Sample;
+use crate::result::ResultMoment;
+use crate::{MeasureError, MeasureRequest, Measurement, MeasurementPhase, Progress, SCHEMA, check, clock, findings};
+use observe::CounterSample;
 use root::{Root, RootError};
 use rustix::io::Errno;
+use sampler_output::{TracerData, TracerWindow};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ use std::time::Duration;
 const READ: Duration = Duration::from_millis(20);
 
 /// How often the intermediate result is saved.
-const KEEP_NS: u64 = 1_000_000_000;
+const SAVE_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// How long after the window its last samples may arrive.
 const GRACE_NS: u64 = 200_000_000;
@@ -37,50 +37,48 @@ const GRACE_NS: u64 = 200_000_000;
 /// # Errors
 /// An invalid request, a CPU that is offline, a trace that cannot be read.
 pub fn listen(
-    request: &Request<'_>,
-    method: Method,
+    request: &MeasureRequest<'_>,
+    method: KernelTracer,
     pipe: &str,
     root: &Root,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, MeasureError> {
     check::request(request, root)?;
-    let mut standing = Standing::read(root, &request.cpus());
+    let mut fixed_settings = ConditionSettings::read(root, &request.cpus());
     // The tracer that measures is not a condition.
     let own = pipe.rsplit_once('/').map_or(pipe, |(dir, _)| dir);
-    standing.tracing.retain(|(dir, _)| dir != own);
-    let mut pipe = Pipe::open(pipe)?;
-    let _aside = step_aside(&request.cpus());
-    let held = idle_request::hold(request.idle_states)?;
+    fixed_settings.tracing.retain(|(dir, _)| dir != own);
+    let mut pipe = TraceTail::open(pipe)?;
+    let _aside = leave_measured(&request.cpus());
+    let held = idle_request::request(request.idle_states)?;
     let start = clock::monotonic_ns();
     let lengths = request.lanes.iter().map(crate::Lane::length_ns);
     let length = lengths.max().unwrap_or(0);
-    let window = Window {
+    let window = TracerWindow {
         start,
         end: start.saturating_add(length),
     };
-    let mut run = Run {
+    let mut run = TracerRun {
         request,
         method,
         root,
         started_at: clock::wall_time(),
         window,
-        standing,
+        fixed_settings,
         idle: match held {
-            Ok(_) => Idle::Held,
-            Err(_) => Idle::Allowed,
+            Ok(_) => DeepIdle::PreventedByUs,
+            Err(_) => DeepIdle::Allowed,
         },
-        heard: Heard::of(request, method, window).ok_or(MeasureError::Os {
-            doing: "make the histograms",
+        sampler_output: TracerData::of(request, method, window).ok_or(MeasureError::Os {
+            operation: "make the histograms",
             errno: libc::EINVAL,
         })?,
     };
-    let first = Sample::take(root);
+    let first = CounterSample::take(root);
     let (end, last) = run.sample(&mut pipe, progress)?;
-    let mut result = run.result(end, Moment::End);
+    let mut result = run.result(end, ResultMoment::End);
     let mut activity = observe::activity(&first, &last);
-    activity
-        .cpus
-        .retain(|activity| request.cpus().contains(activity.cpu));
+    activity.cpus.retain(|activity| request.cpus().contains(activity.cpu));
     result.activity = Some(activity);
     let refused = held.as_ref().err().copied();
     result
@@ -90,55 +88,55 @@ pub fn listen(
 }
 
 /// A running tracer.
-struct Run<'a> {
-    request: &'a Request<'a>,
-    method: Method,
+struct TracerRun<'a> {
+    request: &'a MeasureRequest<'a>,
+    method: KernelTracer,
     root: &'a Root,
     started_at: String,
-    window: Window,
-    standing: Standing,
-    idle: Idle,
-    heard: Heard,
+    window: TracerWindow,
+    fixed_settings: ConditionSettings,
+    idle: DeepIdle,
+    sampler_output: TracerData,
 }
 
-impl Run<'_> {
+impl TracerRun<'_> {
     /// Reads the trace until the window is over. Returns its end, and the counters then.
     fn sample(
         &mut self,
-        pipe: &mut Pipe,
+        pipe: &mut TraceTail,
         progress: &mut dyn FnMut(&Progress),
-    ) -> Result<(u64, Sample), MeasureError> {
+    ) -> Result<(u64, CounterSample), MeasureError> {
         let (request, window) = (self.request, self.window);
         let mut last = None;
-        let mut kept = window.start;
+        let mut saved_at = window.start;
         let end = loop {
-            pipe.read(&mut |line| self.heard.take(line))?;
+            pipe.read(&mut |line| self.sampler_output.take(line))?;
             let now = clock::monotonic_ns();
             if now >= window.end && last.is_none() {
-                last = Some(Sample::take(self.root));
+                last = Some(CounterSample::take(self.root));
             }
-            if self.heard.broke().is_some() || request.stop.load(Ordering::Relaxed) {
+            if self.sampler_output.broke().is_some() || request.stop.load(Ordering::Relaxed) {
                 break now;
             }
             if now >= window.end.saturating_add(GRACE_NS) {
                 break window.end;
             }
             progress(&self.progress(now));
-            if let Some(keep) = request.keep
-                && now.saturating_sub(kept) > KEEP_NS
+            if let Some(keep) = request.on_intermediate
+                && now.saturating_sub(saved_at) > SAVE_INTERVAL_NS
             {
-                kept = now;
-                keep(&self.result(now, Moment::Passing));
+                saved_at = now;
+                keep(&self.result(now, ResultMoment::Passing));
             }
             std::thread::sleep(READ);
         };
-        Ok((end, last.unwrap_or_else(|| Sample::take(self.root))))
+        Ok((end, last.unwrap_or_else(|| CounterSample::take(self.root))))
     }
 
-    fn result(&self, end: u64, moment: Moment) -> Measurement {
-        let (threads, mut notes) = self.heard.results(self.root, end);
-        let broke = self.heard.broke();
-        let complete = moment == Moment::End && end >= self.window.end;
+    fn result(&self, end: u64, moment: ResultMoment) -> Measurement {
+        let (threads, mut notes) = self.sampler_output.results(self.root, end);
+        let broke = self.sampler_output.broke();
+        let complete = moment == ResultMoment::End && end >= self.window.end;
         let lasted = end.saturating_sub(self.window.start);
         let stopped = (!complete && broke.is_none()).then_some(lasted);
         notes.extend(findings::about_end(moment, stopped));
@@ -148,12 +146,12 @@ impl Run<'_> {
         notes.extend(findings::about_machine(
             environment,
             self.request.kind(),
-            Source::Tsc,
+            CounterSource::Tsc,
         ));
-        let conditions = conditions::notes(&Scene {
+        let conditions = conditions::notes(&ConditionInput {
             lanes: &self.request.lanes,
             environment,
-            standing: &self.standing,
+            fixed_settings: &self.fixed_settings,
             idle: self.idle,
             loads: &BTreeMap::new(),
             threads: &threads,
@@ -183,30 +181,30 @@ impl Run<'_> {
         let planned_ns = self.window.end.saturating_sub(self.window.start);
         Progress {
             kind: self.request.kind(),
-            phase: Phase::Sampling,
-            begun: true,
+            phase: MeasurementPhase::Sampling,
+            has_started: true,
             elapsed_ns: now.saturating_sub(self.window.start).min(planned_ns),
             planned_ns,
             sampler_pid: 0,
-            threads: self.heard.progress(),
+            threads: self.sampler_output.progress(),
         }
     }
 }
 
 /// The growing trace: returns every event once.
-struct Pipe {
+struct TraceTail {
     file: OwnedFd,
     path: String,
     /// An incomplete line.
-    begun: Vec<u8>,
+    partial_line: Vec<u8>,
 }
 
-impl Pipe {
-    fn open(path: &str) -> Result<Pipe, RootError> {
-        Ok(Pipe {
+impl TraceTail {
+    fn open(path: &str) -> Result<TraceTail, RootError> {
+        Ok(TraceTail {
             file: root::descriptor::readable(path)?,
             path: path.to_owned(),
-            begun: Vec::new(),
+            partial_line: Vec::new(),
         })
     }
 
@@ -224,12 +222,12 @@ impl Pipe {
             let mut rest = buffer.get(..count).unwrap_or_default();
             while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
                 let (line, behind) = rest.split_at(end);
-                self.begun.extend_from_slice(line);
-                each(&String::from_utf8_lossy(&self.begun));
-                self.begun.clear();
+                self.partial_line.extend_from_slice(line);
+                each(&String::from_utf8_lossy(&self.partial_line));
+                self.partial_line.clear();
                 rest = behind.get(1..).unwrap_or_default();
             }
-            self.begun.extend_from_slice(rest);
+            self.partial_line.extend_from_slice(rest);
         }
     }
 }

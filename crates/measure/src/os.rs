@@ -1,7 +1,7 @@
 //! Wraps system calls that no crate wraps, or that musl implements as stubs. Unsafe operating-system calls
 //! belong here.
 
-use crate::{Deadline, Own};
+use crate::{Deadline, OwnDisturbances};
 use libc::{c_int, c_long, c_ulong};
 use machine::{CpuId, CpuSet, Policy};
 use std::os::fd::OwnedFd;
@@ -14,13 +14,11 @@ pub(crate) type Errno = i32;
 const WORD_BITS: u32 = c_ulong::BITS;
 
 fn errno() -> Errno {
-    std::io::Error::last_os_error()
-        .raw_os_error()
-        .unwrap_or(libc::EIO)
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
 /// The side of a fork.
-pub(crate) enum Side {
+pub(crate) enum ForkSide {
     /// The caller, with the child's PID.
     Parent(u32),
     /// The child.
@@ -29,13 +27,13 @@ pub(crate) enum Side {
 
 /// Forks. The C library makes its allocator usable in the child, so the child may start threads; it must not
 /// print, must not return into the caller's code, and must end with [`exit_now`].
-pub(crate) fn fork() -> Result<Side, Errno> {
+pub(crate) fn fork() -> Result<ForkSide, Errno> {
     // SAFETY: fork has no memory preconditions. The callers keep to the rules above: their children use only
     // the allocator and threads, both of which glibc and musl (1.2.2 and later) restore after a fork.
     match unsafe { libc::fork() } {
         -1 => Err(errno()),
-        0 => Ok(Side::Child),
-        pid => Ok(Side::Parent(pid.unsigned_abs())),
+        0 => Ok(ForkSide::Child),
+        pid => Ok(ForkSide::Parent(pid.unsigned_abs())),
     }
 }
 
@@ -66,8 +64,7 @@ pub(crate) fn allowed() -> Result<CpuSet, Errno> {
         };
         if done != -1 {
             let bit = |word: c_ulong, place: usize, bit: u32| {
-                (word & (1 << bit) != 0)
-                    .then(|| u32::try_from(place).ok().map(|place| place * WORD_BITS + bit))
+                (word & (1 << bit) != 0).then(|| u32::try_from(place).ok().map(|place| place * WORD_BITS + bit))
             };
             return Ok(mask
                 .iter()
@@ -89,10 +86,7 @@ pub(crate) fn allowed() -> Result<CpuSet, Errno> {
 pub(crate) fn set_policy(policy: Policy, priority: u32, deadline: Deadline) -> Result<(), Errno> {
     match policy {
         Policy::Deadline => {
-            let Deadline {
-                runtime_ns,
-                period_ns,
-            } = deadline;
+            let Deadline { runtime_ns, period_ns } = deadline;
             root::sched::set_deadline(0, runtime_ns, period_ns, period_ns)
         }
         _ => set_policy_of(0, policy, priority),
@@ -152,17 +146,14 @@ pub(crate) fn sleep(clock: c_int, flags: c_int, ns: u64) {
     const CALL: c_long = libc::SYS_clock_nanosleep;
     #[cfg(target_pointer_width = "32")]
     const CALL: c_long = 407;
-    let time = [
-        (ns / 1_000_000_000).cast_signed(),
-        (ns % 1_000_000_000).cast_signed(),
-    ];
+    let time = [(ns / 1_000_000_000).cast_signed(), (ns % 1_000_000_000).cast_signed()];
     // SAFETY: the kernel reads two 64-bit numbers that live across the call.
     unsafe { libc::syscall(CALL, clock, flags, time.as_ptr(), std::ptr::null_mut::<i64>()) };
 }
 
 /// Page faults and context switches of the calling thread since it was started. Uses the raw call: the kernel's struct is
 /// 18 longs (two times of two longs, then 14 counters) on every architecture, unlike the libraries' structs.
-pub(crate) fn thread_usage() -> Own {
+pub(crate) fn thread_usage() -> OwnDisturbances {
     let mut usage = [0 as c_long; 18];
     // SAFETY: the kernel writes struct rusage, which is exactly these 18 longs.
     unsafe { libc::syscall(libc::SYS_getrusage, libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
@@ -172,7 +163,7 @@ pub(crate) fn thread_usage() -> Own {
             .and_then(|&count| u64::try_from(count).ok())
             .unwrap_or(0)
     };
-    Own {
+    OwnDisturbances {
         page_faults: at(8) + at(9),
         voluntary_switches: at(16),
         involuntary_switches: at(17),
@@ -191,13 +182,13 @@ pub(crate) fn block_signals() {
 }
 
 /// Makes the calling process die with its parent. `false` if the parent has already exited.
-pub(crate) fn die_with(parent: u32) -> bool {
+pub(crate) fn kill_with_parent(parent: u32) -> bool {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent)
 }
 
 /// Settings that apply to a program before its first instruction.
-pub(crate) struct Start {
+pub(crate) struct ProgramStart {
     /// The thread that starts it: the program dies with that thread.
     pub parent: u32,
     /// The file that moves it into its cgroup.
@@ -211,10 +202,10 @@ pub(crate) struct Start {
 }
 
 /// Makes a command start with these settings: the cgroup first, because joining one can change the others.
-pub(crate) fn on_start(command: &mut Command, start: Start) {
+pub(crate) fn on_start(command: &mut Command, start: ProgramStart) {
     let prepare = move || {
         let failed = |errno| Err(std::io::Error::from_raw_os_error(errno));
-        if !die_with(start.parent) {
+        if !kill_with_parent(start.parent) {
             return failed(libc::ESRCH);
         }
         if let Some(door) = &start.door {

@@ -8,16 +8,16 @@ mod launch;
 mod warden;
 
 use crate::MeasureError;
-use crate::configuration::After;
+use crate::configuration::EndAction;
 pub use crate::result::ProgramResult;
 use launch::launch;
 use machine::{CpuSet, Policy};
-use root::descriptor::Begin;
+use root::descriptor::WriteStart;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
-use warden::Warden;
+use warden::ProgramWatchdog;
 
 /// A program that ends sooner than this counts as failing.
 const TOO_SHORT: Duration = Duration::from_millis(100);
@@ -48,66 +48,66 @@ pub struct Order {
     /// The file for its standard error; `None` inherits ours.
     pub errors: Option<PathBuf>,
     /// Action after exit status 0.
-    pub after_success: After,
+    pub after_success: EndAction,
     /// Action after any other end.
-    pub after_failure: After,
+    pub after_failure: EndAction,
     /// When it is terminated, counted from its start; it is not restarted then.
     pub lifetime: Option<Duration>,
 }
 
 /// Running programs.
-pub struct Programs {
-    running: Vec<Running>,
-    warden: Warden,
+pub struct RunningPrograms {
+    running: Vec<RunningProgram>,
+    warden: ProgramWatchdog,
 }
 
 /// What ended a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum EndedBy {
+enum EndCause {
     Itself,
-    Us,
+    Tool,
 }
 
 /// Whether the run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tended {
+pub enum RunContinuation {
     /// It continues.
     GoOn,
     /// A program has ended that ends the run.
     End,
 }
 
-struct Running {
+struct RunningProgram {
     order: Order,
     child: Option<Child>,
     since: Instant,
     short_lives: u32,
-    due: Option<Instant>,
+    restart_at: Option<Instant>,
     result: ProgramResult,
 }
 
-impl Programs {
-    /// Starts them in order. Must be called from the thread that calls [`Programs::tend`], before other threads exist: the
+impl RunningPrograms {
+    /// Starts them in order. Must be called from the thread that calls [`RunningPrograms::tend`], before other threads exist: the
     /// programs die with this thread, and a watching process is forked.
     ///
     /// # Errors
-    /// [`MeasureError::Program`] for the first program that cannot be started; the programs before it are ended.
-    pub fn start(orders: &[Order]) -> Result<Programs, MeasureError> {
-        let warden = Warden::post().map_err(|errno| MeasureError::Os {
-            doing: "start the process that ends the programs if we are killed",
+    /// [`MeasureError::ConfiguredProgram`] for the first program that cannot be started; the programs before it are ended.
+    pub fn start(orders: &[Order]) -> Result<RunningPrograms, MeasureError> {
+        let warden = ProgramWatchdog::post().map_err(|errno| MeasureError::Os {
+            operation: "start the process that ends the programs if we are killed",
             errno,
         })?;
-        let mut programs = Programs {
+        let mut programs = RunningPrograms {
             running: Vec::new(),
             warden,
         };
         for order in orders {
-            let mut running = Running {
+            let mut running = RunningProgram {
                 order: order.clone(),
                 child: None,
                 since: Instant::now(),
                 short_lives: 0,
-                due: None,
+                restart_at: None,
                 result: ProgramResult {
                     name: order.name.clone(),
                     ..ProgramResult::default()
@@ -121,11 +121,11 @@ impl Programs {
 
     /// Reaps programs that have ended, restarts them if required, and ends those whose lifetime is over. Must be
     /// called many times a second.
-    pub fn tend(&mut self) -> Tended {
-        let mut tended = Tended::GoOn;
+    pub fn tend(&mut self) -> RunContinuation {
+        let mut tended = RunContinuation::GoOn;
         for running in &mut self.running {
-            if running.tend(&self.warden) == Tended::End {
-                tended = Tended::End;
+            if running.tend(&self.warden) == RunContinuation::End {
+                tended = RunContinuation::End;
             }
         }
         tended
@@ -135,78 +135,69 @@ impl Programs {
     #[must_use]
     pub fn end(mut self) -> Vec<ProgramResult> {
         self.end_all();
-        self.running
-            .iter()
-            .map(|running| running.result.clone())
-            .collect()
+        self.running.iter().map(|running| running.result.clone()).collect()
     }
 
     /// Sends SIGTERM to all, then SIGKILL to those that did not end.
     fn end_all(&mut self) {
-        self.running
-            .iter()
-            .for_each(|running| running.signal(Signal::TERM));
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && self.running.iter().any(Running::lives) {
+        self.running.iter().for_each(|running| running.signal(Signal::TERM));
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE && self.running.iter().any(RunningProgram::lives) {
             std::thread::sleep(Duration::from_millis(5));
         }
         for running in &mut self.running {
-            running.put_away(EndedBy::Us, &self.warden);
+            running.kill_and_reap(EndCause::Tool, &self.warden);
         }
     }
 }
 
-impl Drop for Programs {
+impl Drop for RunningPrograms {
     fn drop(&mut self) {
         self.end_all();
     }
 }
 
-impl Running {
-    fn start(&mut self, warden: &Warden) -> Result<(), MeasureError> {
+impl RunningProgram {
+    fn start(&mut self, warden: &ProgramWatchdog) -> Result<(), MeasureError> {
         let begin = match self.result.started {
-            0 => Begin::Anew,
-            _ => Begin::Further,
+            0 => WriteStart::Empty,
+            _ => WriteStart::Append,
         };
         let child = launch(&self.order, begin)?;
         warden.watch(child.id());
         self.child = Some(child);
         self.since = Instant::now();
-        self.due = None;
+        self.restart_at = None;
         self.result.started += 1;
         Ok(())
     }
 
-    fn tend(&mut self, warden: &Warden) -> Tended {
-        if self.due.is_some_and(|due| due <= Instant::now())
+    fn tend(&mut self, warden: &ProgramWatchdog) -> RunContinuation {
+        if self.restart_at.is_some_and(|restart_at| restart_at <= Instant::now())
             && let Err(error) = self.start(warden)
         {
             self.result.failed += 1;
             self.result.last_failure = Some(error.to_string());
-            self.due = Some(Instant::now() + PAUSE);
+            self.restart_at = Some(Instant::now() + PAUSE);
         }
         if self.lives() {
-            if self
-                .order
-                .lifetime
-                .is_some_and(|most| self.since.elapsed() >= most)
-            {
+            if self.order.lifetime.is_some_and(|most| self.since.elapsed() >= most) {
                 self.signal(Signal::TERM);
-                let begun = Instant::now();
-                while begun.elapsed() < PATIENCE && self.lives() {
+                let start = Instant::now();
+                while start.elapsed() < PATIENCE && self.lives() {
                     std::thread::sleep(Duration::from_millis(5));
                 }
-                self.put_away(EndedBy::Us, warden);
+                self.kill_and_reap(EndCause::Tool, warden);
             }
-            return Tended::GoOn;
+            return RunContinuation::GoOn;
         }
-        let Some(after) = self.put_away(EndedBy::Itself, warden) else {
-            return Tended::GoOn;
+        let Some(after) = self.kill_and_reap(EndCause::Itself, warden) else {
+            return RunContinuation::GoOn;
         };
         match after {
-            After::Leave => Tended::GoOn,
-            After::End => Tended::End,
-            After::Respawn => {
+            EndAction::Leave => RunContinuation::GoOn,
+            EndAction::End => RunContinuation::End,
+            EndAction::Respawn => {
                 self.short_lives = match self.since.elapsed() < TOO_SHORT {
                     true => self.short_lives + 1,
                     false => 0,
@@ -217,8 +208,8 @@ impl Running {
                     _ => PAUSE,
                 };
                 self.result.throttled |= !pause.is_zero();
-                self.due = Some(Instant::now() + pause);
-                Tended::GoOn
+                self.restart_at = Some(Instant::now() + pause);
+                RunContinuation::GoOn
             }
         }
     }
@@ -243,12 +234,12 @@ impl Running {
     }
 
     /// Kills the rest of its group and reaps it. If it ended by itself, counts how. Returns the next action.
-    fn put_away(&mut self, by: EndedBy, warden: &Warden) -> Option<After> {
+    fn kill_and_reap(&mut self, by: EndCause, warden: &ProgramWatchdog) -> Option<EndAction> {
         self.signal(Signal::KILL);
         let mut child = self.child.take()?;
         let status = child.wait().ok()?;
         warden.forget(child.id());
-        if by == EndedBy::Us {
+        if by == EndCause::Tool {
             return None;
         }
         if status.success() {

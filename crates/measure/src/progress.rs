@@ -1,17 +1,17 @@
 //! Reports the progress of a measurement to a screen, about every 50 ms.
 
-use crate::Kind;
+use crate::MeasurementKind;
 use machine::CpuId;
 
 /// A snapshot of a running measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// What is measured.
-    pub kind: Kind,
+    pub kind: MeasurementKind,
     /// The current phase.
-    pub phase: Phase,
+    pub phase: MeasurementPhase,
     /// Whether the window of every sampler has started: events from now on are measured.
-    pub begun: bool,
+    pub has_started: bool,
     /// Time since sampling started.
     pub elapsed_ns: u64,
     /// Planned time.
@@ -24,7 +24,7 @@ pub struct Progress {
 
 /// Phases of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum MeasurementPhase {
     /// The samplers set up memory, policy and calibration.
     Preparing,
     /// The samplers run.
@@ -39,7 +39,7 @@ pub struct ThreadProgress {
     /// Its CPU.
     pub cpu: CpuId,
     /// Its question.
-    pub kind: Kind,
+    pub kind: MeasurementKind,
     /// Its TID; `None` before it has started its setup.
     pub tid: Option<u32>,
     /// Number of samples so far.

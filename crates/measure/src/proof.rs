@@ -39,16 +39,16 @@ pub struct Proof {
     pub method: String,
     /// The claim, and whether the run proves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Judged>,
+    pub claim: Option<ClaimJudgement>,
 }
 
 /// A claim with its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct ClaimJudgement {
     /// The claimed maximum.
     pub at_most: f64,
     /// The verdict of the run.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// The total run time, in nanoseconds, that would prove it if no further sample were above the limit.
     /// `None` for a refuted claim.
     pub needed_ns: Option<u64>,
@@ -57,7 +57,7 @@ pub struct Judged {
 /// The verdict of a run about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// The bound does not exceed the claim.
     Shown,
     /// The run is too short to decide.
@@ -68,7 +68,7 @@ pub enum Verdict {
 
 /// The counts of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct TrialCounts {
     /// Expected wake-ups; `None` for gaps.
     pub trials: Option<u64>,
     /// Samples above the limit.
@@ -78,7 +78,7 @@ pub(crate) struct Seen {
 }
 
 /// The proof. `None` without samples.
-pub(crate) fn proof(limit_ns: u64, seen: Seen, claim: Option<Claim>) -> Option<Proof> {
+pub(crate) fn proof(limit_ns: u64, seen: TrialCounts, claim: Option<Claim>) -> Option<Proof> {
     let bound = upper(seen)?;
     Some(Proof {
         limit_ns,
@@ -96,30 +96,28 @@ pub(crate) fn proof(limit_ns: u64, seen: Seen, claim: Option<Claim>) -> Option<P
     })
 }
 
-fn judge(at_most: f64, bound: f64, seen: Seen) -> Judged {
+fn judge(at_most: f64, bound: f64, seen: TrialCounts) -> ClaimJudgement {
     let verdict = match bound <= at_most {
-        true => Verdict::Shown,
-        false if lower(seen) > at_most => Verdict::Refuted,
-        false => Verdict::NotShown,
+        true => ClaimVerdict::Shown,
+        false if lower(seen) > at_most => ClaimVerdict::Refuted,
+        false => ClaimVerdict::NotShown,
     };
-    Judged {
+    ClaimJudgement {
         at_most,
         verdict,
-        needed_ns: (verdict != Verdict::Refuted)
+        needed_ns: (verdict != ClaimVerdict::Refuted)
             .then(|| needed_ns(at_most, seen))
             .flatten(),
     }
 }
 
 /// The exact upper bound.
-fn upper(seen: Seen) -> Option<f64> {
+fn upper(seen: TrialCounts) -> Option<f64> {
     match seen.trials {
         Some(0) => None,
         Some(trials) if seen.above >= trials => Some(1.0),
         Some(trials) if seen.above == 0 => Some(-f64::exp_m1(RISK.ln() / trials as f64)),
-        Some(trials) => Some(bisect(0.0, 1.0, |p| {
-            binomial_at_most(seen.above, trials, p) > RISK
-        })),
+        Some(trials) => Some(bisect(0.0, 1.0, |p| binomial_at_most(seen.above, trials, p) > RISK)),
         None if seen.duration_ns == 0 => None,
         None => {
             // Garwood's bound of a count: far below count + 10 sqrt(count + 1) + 10.
@@ -132,16 +130,14 @@ fn upper(seen: Seen) -> Option<f64> {
 }
 
 /// The exact lower bound; 0 if no sample was above the limit.
-fn lower(seen: Seen) -> f64 {
+fn lower(seen: TrialCounts) -> f64 {
     let Some(below) = seen.above.checked_sub(1) else {
         return 0.0;
     };
     match seen.trials {
         Some(trials) => bisect(0.0, 1.0, |p| 1.0 - binomial_at_most(below, trials, p) < RISK),
         None => {
-            let events = bisect(0.0, seen.above as f64, |mean| {
-                1.0 - poisson_at_most(below, mean) < RISK
-            });
+            let events = bisect(0.0, seen.above as f64, |mean| 1.0 - poisson_at_most(below, mean) < RISK);
             events / (seen.duration_ns as f64 / 1e9).max(f64::MIN_POSITIVE)
         }
     }
@@ -149,7 +145,7 @@ fn lower(seen: Seen) -> f64 {
 
 /// The shortest run with this many samples above the limit whose bound does not exceed the claim. Rounded up; `None` beyond
 /// 500 years.
-fn needed_ns(at_most: f64, seen: Seen) -> Option<u64> {
+fn needed_ns(at_most: f64, seen: TrialCounts) -> Option<u64> {
     const LONGEST: f64 = 1.6e19;
     if at_most <= 0.0 || at_most.is_nan() {
         return None;
@@ -159,7 +155,7 @@ fn needed_ns(at_most: f64, seen: Seen) -> Option<u64> {
         Some(trials) => {
             let each_ns = seen.duration_ns as f64 / trials.max(1) as f64;
             let enough = |n: f64| {
-                upper(Seen {
+                upper(TrialCounts {
                     trials: Some(n as u64),
                     ..seen
                 })
@@ -171,7 +167,7 @@ fn needed_ns(at_most: f64, seen: Seen) -> Option<u64> {
             bisect(1.0, most, |n| !enough(n)).ceil() * each_ns
         }
         None => {
-            upper(Seen {
+            upper(TrialCounts {
                 duration_ns: 1_000_000_000,
                 ..seen
             })? / at_most
@@ -185,8 +181,8 @@ fn needed_ns(at_most: f64, seen: Seen) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn of(trials: u64, above: u64) -> Seen {
-        Seen {
+    fn of(trials: u64, above: u64) -> TrialCounts {
+        TrialCounts {
             trials: Some(trials),
             above,
             duration_ns: trials * 1_000_000,
@@ -198,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_are_those_of_the_tables() {
+    fn the_bounds_agree_with_published_tables() {
         // One-sided 95 % limits, as published for Clopper-Pearson and Garwood.
         for (trials, above, known) in [
             (1_000, 0, 0.002_991_25),
@@ -213,7 +209,7 @@ mod tests {
         close(lower(of(10, 5)), 0.222_441);
         close(lower(of(100, 1)), 0.000_512_8);
         for (above, known) in [(0, 2.995_732), (1, 4.743_865), (10, 16.962_219), (100, 118.078_6)] {
-            let seen = Seen {
+            let seen = TrialCounts {
                 trials: None,
                 above,
                 duration_ns: 1_000_000_000,
@@ -226,9 +222,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_seen_proves_nothing() {
+    fn a_run_without_samples_proves_nothing() {
         assert_eq!(proof(1, of(0, 0), None), None);
-        let no_time = Seen {
+        let no_time = TrialCounts {
             trials: None,
             above: 0,
             duration_ns: 0,
@@ -237,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_shown_refuted_or_takes_longer() {
+    fn a_claim_is_proved_refuted_or_needs_a_longer_run() {
         let claim = |at_most| {
             Some(Claim {
                 limit_ns: 50_000,
@@ -246,18 +242,18 @@ mod tests {
         };
         let judged = |seen, at_most| proof(50_000, seen, claim(at_most)).unwrap().claim.unwrap();
         let short = judged(of(10_000, 0), 1e-6);
-        assert_eq!(short.verdict, Verdict::NotShown);
+        assert_eq!(short.verdict, ClaimVerdict::NotShown);
         // ln 0.05 / ln(1 - 1e-6) wake-ups of a millisecond each.
         let needed = short.needed_ns.unwrap();
         assert!(needed.abs_diff(2_995_731 * 1_000_000) <= 2_000_000, "{needed}");
-        assert_eq!(judged(of(2_995_731, 0), 1e-6).verdict, Verdict::Shown);
-        assert_eq!(judged(of(2_995_700, 0), 1e-6).verdict, Verdict::NotShown);
+        assert_eq!(judged(of(2_995_731, 0), 1e-6).verdict, ClaimVerdict::Shown);
+        assert_eq!(judged(of(2_995_700, 0), 1e-6).verdict, ClaimVerdict::NotShown);
         let refuted = judged(of(10_000, 3), 1e-6);
-        assert_eq!((refuted.verdict, refuted.needed_ns), (Verdict::Refuted, None));
+        assert_eq!((refuted.verdict, refuted.needed_ns), (ClaimVerdict::Refuted, None));
         // One in ten thousand does not refute a claim of 2e-5 (its lower bound is 5.1e-6); it makes the required run longer.
         let longer = judged(of(10_000, 1), 2e-5);
-        assert_eq!(longer.verdict, Verdict::NotShown);
+        assert_eq!(longer.verdict, ClaimVerdict::NotShown);
         close(longer.needed_ns.unwrap() as f64, 4.743_865 / 2e-5 * 1e6);
-        assert_eq!(judged(of(10_000, 9), 1.0).verdict, Verdict::Shown);
+        assert_eq!(judged(of(10_000, 9), 1.0).verdict, ClaimVerdict::Shown);
     }
 }

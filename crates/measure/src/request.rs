@@ -1,6 +1,6 @@
 //! Defines a measurement request.
 
-use crate::{Break, Environment, IdleStates, Kind, Lane, Measurement, SystemCalls};
+use crate::{Break, Environment, IdleStates, Lane, Measurement, MeasurementKind, SystemCalls};
 use machine::{CpuId, CpuSet};
 use root::Failure;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Moves a process that has just been started (by PID, with a single thread) into the cgroup to be measured:
-/// writes the PID to `cgroup.procs` or `tasks`. The reason of an error ends up in [`crate::MeasureError::Join`].
-pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), Failure>;
+/// writes the PID to `cgroup.procs` or `tasks`. The reason of an error ends up in [`crate::MeasureError::CgroupJoin`].
+pub type CgroupJoin<'a> = &'a dyn Fn(u32) -> Result<(), Failure>;
 
 /// Receives the intermediate result of a running measurement, for a file that survives this process. Called on the collecting
-/// thread, which drains the samplers' rings, so it must return within milliseconds. See [`Request::keep`].
-pub type Keep<'a> = &'a dyn Fn(&Measurement);
+/// thread, which drains the samplers' rings, so it must return within milliseconds. See [`MeasureRequest::on_intermediate`].
+pub type ResultSink<'a> = &'a dyn Fn(&Measurement);
 
 /// A gap on the clock that is never slewed, which the kernel can use for traces (`trace_clock` `mono_raw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub trait Watcher {
 
 /// One measurement: lanes, all sampled by one process, with a common start.
 #[derive(Clone)]
-pub struct Request<'a> {
+pub struct MeasureRequest<'a> {
     /// One per sampler thread; the result has the threads in this order.
     pub lanes: Vec<Lane>,
     /// All windows start this many nanoseconds after a whole second of the first lane's clock, instead of at once.
@@ -63,10 +63,10 @@ pub struct Request<'a> {
     /// Enforcement of the list of allowed system calls.
     pub system_calls: SystemCalls,
     /// Moves the sampler process into the partition to be measured; `None` leaves it where it was started.
-    pub join: Option<Join<'a>>,
+    pub join: Option<CgroupJoin<'a>>,
     /// Receives the intermediate result about once a second, less often if that takes long. It is never
     /// `complete`, has no `activity`, and its totals are consistent: a sample counts from the moment it was collected.
-    pub keep: Option<Keep<'a>>,
+    pub on_intermediate: Option<ResultSink<'a>>,
     /// The file for every gap with its time, written during the run; see [`crate::gaps`].
     pub gaps: Option<&'a Path>,
     /// Receives every gap with its time on the raw clock.
@@ -77,18 +77,18 @@ pub struct Request<'a> {
     pub environment: Environment,
 }
 
-impl<'a> Request<'a> {
+impl<'a> MeasureRequest<'a> {
     /// A request for these lanes, without deep idle states.
     #[must_use]
-    pub fn new(lanes: Vec<Lane>, environment: Environment, stop: &'a AtomicBool) -> Request<'a> {
-        Request {
+    pub fn new(lanes: Vec<Lane>, environment: Environment, stop: &'a AtomicBool) -> MeasureRequest<'a> {
+        MeasureRequest {
             lanes,
             whole_second: None,
             break_at: None,
             idle_states: IdleStates::Hold,
             system_calls: SystemCalls::Trusted,
             join: None,
-            keep: None,
+            on_intermediate: None,
             gaps: None,
             watcher: None,
             stop,
@@ -103,9 +103,9 @@ impl<'a> Request<'a> {
         duration: Duration,
         environment: Environment,
         stop: &'a AtomicBool,
-    ) -> Request<'a> {
+    ) -> MeasureRequest<'a> {
         let lanes = cpus.iter().map(|cpu| Lane::latency(cpu, duration));
-        Request::new(lanes.collect(), environment, stop)
+        MeasureRequest::new(lanes.collect(), environment, stop)
     }
 
     /// [`Lane::noise`] on each CPU.
@@ -115,21 +115,16 @@ impl<'a> Request<'a> {
         duration: Duration,
         environment: Environment,
         stop: &'a AtomicBool,
-    ) -> Request<'a> {
+    ) -> MeasureRequest<'a> {
         let lanes = cpus.iter().map(|cpu| Lane::noise(cpu, duration));
-        Request::new(lanes.collect(), environment, stop)
+        MeasureRequest::new(lanes.collect(), environment, stop)
     }
 
     /// Both on each CPU: the latency thread has priority over the noise thread, which sees it as a gap.
     #[must_use]
-    pub fn all(
-        cpus: CpuSet,
-        duration: Duration,
-        environment: Environment,
-        stop: &'a AtomicBool,
-    ) -> Request<'a> {
+    pub fn all(cpus: CpuSet, duration: Duration, environment: Environment, stop: &'a AtomicBool) -> MeasureRequest<'a> {
         let both = |cpu| [Lane::latency(cpu, duration), Lane::noise(cpu, duration)];
-        Request::new(cpus.iter().flat_map(both).collect(), environment, stop)
+        MeasureRequest::new(cpus.iter().flat_map(both).collect(), environment, stop)
     }
 
     /// The CPUs of all lanes.
@@ -140,12 +135,12 @@ impl<'a> Request<'a> {
 
     /// The combined kind of all lanes.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MeasurementKind {
         let has = |kind| self.lanes.iter().any(|lane| lane.kind == kind);
-        match (has(Kind::Latency), has(Kind::Noise)) {
-            (true, true) => Kind::All,
-            (false, true) => Kind::Noise,
-            (_, false) => Kind::Latency,
+        match (has(MeasurementKind::Latency), has(MeasurementKind::Noise)) {
+            (true, true) => MeasurementKind::All,
+            (false, true) => MeasurementKind::Noise,
+            (_, false) => MeasurementKind::Latency,
         }
     }
 

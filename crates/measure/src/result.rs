@@ -2,7 +2,7 @@
 //!
 //! Unknown values are `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
-use crate::{Clock, Environment, Kind, Method, Proof};
+use crate::{Clock, Environment, KernelTracer, MeasurementKind, Proof};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ pub struct Measurement {
     /// [`SCHEMA`].
     pub schema: String,
     /// The kind of measurement.
-    pub kind: Kind,
+    pub kind: MeasurementKind,
     /// The kernel tracer that sampled; `None` for our own samplers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<Method>,
+    pub method: Option<KernelTracer>,
     /// When sampling started: RFC 3339, UTC.
     pub started_at: String,
     /// Actual sampling time in nanoseconds: the longest of the threads.
@@ -34,10 +34,10 @@ pub struct Measurement {
     pub activity: Option<observe::Activity>,
     /// The sample that reached the limit and ended the measurement ([`crate::Break`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub broke: Option<Broke>,
-    /// The file that every gap was written to ([`crate::Request::gaps`]).
+    pub broke: Option<BreakSample>,
+    /// The file that every gap was written to ([`crate::MeasureRequest::gaps`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gap_file: Option<GapsWritten>,
+    pub gap_file: Option<GapFileSummary>,
     /// Reasons why the numbers do not represent the machine in normal operation: identifiers of findings, described by
     /// [`crate::condition_words`]. Empty if none was found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +54,7 @@ pub struct Measurement {
 
 /// When a result is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum ResultMoment {
     /// While the samplers run: their own reports are not used yet, even if one has just finished.
     Passing,
     /// After they have finished or died.
@@ -65,7 +65,7 @@ pub(crate) enum Moment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct ThreadResult {
     /// Latency or noise.
-    pub kind: Kind,
+    pub kind: MeasurementKind,
     /// The CPU.
     pub cpu: CpuId,
     /// The thread's TID.
@@ -114,7 +114,7 @@ pub struct ThreadResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// Disturbances of the sampler thread itself; `None` if it died early.
-    pub own: Option<Own>,
+    pub own: Option<OwnDisturbances>,
     /// Start of the window on `CLOCK_MONOTONIC`, so that samples can be joined with traces.
     pub started_monotonic_ns: Option<u64>,
     /// Length of the window in nanoseconds.
@@ -138,22 +138,22 @@ pub struct ThreadResult {
     pub jitter: Option<Jitter>,
     /// Latency: early wake-ups, which `histogram` contains as 0; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub early: Option<Early>,
+    pub early: Option<EarlyWakeUps>,
     /// Latency: wake-ups at least this late are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spike_ns: Option<u64>,
-    /// Latency: those with the greatest lateness, at most [`crate::GAPS_KEPT`], in order of time.
+    /// Latency: those with the greatest lateness, at most [`crate::MAX_GAPS`], in order of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spikes: Option<Vec<Spike>>,
+    pub spikes: Option<Vec<LateWakeUp>>,
     /// Latency: the total number of these wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spikes_total: Option<u64>,
     /// Noise: the shortest gap that is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,
-    /// Noise: the longest gaps, at most [`crate::GAPS_KEPT`], in order of time.
+    /// Noise: the longest gaps, at most [`crate::MAX_GAPS`], in order of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gaps: Option<Vec<Gap>>,
+    pub gaps: Option<Vec<MeasuredGap>>,
     /// Noise: the total number of recorded gaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps_total: Option<u64>,
@@ -162,7 +162,7 @@ pub struct ThreadResult {
     pub gaps_kept: Option<u64>,
     /// All samples over time; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over_time: Option<OverTime>,
+    pub over_time: Option<TimeSeries>,
     /// Noise: sum of the recorded gaps that the tool did not cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
@@ -187,10 +187,10 @@ pub struct ThreadResult {
     pub turn_ns_min: Option<u64>,
     /// Other counts on this CPU, each with its source, or the reason why it is missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub counts: Vec<Count>,
+    pub counts: Vec<CountResult>,
     /// Noise: the counter that the thread read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counter: Option<Counter>,
+    pub counter: Option<CounterInfo>,
 }
 
 /// Statistics of a stream of times. Percentiles beyond all values are unknown.
@@ -237,7 +237,7 @@ pub struct Jitter {
 
 /// Early wake-ups: the clock was set back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Early {
+pub struct EarlyWakeUps {
     /// Number of early wake-ups.
     pub count: u64,
     /// The earliest: its time before the expected wake-up.
@@ -248,7 +248,7 @@ pub struct Early {
 
 /// Samples over time: the window in at most 256 parts of equal length, independent of its length and the number of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OverTime {
+pub struct TimeSeries {
     /// Start of the first part, in nanoseconds since the window started: the time of the first sample.
     pub begins_ns: u64,
     /// Length of a part.
@@ -260,7 +260,7 @@ pub struct OverTime {
 
 /// A late wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spike {
+pub struct LateWakeUp {
     /// Its expected time, in nanoseconds since the window started.
     pub at_ns: u64,
     /// Its lateness.
@@ -269,9 +269,9 @@ pub struct Spike {
 
 /// The sample that ended a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Broke {
+pub struct BreakSample {
     /// Whether it is a late wake-up or a gap.
-    pub kind: Kind,
+    pub kind: MeasurementKind,
     /// The CPU.
     pub cpu: CpuId,
     /// Its lateness or length.
@@ -284,7 +284,7 @@ pub struct Broke {
 
 /// The sampler thread's own disturbances, from `getrusage(RUSAGE_THREAD)` around the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Own {
+pub struct OwnDisturbances {
     /// Page faults, minor and major. Must be 0.
     pub page_faults: u64,
     /// Times it slept: one per period in latency mode, none in noise mode.
@@ -295,7 +295,7 @@ pub struct Own {
 
 /// One gap in the busy loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gap {
+pub struct MeasuredGap {
     /// Its start, in nanoseconds since the window started.
     pub at_ns: u64,
     /// Its length.
@@ -307,7 +307,7 @@ pub struct Gap {
 
 /// The outcome of the gap file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GapsWritten {
+pub struct GapFileSummary {
     /// Its path.
     pub path: String,
     /// Number of gaps in it.
@@ -330,7 +330,7 @@ pub enum GapLabel {
 
 /// The counter that the busy loop reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counter {
+pub struct CounterInfo {
     /// `tsc`, `cntvct_el0` or `clock_monotonic`.
     pub name: String,
     /// Its frequency in kHz as measured over the run; `None` for a clock that counts nanoseconds.
@@ -384,7 +384,7 @@ pub struct CounterOffset {
 
 /// A count over the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Count {
+pub struct CountResult {
     /// Stable name: `smi`, `core_throttle`, `package_throttle`, `steal`, `rt_throttling_gaps`, `fair_server_gaps`,
     /// `rt_throttled_seen`, `own_page_faults`, `own_voluntary_switches`, `own_involuntary_switches`.
     pub name: String,
@@ -405,7 +405,7 @@ pub struct Note {
     /// Stable identifier, for example `memory_not_locked`.
     pub id: String,
     /// Its severity.
-    pub level: Level,
+    pub level: NoteLevel,
     /// Its subject: a CPU, a file.
     pub subject: String,
     /// What was found.
@@ -417,7 +417,7 @@ pub struct Note {
 /// Level of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum NoteLevel {
     /// The numbers are not reliable.
     Error,
     /// The numbers are less meaningful than they appear.

@@ -17,26 +17,24 @@ pub(crate) fn may_be_nice(root: &Root) -> bool {
 /// Why a policy was refused, and what to do (`sched(7)`: RLIMIT_RTPRIO limits the priority without the capability).
 pub(crate) fn about_refused_policy(lane: &Lane, errno: i32, root: &Root) -> (String, String) {
     let limit = getrlimit(Resource::Rtprio);
-    let is_limit =
-        errno == libc::EPERM && matches!(lane.policy, Policy::Fifo | Policy::Rr) && !may_be_nice(root);
+    let is_limit = errno == libc::EPERM && matches!(lane.policy, Policy::Fifo | Policy::Rr) && !may_be_nice(root);
     let Some(soft) = limit.current.filter(|_| is_limit) else {
         return (
             std::io::Error::from_raw_os_error(errno).to_string(),
-            "run as root; in a cgroup with RT_GROUP_SCHED give it cpu.rt_runtime_us; else raise `ulimit -r`"
-                .to_owned(),
+            "run as root; in a cgroup with RT_GROUP_SCHED give it cpu.rt_runtime_us; else raise `ulimit -r`".to_owned(),
         );
     };
-    let wanted = lane.priority;
-    let why = format!("without CAP_SYS_NICE it needs RLIMIT_RTPRIO of {wanted}, which is {soft}");
+    let requested = lane.priority;
+    let why = format!("without CAP_SYS_NICE it needs RLIMIT_RTPRIO of {requested}, which is {soft}");
     let smaller = match soft {
         0 => String::new(),
         soft => format!("ask for priority {soft} at most, or "),
     };
     let fix = match limit.maximum {
-        Some(hard) if hard < u64::from(wanted) => format!(
-            "{smaller}run as root, or put `USER - rtprio {wanted}` into /etc/security/limits.conf and log in again"
+        Some(hard) if hard < u64::from(requested) => format!(
+            "{smaller}run as root, or put `USER - rtprio {requested}` into /etc/security/limits.conf and log in again"
         ),
-        _ => format!("{smaller}run as root, or `ulimit -r {wanted}` before it"),
+        _ => format!("{smaller}run as root, or `ulimit -r {requested}` before it"),
     };
     (why, fix)
 }

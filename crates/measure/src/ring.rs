@@ -4,21 +4,21 @@
 //! agree even if the writer is killed between any two instructions. A full ring drops the new sample and
 //! counts it: the writer never waits.
 
-use crate::shared::{Slot, Track};
+use crate::shared::{RingSlot, Track};
 use std::sync::atomic::Ordering;
 
 /// One sample, passed from a sampler to the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sample {
+pub(crate) struct RingSample {
     /// Latency: the expected time in nanoseconds. Noise: the start of the gap in ticks.
     pub at: u64,
-    /// Latency in nanoseconds (see [`Sample::lateness`]), or gap in ticks.
+    /// Latency in nanoseconds (see [`RingSample::lateness`]), or gap in ticks.
     pub value: u64,
     /// Total missed when this sample was complete, including the expected wake-ups that it skipped.
     pub missed: u64,
 }
 
-impl Sample {
+impl RingSample {
     /// Latency with its sign: negative if early.
     pub(crate) fn lateness(self) -> i64 {
         self.value.cast_signed()
@@ -27,9 +27,9 @@ impl Sample {
 
 /// The sampler's end. Its positions are in registers or on the stack. It reads the reader's position only when the
 /// ring seems full, so that the two sides do not share a cache line otherwise.
-pub(crate) struct Writer<'a> {
+pub(crate) struct RingWriter<'a> {
     track: &'a Track,
-    slots: &'a [Slot],
+    slots: &'a [RingSlot],
     head: u64,
     known_tail: u64,
     /// Total number missed.
@@ -38,10 +38,10 @@ pub(crate) struct Writer<'a> {
     pub(crate) dropped: u64,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> RingWriter<'a> {
     /// A writer for an empty ring.
-    pub(crate) fn new(track: &'a Track, slots: &'a [Slot]) -> Writer<'a> {
-        Writer {
+    pub(crate) fn new(track: &'a Track, slots: &'a [RingSlot]) -> RingWriter<'a> {
+        RingWriter {
             track,
             slots,
             head: 0,
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Removes all samples from the ring, oldest first.
-pub(crate) fn drain(track: &Track, slots: &[Slot], mut each: impl FnMut(Sample)) {
+pub(crate) fn drain(track: &Track, slots: &[RingSlot], mut each: impl FnMut(RingSample)) {
     let head = track.head.0.load(Ordering::Acquire);
     let mut tail = track.tail.0.load(Ordering::Relaxed);
     let size = slots.len() as u64;
@@ -91,7 +91,7 @@ pub(crate) fn drain(track: &Track, slots: &[Slot], mut each: impl FnMut(Sample))
         let Some(slot) = slots.get((tail & (size - 1)) as usize) else {
             break;
         };
-        each(Sample {
+        each(RingSample {
             at: slot.at.load(Ordering::Relaxed),
             value: slot.value.load(Ordering::Relaxed),
             missed: slot.missed.load(Ordering::Relaxed),
@@ -104,13 +104,13 @@ pub(crate) fn drain(track: &Track, slots: &[Slot], mut each: impl FnMut(Sample))
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::Shared;
+    use crate::shared::SharedMapping;
 
     #[test]
-    fn wraps_in_order_and_counts_what_found_no_room() {
-        let shared = Shared::map(1, 8).unwrap();
+    fn the_ring_keeps_the_order_and_counts_lost_samples() {
+        let shared = SharedMapping::map(1, 8).unwrap();
         let (track, slots) = shared.track(0).unwrap();
-        let mut writer = Writer::new(track, slots);
+        let mut writer = RingWriter::new(track, slots);
         let (mut next, mut recorded, mut last_missed) = (0, 0, 0);
         for round in 0..100_u64 {
             let pushed = round % 12; // some rounds overflow the 8 slots
@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_lose_nothing_silently() {
-        let shared = Shared::map(1, 64).unwrap();
+    fn no_sample_is_lost_silently_between_two_threads() {
+        let shared = SharedMapping::map(1, 64).unwrap();
         let (mut recorded, mut sum) = (0_u64, 0_u64);
         let total = 200_000_u64;
         let (missed, pushed_sum) = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let (track, slots) = shared.track(0).unwrap();
-                let mut writer = Writer::new(track, slots);
+                let mut writer = RingWriter::new(track, slots);
                 let mut kept = 0;
                 for value in 0..total {
                     let before = writer.missed;

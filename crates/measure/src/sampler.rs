@@ -3,12 +3,12 @@
 //! It is a separate process so that its memory can be locked, so that it can be moved into a partition while
 //! the collector stays outside, and so that killing it loses no recorded sample.
 
-use crate::counter::{Cntvct, Monotonic, Pace, Pair, Source, Tsc, offset};
-use crate::os::{self, Errno, Side};
-use crate::ring::Writer;
-use crate::seccomp::{self, Breaks};
-use crate::shared::{Control, Shared, Slot, Track, gate, notify, state, wait_until};
-use crate::{Break, Hit, Kind, Lane, Sleep, SystemCalls, clock, spin, timer};
+use crate::counter::{Cntvct, CounterReading, CounterSource, Monotonic, Pace, Tsc, offset};
+use crate::os::{self, Errno, ForkSide};
+use crate::ring::RingWriter;
+use crate::seccomp::{self, BreakPermission};
+use crate::shared::{Control, RingSlot, SharedMapping, Track, gate, notify, state, wait_until};
+use crate::{Break, Lane, LimitHit, MeasurementKind, Sleep, SystemCalls, clock, spin, timer};
 use machine::{CpuSet, Policy};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,16 +24,16 @@ const CALIBRATION_NS: u64 = 20_000_000;
 const WAY_IN_NS: u64 = 1_000;
 
 /// The samplers' task.
-pub(crate) struct Job<'a> {
+pub(crate) struct SamplerJob<'a> {
     pub lanes: &'a [Lane],
     /// The counter for threads that never sleep.
-    pub counter: Source,
+    pub counter: CounterSource,
     pub break_at: Option<Break<'a>>,
     pub system_calls: SystemCalls,
-    pub shared: &'a Shared,
+    pub shared: &'a SharedMapping,
 }
 
-impl Job<'_> {
+impl SamplerJob<'_> {
     /// The longest window of all threads, if planned.
     pub(crate) fn length_ns(&self) -> u64 {
         let lengths = self
@@ -44,20 +44,20 @@ impl Job<'_> {
     }
 
     /// The counter that a thread's times are in.
-    pub(crate) fn source(&self, lane: &Lane) -> Source {
+    pub(crate) fn source(&self, lane: &Lane) -> CounterSource {
         match lane.kind {
-            Kind::Noise => self.counter,
-            Kind::Latency | Kind::All => Source::Monotonic,
+            MeasurementKind::Noise => self.counter,
+            MeasurementKind::Latency | MeasurementKind::All => CounterSource::Monotonic,
         }
     }
 }
 
 /// Starts the sampler process. It waits at the gate.
-pub(crate) fn start(job: &Job<'_>) -> Result<u32, Errno> {
+pub(crate) fn start(job: &SamplerJob<'_>) -> Result<u32, Errno> {
     let parent = std::process::id();
     match os::fork()? {
-        Side::Parent(pid) => Ok(pid),
-        Side::Child => {
+        ForkSide::Parent(pid) => Ok(pid),
+        ForkSide::Child => {
             // A panic must not unwind into the caller's frames, which this process has a copy of.
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| process(job, parent)));
             os::exit_now(if done.is_ok() { 0 } else { 70 })
@@ -65,9 +65,9 @@ pub(crate) fn start(job: &Job<'_>) -> Result<u32, Errno> {
     }
 }
 
-fn process(job: &Job<'_>, parent: u32) {
+fn process(job: &SamplerJob<'_>, parent: u32) {
     os::block_signals();
-    if !os::die_with(parent) {
+    if !os::kill_with_parent(parent) {
         return;
     }
     let control = job.shared.control();
@@ -95,7 +95,7 @@ fn process(job: &Job<'_>, parent: u32) {
     });
 }
 
-fn run(job: &Job<'_>, place: usize, lane: &Lane) {
+fn run(job: &SamplerJob<'_>, place: usize, lane: &Lane) {
     let Some((track, slots)) = job.shared.track(place) else {
         return;
     };
@@ -109,7 +109,7 @@ fn run(job: &Job<'_>, place: usize, lane: &Lane) {
     track.tid.store(os::thread_number(), Ordering::Relaxed);
     take_policy(lane, track);
     touch_stack();
-    Writer::new(track, slots).touch();
+    RingWriter::new(track, slots).touch();
     let thread = SamplerThread {
         job,
         lane,
@@ -123,7 +123,7 @@ fn run(job: &Job<'_>, place: usize, lane: &Lane) {
             .store(pace.to_ticks(claim.limit_ns), Ordering::Relaxed);
     }
     arrive(&control.ready);
-    if lane.kind == Kind::Noise {
+    if lane.kind == MeasurementKind::Noise {
         offset::answer(job.counter, track);
     }
     pass(control, gate::GO);
@@ -134,44 +134,42 @@ fn run(job: &Job<'_>, place: usize, lane: &Lane) {
     wait_until(&control.done, thread_count(job));
 }
 
-fn thread_count(job: &Job<'_>) -> u32 {
+fn thread_count(job: &SamplerJob<'_>) -> u32 {
     u32::try_from(job.lanes.len()).unwrap_or(u32::MAX)
 }
 
 /// One thread of the samplers: what it measures, and where it records.
 #[derive(Clone, Copy)]
 struct SamplerThread<'a> {
-    job: &'a Job<'a>,
+    job: &'a SamplerJob<'a>,
     lane: &'a Lane,
     track: &'a Track,
-    slots: &'a [Slot],
+    slots: &'a [RingSlot],
 }
 
 impl SamplerThread<'_> {
     /// Runs the measurement, including the setup and cleanup that must not happen inside the window.
     fn window(self, pace: Pace) {
         let (job, track) = (self.job, self.track);
-        let mut writer = Writer::new(track, self.slots);
+        let mut writer = RingWriter::new(track, self.slots);
         let before = os::thread_usage();
         if job.system_calls == SystemCalls::Enforced
             && let Err(errno) = seccomp::forbid(
                 self.lane.kind,
                 match job.break_at {
-                    Some(_) => Breaks::AtLimit,
-                    None => Breaks::Never,
+                    Some(_) => BreakPermission::AtLimit,
+                    None => BreakPermission::Never,
                 },
             )
         {
             track.seccomp_errno.store(errno, Ordering::Relaxed);
         }
         let ahead_ns = clock::ahead_ns();
-        let limit = job
-            .break_at
-            .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
+        let limit = job.break_at.map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
         let start = self.start(pace);
         match self.lane.kind {
-            Kind::Latency | Kind::All => self.sample_wake_ups(&mut writer),
-            Kind::Noise => {
+            MeasurementKind::Latency | MeasurementKind::All => self.sample_wake_ups(&mut writer),
+            MeasurementKind::Noise => {
                 // The same moment as `start`, so that gaps can be joined with data that has the clock's time.
                 let begun = start.raw_ns.saturating_add_signed(ahead_ns);
                 track.start_ns.store(begun, Ordering::Relaxed);
@@ -188,10 +186,9 @@ impl SamplerThread<'_> {
         track
             .page_faults
             .store(after.page_faults - before.page_faults, Ordering::Relaxed);
-        track.voluntary.store(
-            after.voluntary_switches - before.voluntary_switches,
-            Ordering::Relaxed,
-        );
+        track
+            .voluntary
+            .store(after.voluntary_switches - before.voluntary_switches, Ordering::Relaxed);
         track.involuntary.store(
             after.involuntary_switches - before.involuntary_switches,
             Ordering::Relaxed,
@@ -201,12 +198,12 @@ impl SamplerThread<'_> {
 
     /// Reads and records the start of the window. Inlined, as everything between this reading and the loop: see [`WAY_IN_NS`].
     #[inline(always)]
-    fn start(self, pace: Pace) -> Pair {
+    fn start(self, pace: Pace) -> CounterReading {
         let source = self.job.source(self.lane);
         let pair = source.pair();
         // The pair is the best of several readings and some microseconds old; the window starts now, so the time between is not a gap.
         let now = source.read();
-        let start = Pair {
+        let start = CounterReading {
             ticks: now,
             raw_ns: pair.raw_ns + pace.to_ns(now.saturating_sub(pair.ticks)),
             width_ns: pair.width_ns,
@@ -218,7 +215,7 @@ impl SamplerThread<'_> {
     }
 
     #[inline(always)]
-    fn sample_wake_ups(self, writer: &mut Writer<'_>) {
+    fn sample_wake_ups(self, writer: &mut RingWriter<'_>) {
         let (control, track) = (self.job.shared.control(), self.track);
         let start_ns = track.start_clock_ns.load(Ordering::Acquire);
         let since_monotonic = control.start_monotonic_ns.load(Ordering::Acquire);
@@ -233,25 +230,26 @@ impl SamplerThread<'_> {
 
     /// Spins from `start`, until a gap reaches `limit`; both are in ticks.
     #[inline(always)]
-    fn sample_gaps(self, writer: &mut Writer<'_>, pace: Pace, start: u64, limit: u64) {
+    fn sample_gaps(self, writer: &mut RingWriter<'_>, pace: Pace, start: u64, limit: u64) {
         let track = self.track;
         track.state.0.store(state::SAMPLING, Ordering::Release);
         let end = self.spin(writer, pace, [start, self.lane.length_ns()], limit);
         self.trip(end.hit, pace);
         track.covered.store(end.covered, Ordering::Relaxed);
         track.seen.store(end.seen, Ordering::Relaxed);
-        track.turns.store(end.turns, Ordering::Relaxed);
-        track.turn_min.store(end.turn_min, Ordering::Relaxed);
+        track.iterations.store(end.iterations, Ordering::Relaxed);
+        track.iteration_min.store(end.iteration_min, Ordering::Relaxed);
     }
 
     /// Runs the wake-up loop until the window is over.
-    fn wake(self, start_ns: u64, writer: &mut Writer<'_>) -> timer::End {
+    fn wake(self, start_ns: u64, writer: &mut RingWriter<'_>) -> timer::TimerEnd {
         let (lane, track) = (self.lane, self.track);
-        let terms = timer::Terms {
+        let terms = timer::LatenessReference {
             clock: lane.clock,
-            limit_ns: self.job.break_at.map_or(i64::MAX, |limit| {
-                i64::try_from(limit.limit_ns).unwrap_or(i64::MAX)
-            }),
+            limit_ns: self
+                .job
+                .break_at
+                .map_or(i64::MAX, |limit| i64::try_from(limit.limit_ns).unwrap_or(i64::MAX)),
         };
         let stop = self.stop();
         match lane.sleep {
@@ -269,7 +267,7 @@ impl SamplerThread<'_> {
             return;
         };
         if let Some(trip) = limit.trip {
-            trip.hit(&Hit {
+            trip.hit(&LimitHit {
                 kind: self.lane.kind,
                 cpu: self.lane.cpu,
                 value_ns: pace.to_ns(ticks),
@@ -286,10 +284,10 @@ impl SamplerThread<'_> {
     /// counter at the same time. The recorded samples are discarded.
     fn rehearse(self) -> Pace {
         let (lane, track) = (self.lane, self.track);
-        let mut writer = Writer::new(track, self.slots);
+        let mut writer = RingWriter::new(track, self.slots);
         let pace = match lane.kind {
-            Kind::Latency | Kind::All => {
-                let terms = timer::Terms {
+            MeasurementKind::Latency | MeasurementKind::All => {
+                let terms = timer::LatenessReference {
                     clock: lane.clock,
                     limit_ns: i64::MAX,
                 };
@@ -301,14 +299,14 @@ impl SamplerThread<'_> {
                 };
                 Pace::NANOSECONDS
             }
-            Kind::Noise => {
+            MeasurementKind::Noise => {
                 let source = self.job.source(lane);
                 let start = source.pair();
                 while clock::raw_ns().saturating_sub(start.raw_ns) < CALIBRATION_NS {
                     std::hint::spin_loop();
                 }
                 let pace = match source {
-                    Source::Monotonic => Pace::NANOSECONDS,
+                    CounterSource::Monotonic => Pace::NANOSECONDS,
                     _ => Pace::between(start, source.pair()).unwrap_or(Pace::NANOSECONDS),
                 };
                 self.spin(&mut writer, pace, [source.read(), 2_000_000], u64::MAX);
@@ -316,18 +314,12 @@ impl SamplerThread<'_> {
             }
         };
         track.head.0.store(0, Ordering::Release);
-        track.alive.0.store(0, Ordering::Release);
+        track.last_seen.0.store(0, Ordering::Release);
         pace
     }
 
     /// Spins from a reading of the counter for a length in nanoseconds, or until a gap reaches the limit in ticks.
-    fn spin(
-        self,
-        writer: &mut Writer<'_>,
-        pace: Pace,
-        [start, length_ns]: [u64; 2],
-        limit: u64,
-    ) -> spin::End {
+    fn spin(self, writer: &mut RingWriter<'_>, pace: Pace, [start, length_ns]: [u64; 2], limit: u64) -> spin::SpinEnd {
         let (track, stop) = (self.track, self.stop());
         let window = [start, pace.to_ticks(length_ns)];
         let limits = [
@@ -336,9 +328,9 @@ impl SamplerThread<'_> {
             pace.to_ticks(WAY_IN_NS),
         ];
         match self.job.source(self.lane) {
-            Source::Tsc => spin::sample::<Tsc>(track, writer, stop, window, limits),
-            Source::Cntvct => spin::sample::<Cntvct>(track, writer, stop, window, limits),
-            Source::Monotonic => spin::sample::<Monotonic>(track, writer, stop, window, limits),
+            CounterSource::Tsc => spin::sample::<Tsc>(track, writer, stop, window, limits),
+            CounterSource::Cntvct => spin::sample::<Cntvct>(track, writer, stop, window, limits),
+            CounterSource::Monotonic => spin::sample::<Monotonic>(track, writer, stop, window, limits),
         }
     }
 

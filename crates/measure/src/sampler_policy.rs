@@ -1,7 +1,7 @@
 //! Parses sampler policies as on the command line: `fifo:80`, `rr:50`, `other`, `deadline:200us/1ms`.
 
 use crate::choices::Deadline;
-use crate::lane::{IfRefused, Lane};
+use crate::lane::{Lane, PolicyFallback};
 use machine::{Policy, nanoseconds, parse_duration};
 
 /// Policy of the samplers, with its parameters.
@@ -17,7 +17,7 @@ pub struct SamplerPolicy {
 impl SamplerPolicy {
     /// Sets it in a lane, as a required policy.
     pub fn fill(self, lane: &mut Lane) {
-        lane.if_refused = IfRefused::Fails;
+        lane.if_refused = PolicyFallback::Fails;
         lane.policy = self.policy;
         lane.priority = self.priority;
         lane.deadline = self.deadline;
@@ -75,9 +75,7 @@ fn parse_deadline(text: Option<&str>) -> Result<Deadline, String> {
     };
     match deadline.runtime_ns <= deadline.period_ns {
         true => Ok(deadline),
-        false => Err(format!(
-            "a runtime of {runtime} does not fit into a period of {period}"
-        )),
+        false => Err(format!("a runtime of {runtime} does not fit into a period of {period}")),
     }
 }
 
@@ -86,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policies_of_samplers() {
+    fn sampler_policies_are_parsed() {
         let is = |text, policy, priority| {
             let sampler = parse_policy(text).unwrap();
             assert_eq!((sampler.policy, sampler.priority), (policy, priority), "{text}");

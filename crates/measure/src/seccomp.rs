@@ -1,6 +1,6 @@
 //! Proves that the samplers make only allowed system calls: the kernel kills them at any other.
 
-use crate::Kind;
+use crate::MeasurementKind;
 use crate::os::Errno;
 use libc::{c_long, c_ulong, sock_filter, sock_fprog};
 
@@ -30,7 +30,7 @@ const WAITING: &[c_long] = &[libc::SYS_futex, 422];
 
 /// Whether a sample may end the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Breaks {
+pub(crate) enum BreakPermission {
     /// No sample does.
     Never,
     /// A sample that reaches the limit.
@@ -39,14 +39,14 @@ pub(crate) enum Breaks {
 
 /// From now on, any other system call of this thread kills the process with SIGSYS.
 /// With `breaks`, it may also write: only for the action at a sample that reaches the limit.
-pub(crate) fn forbid(kind: Kind, breaks: Breaks) -> Result<(), Errno> {
+pub(crate) fn forbid(kind: MeasurementKind, breaks: BreakPermission) -> Result<(), Errno> {
     let sleeping = match kind {
-        Kind::Latency | Kind::All => SLEEPING,
-        Kind::Noise => &[],
+        MeasurementKind::Latency | MeasurementKind::All => SLEEPING,
+        MeasurementKind::Noise => &[],
     };
     let writing: &[c_long] = match breaks {
-        Breaks::Never => &[],
-        Breaks::AtLimit => &[libc::SYS_write],
+        BreakPermission::Never => &[],
+        BreakPermission::AtLimit => &[libc::SYS_write],
     };
     let allowed = ENDING.iter().chain(WAITING).chain(sleeping).chain(writing);
     install(&program(allowed.copied()))
@@ -85,9 +85,7 @@ fn install(program: &[sock_filter]) -> Result<(), Errno> {
                 &raw const program,
             ) != 0
         {
-            return Err(std::io::Error::last_os_error()
-                .raw_os_error()
-                .unwrap_or(libc::EIO));
+            return Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO));
         }
     }
     Ok(())

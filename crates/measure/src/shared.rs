@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 /// A value with a cache line of its own (128 bytes: x86 fetches lines in pairs, some arm64 cores have 128-byte lines).
 #[repr(C, align(128))]
 #[derive(Default)]
-pub(crate) struct Line<T>(pub T);
+pub(crate) struct CacheLine<T>(pub T);
 
 /// State of the whole sampler process.
 #[repr(C, align(4096))]
 #[derive(Default)]
 pub(crate) struct Control {
     /// Not 0: the samplers have to end. Every iteration of the busy loop reads it.
-    pub stop: Line<AtomicU32>,
+    pub stop: CacheLine<AtomicU32>,
     /// [`gate`]: the phase that the sampler process may enter; a futex.
-    pub gate: Line<AtomicU32>,
+    pub gate: CacheLine<AtomicU32>,
     /// When the windows start, on `CLOCK_MONOTONIC`; set before the gate opens.
     pub start_monotonic_ns: AtomicU64,
     /// Threads that wait for the window, whether or not their setup succeeded.
@@ -59,21 +59,21 @@ pub(crate) mod state {
 #[derive(Default)]
 pub(crate) struct Track {
     /// Number of samples pushed; written by the sampler.
-    pub head: Line<AtomicU64>,
+    pub head: CacheLine<AtomicU64>,
     /// Number of samples removed; written by the collector.
-    pub tail: Line<AtomicU64>,
+    pub tail: CacheLine<AtomicU64>,
     /// When the sampler was last seen alive, in its own ticks; noise writes it in every iteration.
-    pub alive: Line<AtomicU64>,
+    pub last_seen: CacheLine<AtomicU64>,
     /// [`state`].
-    pub state: Line<AtomicU32>,
+    pub state: CacheLine<AtomicU32>,
     /// The collector's request before the window: the number of a round; see [`crate::counter::offset`].
-    pub ping: Line<AtomicU64>,
+    pub ping: CacheLine<AtomicU64>,
     /// The round that was answered.
-    pub pong: Line<AtomicU64>,
+    pub pong: CacheLine<AtomicU64>,
     /// The counter at that answer.
     pub pong_ticks: AtomicU64,
     /// Whether the thread has to answer; a futex.
-    pub turn: AtomicU32,
+    pub must_answer: AtomicU32,
     /// Errno of pinning.
     pub errno: AtomicI32,
     /// Errno of a refused policy; 0 if it was granted.
@@ -113,9 +113,9 @@ pub(crate) struct Track {
     /// Not 0: the sample that ended the measurement, in the track's ticks.
     pub hit: AtomicU64,
     /// Noise: iterations of the loop.
-    pub turns: AtomicU64,
+    pub iterations: AtomicU64,
     /// Noise: shortest iteration in ticks.
-    pub turn_min: AtomicU64,
+    pub iteration_min: AtomicU64,
     /// Page faults in the window.
     pub page_faults: AtomicU64,
     /// Voluntary switches in the window.
@@ -129,14 +129,14 @@ pub(crate) struct Track {
 /// One sample in shared memory.
 #[repr(C, align(32))]
 #[derive(Default)]
-pub(crate) struct Slot {
+pub(crate) struct RingSlot {
     pub at: AtomicU64,
     pub value: AtomicU64,
     pub missed: AtomicU64,
 }
 
 /// The mapping. Unmapped when dropped; the child never drops it.
-pub(crate) struct Shared {
+pub(crate) struct SharedMapping {
     base: NonNull<u8>,
     bytes: usize,
     tracks: usize,
@@ -144,13 +144,13 @@ pub(crate) struct Shared {
 }
 
 // SAFETY: the mapping lives until the drop of its only owner and holds nothing but atomics.
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedMapping {}
 // SAFETY: as above; all access through shared references is atomic.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for SharedMapping {}
 
-impl Shared {
+impl SharedMapping {
     /// Maps memory for `tracks` tracks with `slots` (a power of two) slots each.
-    pub(crate) fn map(tracks: usize, slots: usize) -> Result<Shared, Errno> {
+    pub(crate) fn map(tracks: usize, slots: usize) -> Result<SharedMapping, Errno> {
         debug_assert!(slots.is_power_of_two());
         let bytes = size_of::<Control>() + tracks * track_bytes(slots);
         // SAFETY: a fresh anonymous mapping at an address that the kernel chooses aliases nothing.
@@ -164,7 +164,7 @@ impl Shared {
         }
         .map_err(rustix::io::Errno::raw_os_error)?;
         let base = NonNull::new(base.cast::<u8>()).ok_or(libc::ENOMEM)?;
-        Ok(Shared {
+        Ok(SharedMapping {
             base,
             bytes,
             tracks,
@@ -179,7 +179,7 @@ impl Shared {
     }
 
     /// A track and its slots; `None` after the last.
-    pub(crate) fn track(&self, place: usize) -> Option<(&Track, &[Slot])> {
+    pub(crate) fn track(&self, place: usize) -> Option<(&Track, &[RingSlot])> {
         if place >= self.tracks {
             return None;
         }
@@ -188,7 +188,7 @@ impl Shared {
         // and alignments are multiples of 4096 and 32; zero is valid for atomics; they live as long as `self`.
         unsafe {
             let track = self.base.add(offset);
-            let slots = track.add(size_of::<Track>()).cast::<Slot>();
+            let slots = track.add(size_of::<Track>()).cast::<RingSlot>();
             Some((
                 track.cast::<Track>().as_ref(),
                 std::slice::from_raw_parts(slots.as_ptr(), self.slots),
@@ -220,10 +220,10 @@ pub(crate) fn wait_until(word: &AtomicU32, value: u32) {
 }
 
 fn track_bytes(slots: usize) -> usize {
-    size_of::<Track>() + (slots * size_of::<Slot>()).next_multiple_of(4096)
+    size_of::<Track>() + (slots * size_of::<RingSlot>()).next_multiple_of(4096)
 }
 
-impl Drop for Shared {
+impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map` with this size, and no reference outlives `self`.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };

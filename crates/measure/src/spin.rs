@@ -1,21 +1,21 @@
 //! Implements the noise sampler: reads a counter as fast as it can and records every jump.
 
-use crate::counter::Count;
-use crate::ring::Writer;
+use crate::counter::TickSource;
+use crate::ring::RingWriter;
 use crate::shared::Track;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The result of the loop, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
+pub(crate) struct SpinEnd {
     /// Last reading.
     pub covered: u64,
     /// Number of gaps that reached the threshold.
     pub seen: u64,
     /// Iterations.
-    pub turns: u64,
+    pub iterations: u64,
     /// Shortest iteration; `u64::MAX` if every iteration was a gap.
-    pub turn_min: u64,
+    pub iteration_min: u64,
     /// The gap that reached the limit.
     pub hit: Option<u64>,
 }
@@ -24,29 +24,29 @@ pub(crate) struct End {
 /// between that reading and the first one here is a normal gap, unless it is at most `way_in`, the time that our own code
 /// takes. No system call, no allocation, no branch that depends on the counter's kind. The time that recording takes
 /// belongs to the next iteration, so an interruption while recording is seen as well.
-pub(crate) fn sample<C: Count>(
+pub(crate) fn sample<C: TickSource>(
     track: &Track,
-    writer: &mut Writer<'_>,
+    writer: &mut RingWriter<'_>,
     stop: &AtomicU32,
     [start, length]: [u64; 2],
     [threshold, limit, way_in]: [u64; 3],
-) -> End {
+) -> SpinEnd {
     let end = start.saturating_add(length);
     let first = C::now();
-    let mut state = End {
+    let mut state = SpinEnd {
         covered: if first.saturating_sub(start) <= way_in {
             first
         } else {
             start
         },
         seen: 0,
-        turns: 0,
-        turn_min: u64::MAX,
+        iterations: 0,
+        iteration_min: u64::MAX,
         hit: None,
     };
     loop {
         // Read before the time: if the stop request comes while this thread is preempted, the length of that gap is still recorded.
-        let is_told_to_stop = stop.load(Ordering::Relaxed) != 0;
+        let stop_requested = stop.load(Ordering::Relaxed) != 0;
         let now = C::now();
         // A counter that went back (it must not, on one CPU) is not a gap of 500 years.
         let gap = now.saturating_sub(state.covered);
@@ -56,17 +56,17 @@ pub(crate) fn sample<C: Count>(
             if gap >= limit {
                 state.hit = Some(gap);
                 state.covered = now;
-                state.turns += 1;
+                state.iterations += 1;
                 return state;
             }
-        } else if gap < state.turn_min {
-            state.turn_min = gap;
+        } else if gap < state.iteration_min {
+            state.iteration_min = gap;
         }
         state.covered = now;
-        state.turns += 1;
+        state.iterations += 1;
         // A reader of this value finds every earlier gap in the ring.
-        track.alive.0.store(now, Ordering::Release);
-        if now >= end || is_told_to_stop {
+        track.last_seen.0.store(now, Ordering::Release);
+        if now >= end || stop_requested {
             return state;
         }
     }
@@ -78,13 +78,13 @@ mod tests {
     use super::*;
     use crate::counter::Monotonic;
     use crate::ring::drain;
-    use crate::shared::Shared;
+    use crate::shared::SharedMapping;
 
     #[test]
-    fn what_happens_before_the_first_reading_is_a_gap_too() {
-        let shared = Shared::map(1, 64).unwrap();
+    fn time_before_the_first_reading_counts_as_a_gap() {
+        let shared = SharedMapping::map(1, 64).unwrap();
         let (track, slots) = shared.track(0).unwrap();
-        let mut writer = Writer::new(track, slots);
+        let mut writer = RingWriter::new(track, slots);
         // The window started 50 ms ago, and the thread was not running.
         let start = Monotonic::now() - 50_000_000;
         let stop = AtomicU32::new(0);
@@ -99,18 +99,18 @@ mod tests {
         assert!(end.covered >= start + 51_000_000, "{end:?}");
     }
 
-    static TOLD: AtomicU32 = AtomicU32::new(0);
+    static ANSWER: AtomicU32 = AtomicU32::new(0);
 
     /// A counter of a thread that loses the CPU after its second reading, and is asked to stop before it runs again.
     struct Interrupted;
 
-    impl Count for Interrupted {
+    impl TickSource for Interrupted {
         fn now() -> u64 {
             static READINGS: AtomicU32 = AtomicU32::new(0);
             match READINGS.fetch_add(1, Ordering::Relaxed) {
                 0 => 100,
                 1 => {
-                    TOLD.store(1, Ordering::Relaxed);
+                    ANSWER.store(1, Ordering::Relaxed);
                     101
                 }
                 later => 50_000 + u64::from(later),
@@ -119,11 +119,11 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_in_which_it_is_told_to_stop_is_seen() {
-        let shared = Shared::map(1, 64).unwrap();
+    fn the_gap_during_which_the_stop_arrives_is_recorded() {
+        let shared = SharedMapping::map(1, 64).unwrap();
         let (track, slots) = shared.track(0).unwrap();
-        let mut writer = Writer::new(track, slots);
-        let end = sample::<Interrupted>(track, &mut writer, &TOLD, [100, 1_000_000], [1_000, u64::MAX, 10]);
+        let mut writer = RingWriter::new(track, slots);
+        let end = sample::<Interrupted>(track, &mut writer, &ANSWER, [100, 1_000_000], [1_000, u64::MAX, 10]);
         let mut gaps = Vec::new();
         drain(track, slots, |sample| gaps.push((sample.at, sample.value)));
         assert_eq!(gaps, [(101, 49_901)]);
@@ -131,10 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn our_own_way_into_the_loop_is_no_gap() {
-        let shared = Shared::map(1, 64).unwrap();
+    fn entering_the_loop_is_no_gap() {
+        let shared = SharedMapping::map(1, 64).unwrap();
         let (track, slots) = shared.track(0).unwrap();
-        let mut writer = Writer::new(track, slots);
+        let mut writer = RingWriter::new(track, slots);
         let start = Monotonic::now() - 50_000_000;
         let stop = AtomicU32::new(0);
         let limits = [10_000_000, u64::MAX, u64::MAX];

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 const HIGHEST: u64 = 1 << 45;
 
 /// Statistics of values in ticks.
-pub(crate) struct Tally {
+pub(crate) struct TickStatistics {
     histogram: Histogram<u64>,
     count: u64,
     sum: u128,
@@ -18,10 +18,10 @@ pub(crate) struct Tally {
     squares: f64,
 }
 
-impl Tally {
+impl TickStatistics {
     /// An empty tally; `None` if the buckets cannot be allocated.
-    pub(crate) fn new() -> Option<Tally> {
-        Some(Tally {
+    pub(crate) fn new() -> Option<TickStatistics> {
+        Some(TickStatistics {
             histogram: Histogram::new_with_bounds(1, HIGHEST, 3).ok()?,
             count: 0,
             sum: 0,
@@ -105,14 +105,11 @@ impl Tally {
 
     /// The value that `share` of the values do not exceed, in nanoseconds; at most the exact maximum.
     pub(crate) fn quantile_ns(&self, share: f64, pace: Pace) -> Option<u64> {
-        let ticks = self
-            .histogram
-            .value_at_quantile(share)
-            .clamp(self.min()?, self.max()?);
+        let ticks = self.histogram.value_at_quantile(share).clamp(self.min()?, self.max()?);
         Some(pace.to_ns(ticks))
     }
 
-    /// As [`Tally::quantile_ns`], if at least one value lies beyond it: otherwise it would equal the maximum.
+    /// As [`TickStatistics::quantile_ns`], if at least one value lies beyond it: otherwise it would equal the maximum.
     fn tail_ns(&self, share: f64, pace: Pace) -> Option<u64> {
         // 1e-9: 100,000 values are enough for 99.999 %, despite rounding of the product.
         let beyond = self.count as f64 * (1.0 - share) + 1e-9;
@@ -169,14 +166,14 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn of(values: &[u64]) -> Tally {
-        let mut tally = Tally::new().unwrap();
+    fn of(values: &[u64]) -> TickStatistics {
+        let mut tally = TickStatistics::new().unwrap();
         values.iter().for_each(|&value| tally.add(value));
         tally
     }
 
     #[test]
-    fn nothing_is_unknown_and_not_zero() {
+    fn statistics_of_no_values_are_unknown() {
         let empty = of(&[]).distribution(Pace::NANOSECONDS);
         assert_eq!(
             empty,
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_a_sorted_list() {
+    fn percentiles_agree_with_a_sorted_list() {
         let mut values: Vec<u64> = (0..100_000).map(|n: u64| n * n % 99_991 + 3).collect();
         let tally = of(&values);
         values.sort_unstable();
@@ -213,17 +210,10 @@ mod tests {
             (result.min_ns, result.max_ns),
             (values.first().copied(), values.last().copied())
         );
-        assert_eq!(
-            result.histogram.iter().map(|bucket| bucket.1).sum::<u64>(),
-            100_000
-        );
+        assert_eq!(result.histogram.iter().map(|bucket| bucket.1).sum::<u64>(), 100_000);
         assert!(result.histogram.windows(2).all(|pair| pair[0].0 < pair[1].0));
         let mean = values.iter().sum::<u64>() as f64 / 1e5;
-        let variance = values
-            .iter()
-            .map(|&value| (value as f64 - mean).powi(2))
-            .sum::<f64>()
-            / 1e5;
+        let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / 1e5;
         assert!((result.mean_ns.unwrap() - mean).abs() < 1e-6 * mean);
         assert!((result.stddev_ns.unwrap() - variance.sqrt()).abs() < 1e-6 * mean);
     }
@@ -237,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_is_the_value_that_comes_most_often() {
+    fn the_mode_is_the_most_frequent_value() {
         let mode = |values: &[u64]| of(values).mode_ns(Pace::NANOSECONDS);
         assert_eq!(mode(&[7, 3, 9, 3, 9, 9, 500]), Some(9));
         assert_eq!(mode(&[3, 9, 9, 3]), Some(3), "the lowest of equals");
@@ -246,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falling_series_is_the_same_as_its_values() {
+    fn a_falling_series_equals_its_values_added_one_by_one() {
         for (first, step, count) in [
             (501_234_567, 1_000_000, 501),
             (5, 1, 6),

@@ -1,7 +1,7 @@
 //! Implements the latency sampler: sleeps until times on a fixed grid, or for a fixed time, and records how late it wakes.
 
 use crate::Clock;
-use crate::ring::Writer;
+use crate::ring::RingWriter;
 use crate::shared::Track;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,7 +28,7 @@ impl Grid {
     }
 
     /// Number of expected times up to `now`. Computed from the grid alone, independent of the loop.
-    pub(crate) fn due_until(&self, now: u64) -> u64 {
+    pub(crate) fn expected_until(&self, now: u64) -> u64 {
         match now.min(self.last).checked_sub(self.first) {
             Some(since) => since / self.interval + 1,
             None => 0,
@@ -37,14 +37,14 @@ impl Grid {
 
     /// Number of further expected times that passed until the thread expected at `due` woke `late`.
     #[inline]
-    pub(crate) fn skipped(&self, due: u64, late: u64) -> u64 {
-        (late / self.interval).min(self.last.saturating_sub(due) / self.interval)
+    pub(crate) fn skipped(&self, expected_at: u64, late: u64) -> u64 {
+        (late / self.interval).min(self.last.saturating_sub(expected_at) / self.interval)
     }
 }
 
 /// The reference of a wake-up's lateness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Terms {
+pub(crate) struct LatenessReference {
     /// The clock for all times.
     pub clock: Clock,
     /// The lateness at which a wake-up ends the measurement. `i64::MAX` if none does.
@@ -53,7 +53,7 @@ pub(crate) struct Terms {
 
 /// The result of the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct End {
+pub(crate) struct TimerEnd {
     /// The last wake-up: every expected time up to here was recorded or missed.
     pub covered: u64,
     /// Number of wake-ups.
@@ -62,13 +62,13 @@ pub(crate) struct End {
     pub hit_ns: Option<u64>,
 }
 
-impl End {
+impl TimerEnd {
     /// Records a wake-up; returns whether it reached the limit.
     #[inline]
-    fn take(&mut self, due: u64, late: i64, terms: Terms) -> bool {
+    fn take(&mut self, expected_at: u64, late: i64, terms: LatenessReference) -> bool {
         self.seen += 1;
         // If the clock was set back, the expected time still counts as passed.
-        self.covered = due.saturating_add(late.max(0).cast_unsigned());
+        self.covered = expected_at.saturating_add(late.max(0).cast_unsigned());
         if late >= terms.limit_ns {
             self.hit_ns = Some(late.cast_unsigned());
         }
@@ -80,48 +80,48 @@ impl End {
 /// continues with the next time on the grid.
 pub(crate) fn sample(
     grid: Grid,
-    terms: Terms,
+    terms: LatenessReference,
     track: &Track,
-    writer: &mut Writer<'_>,
+    writer: &mut RingWriter<'_>,
     stop: &AtomicU32,
-) -> End {
-    let mut due = grid.first;
-    let mut end = End::default();
+) -> TimerEnd {
+    let mut expected_at = grid.first;
+    let mut end = TimerEnd::default();
     loop {
-        terms.clock.sleep_until(due);
+        terms.clock.sleep_until(expected_at);
         let now = terms.clock.now_ns();
-        let late = now.wrapping_sub(due).cast_signed();
-        let skipped = grid.skipped(due, late.max(0).cast_unsigned());
-        writer.push(due, late.cast_unsigned(), skipped);
-        let is_hit = end.take(due, late, terms);
-        track.alive.0.store(now, Ordering::Relaxed);
-        due += skipped * grid.interval;
-        if is_hit || due >= grid.last || stop.load(Ordering::Relaxed) != 0 {
+        let late = now.wrapping_sub(expected_at).cast_signed();
+        let skipped = grid.skipped(expected_at, late.max(0).cast_unsigned());
+        writer.push(expected_at, late.cast_unsigned(), skipped);
+        let is_hit = end.take(expected_at, late, terms);
+        track.last_seen.0.store(now, Ordering::Relaxed);
+        expected_at += skipped * grid.interval;
+        if is_hit || expected_at >= grid.last || stop.load(Ordering::Relaxed) != 0 {
             return end;
         }
-        due += grid.interval;
+        expected_at += grid.interval;
     }
 }
 
 /// Sleeps for the interval repeatedly: there are no expected times, so none can be missed.
 pub(crate) fn sample_relative(
     [interval, periods, length]: [u64; 3],
-    terms: Terms,
+    terms: LatenessReference,
     track: &Track,
-    writer: &mut Writer<'_>,
+    writer: &mut RingWriter<'_>,
     stop: &AtomicU32,
-) -> End {
-    let begun = terms.clock.now_ns();
-    let mut end = End::default();
+) -> TimerEnd {
+    let start_ns = terms.clock.now_ns();
+    let mut end = TimerEnd::default();
     loop {
-        let due = terms.clock.now_ns() + interval;
+        let expected_at = terms.clock.now_ns() + interval;
         terms.clock.sleep_for(interval);
         let now = terms.clock.now_ns();
-        let late = now.wrapping_sub(due).cast_signed();
-        writer.push(due, late.cast_unsigned(), 0);
-        let is_hit = end.take(due, late, terms);
-        track.alive.0.store(now, Ordering::Relaxed);
-        let is_over = end.seen >= periods || now.saturating_sub(begun) >= length;
+        let late = now.wrapping_sub(expected_at).cast_signed();
+        writer.push(expected_at, late.cast_unsigned(), 0);
+        let is_hit = end.take(expected_at, late, terms);
+        track.last_seen.0.store(now, Ordering::Relaxed);
+        let is_over = end.seen >= periods || now.saturating_sub(start_ns) >= length;
         if is_hit || is_over || stop.load(Ordering::Relaxed) != 0 {
             return end;
         }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn due_times_of_a_window() {
+    fn the_grid_of_a_window_has_every_expected_wake_up() {
         let grid = Grid::new(1_000, 10, 1_000);
         assert_eq!(
             grid,
@@ -152,10 +152,10 @@ mod tests {
             (11_000, 10),
             (u64::MAX, 10),
         ] {
-            assert_eq!(grid.due_until(now), due, "at {now}");
+            assert_eq!(grid.expected_until(now), due, "at {now}");
         }
         assert_eq!(
-            Grid::new(0, 0, 1_000).due_until(u64::MAX),
+            Grid::new(0, 0, 1_000).expected_until(u64::MAX),
             1,
             "a window shorter than a period has one"
         );

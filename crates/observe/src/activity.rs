@@ -1,6 +1,6 @@
 //! Computes the difference between two samples: which CPU was interrupted by what, and how often.
 
-use crate::{Class, CloseUp, Counters, Sample, of_interrupt, of_softirq};
+use crate::{Class, CloseActivity, CounterSample, CounterTable, of_interrupt, of_softirq};
 use machine::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,21 +22,21 @@ pub struct CpuActivity {
     /// Interrupts of the CPU's own timer ([`Class::Tick`]); `None` if no row counts them.
     pub ticks: Option<u64>,
     /// Interrupts, most frequent first, including ticks; zero counts are omitted.
-    pub interrupts: Vec<Counted>,
+    pub interrupts: Vec<CounterIncrease>,
     /// Softirqs, most frequent first; zero counts are omitted.
-    pub softirqs: Vec<Counted>,
+    pub softirqs: Vec<CounterIncrease>,
     /// Calls of `schedule()`; `None` without `/proc/schedstat` or while `kernel.sched_schedstats` is 0.
     pub context_switches: Option<u64>,
     /// Steal time in nanoseconds, with the resolution of `USER_HZ` (normally 10 ms).
     pub steal_ns: Option<u64>,
     /// Counters that are read for selected CPUs only; `None` if they were not read ([`crate::close_up`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub close: Option<CloseUp>,
+    pub close: Option<CloseActivity>,
 }
 
 /// One counter that increased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CounterIncrease {
     /// Name of the row: `LOC`, `36`, `IPI0`, `TIMER`.
     pub name: String,
     /// The kernel's description beside the counts (`Local timer interrupts`, `PCI-MSIX-... virtio1-req.0`).
@@ -53,16 +53,12 @@ pub struct Counted {
 /// decreased from the upper half has wrapped (the kernel counts in 32 bits). Otherwise it was reset
 /// (an interrupt was freed and requested again).
 #[must_use]
-pub fn activity(before: &Sample, after: &Sample) -> Activity {
+pub fn activity(before: &CounterSample, after: &CounterSample) -> Activity {
     let duration_ns = match (before.at_ns, after.at_ns) {
         (Some(before), Some(after)) => after.saturating_sub(before),
         _ => 0,
     };
-    let interrupts = deltas(
-        before.interrupts.as_ref(),
-        after.interrupts.as_ref(),
-        of_interrupt,
-    );
+    let interrupts = deltas(before.interrupts.as_ref(), after.interrupts.as_ref(), of_interrupt);
     let softirqs = deltas(before.softirqs.as_ref(), after.softirqs.as_ref(), |name, _| {
         of_softirq(name)
     });
@@ -97,8 +93,8 @@ pub fn activity(before: &Sample, after: &Sample) -> Activity {
 }
 
 /// The columns of `/proc/interrupts`, which are the online CPUs; without that file, the columns of `/proc/stat`.
-fn measured_cpus(before: &Sample, after: &Sample) -> CpuSet {
-    let online = |sample: &Sample| match (&sample.interrupts, &sample.times) {
+fn measured_cpus(before: &CounterSample, after: &CounterSample) -> CpuSet {
+    let online = |sample: &CounterSample| match (&sample.interrupts, &sample.times) {
         (Some(table), _) => table.cpus.clone(),
         (None, Some(times)) => times.keys().map(|&cpu| CpuId(cpu)).collect(),
         (None, None) => sample
@@ -111,11 +107,11 @@ fn measured_cpus(before: &Sample, after: &Sample) -> CpuSet {
 
 /// Non-zero differences by CPU, computed in one pass over the non-zero cells.
 fn deltas(
-    before: Option<&Counters>,
-    after: Option<&Counters>,
+    before: Option<&CounterTable>,
+    after: Option<&CounterTable>,
     class_of: impl Fn(&str, &str) -> Class,
-) -> BTreeMap<u32, Vec<Counted>> {
-    let mut by_cpu: BTreeMap<u32, Vec<Counted>> = BTreeMap::new();
+) -> BTreeMap<u32, Vec<CounterIncrease>> {
+    let mut by_cpu: BTreeMap<u32, Vec<CounterIncrease>> = BTreeMap::new();
     let (Some(before), Some(after)) = (before, after) else {
         return by_cpu;
     };
@@ -129,7 +125,7 @@ fn deltas(
             }
             let count = difference(earlier.map_or(0, |earlier| earlier.at(cpu)), count);
             if count > 0 {
-                let counted = Counted {
+                let counted = CounterIncrease {
                     name: name.clone(),
                     what: row.what.clone(),
                     class,
@@ -153,18 +149,18 @@ fn difference(before: u64, after: u64) -> u64 {
     }
 }
 
-fn sorted(counted: Option<&Vec<Counted>>) -> Vec<Counted> {
+fn sorted(counted: Option<&Vec<CounterIncrease>>) -> Vec<CounterIncrease> {
     let mut counted = counted.cloned().unwrap_or_default();
     counted.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     counted
 }
 
-fn context_switches(before: &Sample, after: &Sample, cpu: u32) -> Option<u64> {
+fn context_switches(before: &CounterSample, after: &CounterSample, cpu: u32) -> Option<u64> {
     let before = before.schedules.as_ref()?.get(&cpu)?;
     Some(difference(*before, *after.schedules.as_ref()?.get(&cpu)?))
 }
 
-fn steal_ns(before: &Sample, after: &Sample, cpu: u32) -> Option<u64> {
+fn steal_ns(before: &CounterSample, after: &CounterSample, cpu: u32) -> Option<u64> {
     let before = before.times.as_ref()?.get(&cpu)?.steal?;
     let after = after.times.as_ref()?.get(&cpu)?.steal?;
     let per_tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);

@@ -12,21 +12,21 @@ use std::collections::BTreeMap;
 /// The counters at one moment. Counters that the kernel does not keep are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloseSample {
-    cpus: BTreeMap<CpuId, Counts>,
+    cpus: BTreeMap<CpuId, CloseCounts>,
     threads: BTreeMap<u32, ThreadCounts>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct CloseCounts {
     timeslices: Option<u64>,
-    idle: Option<BTreeMap<u32, State>>,
+    idle: Option<BTreeMap<u32, IdleStateSample>>,
     frequency_changes: Option<u64>,
     throttled: Option<u64>,
 }
 
 /// A `cpuidle` state at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct State {
+struct IdleStateSample {
     name: String,
     latency_us: u64,
     usage: u64,
@@ -44,22 +44,22 @@ struct ThreadCounts {
 
 /// The activity on one CPU between two such samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CloseUp {
+pub struct CloseActivity {
     /// How often a task got the CPU (`/proc/schedstat`). The kernel counts this even if `kernel.sched_schedstats` is 0.
     pub timeslices: Option<u64>,
     /// Idle states that were entered, the shallowest first; empty if there were none, `None` without `cpuidle`.
-    pub idle: Option<Vec<IdleEntered>>,
+    pub idle: Option<Vec<IdleStateEntries>>,
     /// Frequency changes; `None` if the driver keeps no statistics.
     pub frequency_changes: Option<u64>,
     /// How often the core was throttled because of its temperature; `None` if it is not counted.
     pub throttled: Option<u64>,
     /// Threads that existed before and after, and their activity; inactive ones are omitted.
-    pub threads: Vec<ThreadDid>,
+    pub threads: Vec<ThreadActivity>,
 }
 
 /// An idle state that was entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IdleEntered {
+pub struct IdleStateEntries {
     /// Its name: `POLL`, `C1`, `C6`.
     pub name: String,
     /// Exit latency in microseconds, as reported by the driver.
@@ -70,7 +70,7 @@ pub struct IdleEntered {
 
 /// A thread whose last CPU is this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadDid {
+pub struct ThreadActivity {
     /// Its TID.
     pub tid: u32,
     /// Its name.
@@ -88,7 +88,7 @@ impl CloseSample {
     #[must_use]
     pub fn take(root: &Root, cpus: &CpuSet, tasks: &[Task]) -> CloseSample {
         let timeslices = crate::timeslices(root);
-        let counts = |cpu: CpuId| Counts {
+        let counts = |cpu: CpuId| CloseCounts {
             timeslices: timeslices.as_ref().and_then(|all| all.get(&cpu.0)).copied(),
             idle: idle(root, cpu),
             frequency_changes: number(root, cpu, "cpufreq/stats/total_trans"),
@@ -108,20 +108,20 @@ impl CloseSample {
 
 /// The activity between two samples, by CPU.
 #[must_use]
-pub fn close_up(before: &CloseSample, after: &CloseSample) -> BTreeMap<CpuId, CloseUp> {
-    let one = |(cpu, earlier): (&CpuId, &Counts)| {
+pub fn close_up(before: &CloseSample, after: &CloseSample) -> BTreeMap<CpuId, CloseActivity> {
+    let one = |(cpu, earlier): (&CpuId, &CloseCounts)| {
         let later = after.cpus.get(cpu)?;
         let grown = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);
         let threads = before.threads.iter().filter(|(_, thread)| thread.cpu == *cpu);
         Some((
             *cpu,
-            CloseUp {
+            CloseActivity {
                 timeslices: grown(earlier.timeslices, later.timeslices),
                 idle: entered(earlier.idle.as_ref(), later.idle.as_ref()),
                 frequency_changes: grown(earlier.frequency_changes, later.frequency_changes),
                 throttled: grown(earlier.throttled, later.throttled),
                 threads: threads
-                    .filter_map(|(tid, thread)| did(*tid, thread, after.threads.get(tid)?))
+                    .filter_map(|(tid, thread)| thread_activity(*tid, thread, after.threads.get(tid)?))
                     .collect(),
             },
         ))
@@ -134,31 +134,31 @@ fn number(root: &Root, cpu: CpuId, file: &str) -> Option<u64> {
     root.value(&path).ok().flatten()?.parse().ok()
 }
 
-fn idle(root: &Root, cpu: CpuId) -> Option<BTreeMap<u32, State>> {
+fn idle(root: &Root, cpu: CpuId) -> Option<BTreeMap<u32, IdleStateSample>> {
     let dir = format!("/sys/devices/system/cpu/cpu{}/cpuidle", cpu.0);
     let names = root.names(&dir).ok().flatten()?;
     let state = |name: &String| {
         let place: u32 = name.strip_prefix("state")?.parse().ok()?;
         let number = |file: &str| number(root, cpu, &format!("cpuidle/{name}/{file}"));
-        let state = State {
+        let state = IdleStateSample {
             name: root.value(&format!("{dir}/{name}/name")).ok().flatten()?,
             latency_us: number("latency")?,
             usage: number("usage")?,
         };
         Some((place, state))
     };
-    let states: BTreeMap<u32, State> = names.iter().filter_map(state).collect();
+    let states: BTreeMap<u32, IdleStateSample> = names.iter().filter_map(state).collect();
     (!states.is_empty()).then_some(states)
 }
 
 fn entered(
-    before: Option<&BTreeMap<u32, State>>,
-    after: Option<&BTreeMap<u32, State>>,
-) -> Option<Vec<IdleEntered>> {
+    before: Option<&BTreeMap<u32, IdleStateSample>>,
+    after: Option<&BTreeMap<u32, IdleStateSample>>,
+) -> Option<Vec<IdleStateEntries>> {
     let before = before?;
-    let one = |(place, later): (&u32, &State)| {
+    let one = |(place, later): (&u32, &IdleStateSample)| {
         let count = later.usage.checked_sub(before.get(place)?.usage)?;
-        (count > 0).then(|| IdleEntered {
+        (count > 0).then(|| IdleStateEntries {
             name: later.name.clone(),
             latency_us: later.latency_us,
             count,
@@ -201,9 +201,9 @@ fn parse_switches(status: &str) -> Option<u64> {
 }
 
 /// `None` if the TID was reused, or if the thread moved to another CPU between the samples.
-fn did(tid: u32, before: &ThreadCounts, after: &ThreadCounts) -> Option<ThreadDid> {
+fn thread_activity(tid: u32, before: &ThreadCounts, after: &ThreadCounts) -> Option<ThreadActivity> {
     let is_same = before.start_time == after.start_time && before.cpu == after.cpu;
-    let did = ThreadDid {
+    let did = ThreadActivity {
         tid,
         comm: after.comm.clone(),
         minor_faults: after.minor.checked_sub(before.minor)?,

@@ -5,14 +5,14 @@
 //! and `kernel/softirq.c`.
 
 use crate::classes::Class::{
-    self, CpuControl, Device, FunctionCall, Guest, Hypervisor, IrqWork, MachineCheck, Nmi, Performance,
-    Reschedule, SoftBlock, SoftHrtimer, SoftNet, SoftRcu, SoftSched, SoftTasklet, SoftTimer, Spurious,
-    Thermal, Tick, TimerBroadcast, TlbShootdown,
+    self, CpuControl, Device, FunctionCall, Guest, Hypervisor, IrqWork, MachineCheck, Nmi, Performance, Reschedule,
+    SoftBlock, SoftHrtimer, SoftNet, SoftRcu, SoftSched, SoftTasklet, SoftTimer, Spurious, Thermal, Tick,
+    TimerBroadcast, TlbShootdown,
 };
 
 /// The file of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CounterFile {
     /// `/proc/interrupts` of every architecture.
     Interrupts,
     /// `/proc/interrupts` of x86.
@@ -25,19 +25,19 @@ pub enum Place {
 
 /// One row of the table: a line of `/proc/interrupts` or `/proc/softirqs` and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counter {
+pub struct CounterDefinition {
     /// Its printed name; on arm the text after the counts.
     pub name: &'static str,
     /// Its file.
-    pub place: Place,
+    pub place: CounterFile,
     /// What it counts.
     pub what: &'static str,
     /// Its class.
     pub class: Class,
 }
 
-const fn row(place: Place, name: &'static str, class: Class, what: &'static str) -> Counter {
-    Counter {
+const fn row(place: CounterFile, name: &'static str, class: Class, what: &'static str) -> CounterDefinition {
+    CounterDefinition {
         name,
         place,
         what,
@@ -45,29 +45,25 @@ const fn row(place: Place, name: &'static str, class: Class, what: &'static str)
     }
 }
 
-const fn x86(name: &'static str, class: Class, what: &'static str) -> Counter {
-    row(Place::X86, name, class, what)
+const fn x86(name: &'static str, class: Class, what: &'static str) -> CounterDefinition {
+    row(CounterFile::X86, name, class, what)
 }
 
-const fn arm(name: &'static str, class: Class, what: &'static str) -> Counter {
-    row(Place::Arm, name, class, what)
+const fn arm(name: &'static str, class: Class, what: &'static str) -> CounterDefinition {
+    row(CounterFile::Arm, name, class, what)
 }
 
-const fn softirq(name: &'static str, class: Class, what: &'static str) -> Counter {
-    row(Place::Softirqs, name, class, what)
+const fn softirq(name: &'static str, class: Class, what: &'static str) -> CounterDefinition {
+    row(CounterFile::Softirqs, name, class, what)
 }
 
 /// All rows of the two files that have a name instead of a number.
-pub const COUNTERS: &[Counter] = &[
+pub const COUNTERS: &[CounterDefinition] = &[
     x86("NMI", Nmi, "non-maskable interrupts"),
     x86("LOC", Tick, "interrupts of the CPU's own timer"),
     x86("SPU", Spurious, "interrupts without a source"),
     x86("PMI", Performance, "performance counters that overflowed"),
-    x86(
-        "VPMI",
-        Performance,
-        "performance counters of a guest that overflowed",
-    ),
+    x86("VPMI", Performance, "performance counters of a guest that overflowed"),
     x86("IWI", IrqWork, "IRQ work"),
     x86(
         "RTR",
@@ -79,11 +75,7 @@ pub const COUNTERS: &[Counter] = &[
     x86("CAL", FunctionCall, "function-call IPIs, shootdowns not counted"),
     x86("TLB", TlbShootdown, "TLB shootdowns"),
     x86("TRM", Thermal, "thermal events"),
-    x86(
-        "THR",
-        MachineCheck,
-        "machine checks for a number of corrected errors",
-    ),
+    x86("THR", MachineCheck, "machine checks for a number of corrected errors"),
     x86("DFR", MachineCheck, "machine checks that could wait (AMD)"),
     x86("MCE", MachineCheck, "machine check exceptions"),
     x86("MCP", MachineCheck, "polls for machine checks"),
@@ -99,7 +91,7 @@ pub const COUNTERS: &[Counter] = &[
         "interrupts of devices that were posted to this CPU together",
     ),
     row(
-        Place::Interrupts,
+        CounterFile::Interrupts,
         "ERR",
         Spurious,
         "interrupts that no handler took or that failed; one number for all CPUs",
@@ -128,11 +120,7 @@ pub const COUNTERS: &[Counter] = &[
         CpuControl,
         "requests to stop for a crash dump",
     ),
-    arm(
-        "CPU stop NMIs",
-        CpuControl,
-        "requests to stop that cannot be held off",
-    ),
+    arm("CPU stop NMIs", CpuControl, "requests to stop that cannot be held off"),
     arm(
         "Timer broadcast interrupts",
         TimerBroadcast,
@@ -142,11 +130,7 @@ pub const COUNTERS: &[Counter] = &[
     arm("CPU wakeup interrupts", CpuControl, "requests to wake"),
     arm("CPU wake-up interrupts", CpuControl, "requests to wake"),
     arm("CPU backtrace interrupts", CpuControl, "requests for a backtrace"),
-    arm(
-        "KGDB roundup interrupts",
-        CpuControl,
-        "requests of the kernel debugger",
-    ),
+    arm("KGDB roundup interrupts", CpuControl, "requests of the kernel debugger"),
     arm(
         "completion interrupts",
         FunctionCall,
@@ -165,17 +149,13 @@ pub const COUNTERS: &[Counter] = &[
     ),
     softirq("TASKLET", SoftTasklet, "tasklets of drivers"),
     softirq("SCHED", SoftSched, "load balancing of the scheduler"),
-    softirq(
-        "HRTIMER",
-        SoftHrtimer,
-        "high-resolution timers that run in softirqs",
-    ),
+    softirq("HRTIMER", SoftHrtimer, "high-resolution timers that run in softirqs"),
     softirq("RCU", SoftRcu, "RCU callbacks"),
 ];
 
 /// The row with a name, ignoring case unless two rows differ only in case.
 #[must_use]
-pub fn counter(name: &str) -> Option<&'static Counter> {
+pub fn counter(name: &str) -> Option<&'static CounterDefinition> {
     let same_case = COUNTERS.iter().find(|row| row.name == name);
     same_case.or_else(|| COUNTERS.iter().find(|row| row.name.eq_ignore_ascii_case(name)))
 }
@@ -186,7 +166,7 @@ mod tests {
     use crate::row_class::{of_interrupt, of_softirq};
 
     #[test]
-    fn the_texts_of_arm_lead_to_the_same_classes() {
+    fn counter_names_of_arm_have_the_same_classes() {
         for row in COUNTERS.iter().filter(|row| row.name.contains(' ')) {
             assert_eq!(of_interrupt("IPI0", row.name), row.class, "{}", row.name);
         }
@@ -196,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_in_any_case() {
+    fn counter_names_are_found_in_any_letter_case() {
         assert_eq!(counter("loc").map(|row| row.name), Some("LOC"));
-        assert_eq!(counter("Err").map(|row| row.place), Some(Place::Arm));
-        assert_eq!(counter("ERR").map(|row| row.place), Some(Place::Interrupts));
+        assert_eq!(counter("Err").map(|row| row.place), Some(CounterFile::Arm));
+        assert_eq!(counter("ERR").map(|row| row.place), Some(CounterFile::Interrupts));
         assert!(counter("nothing").is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A table of counters: rows by name, columns by CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct CounterTable {
     /// The CPUs that have a column.
     pub cpus: CpuSet,
     /// Rows by name (`36`, `LOC`, `TIMER`).
@@ -22,7 +22,7 @@ pub struct CounterRow {
     pub counts: Vec<(u32, u64)>,
 }
 
-impl Counters {
+impl CounterTable {
     /// The count of a row on a CPU; 0 if the row exists but has no count for the CPU.
     #[must_use]
     pub fn count(&self, row: &str, cpu: machine::CpuId) -> Option<u64> {
@@ -47,12 +47,12 @@ impl CounterRow {
 /// Parses the table line by line. Rows with fewer counts than columns (`ERR`, `MIS`) belong to no CPU
 /// and are left out (`show_interrupts` in `kernel/irq/proc.c`, `arch_show_interrupts`).
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct CounterTableParser {
     columns: Vec<u32>,
-    table: Counters,
+    table: CounterTable,
 }
 
-impl Reader {
+impl CounterTableParser {
     /// Parses one line, the header first. Lines that are not rows are skipped.
     pub fn line(&mut self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
@@ -88,7 +88,7 @@ impl Reader {
 
     /// The table; `None` if there was no header.
     #[must_use]
-    pub fn finish(self) -> Option<Counters> {
+    pub fn finish(self) -> Option<CounterTable> {
         (!self.columns.is_empty()).then_some(self.table)
     }
 }
@@ -96,8 +96,8 @@ impl Reader {
 /// Parses the text of `/proc/interrupts`, or of `/proc/softirqs`: the same format with one column per *possible* CPU and no
 /// text.
 #[must_use]
-pub fn parse_interrupts(text: &str) -> Option<Counters> {
-    let mut reader = Reader::default();
+pub fn parse_interrupts(text: &str) -> Option<CounterTable> {
+    let mut reader = CounterTableParser::default();
     text.lines().for_each(|line| reader.line(line.as_bytes()));
     reader.finish()
 }

@@ -13,11 +13,11 @@ mod row_class;
 mod sample;
 mod sched;
 
-pub use activity::{Activity, Counted, CpuActivity, activity};
+pub use activity::{Activity, CounterIncrease, CpuActivity, activity};
 pub use classes::{CLASSES, Class, ClassRow};
-pub use close::{CloseSample, CloseUp, IdleEntered, ThreadDid, close_up};
-pub use counters::{COUNTERS, Counter, Place, counter};
-pub use interrupts::{CounterRow, Counters, parse_interrupts};
+pub use close::{CloseActivity, CloseSample, IdleStateEntries, ThreadActivity, close_up};
+pub use counters::{COUNTERS, CounterDefinition, CounterFile, counter};
+pub use interrupts::{CounterRow, CounterTable, parse_interrupts};
 pub use row_class::{of_interrupt, of_softirq};
-pub use sample::{Sample, timeslices};
+pub use sample::{CounterSample, timeslices};
 pub use sched::{CpuTimes, parse_schedstat, parse_stat, parse_timeslices};

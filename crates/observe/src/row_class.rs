@@ -1,7 +1,7 @@
 //! Determines the class of a row of `/proc/interrupts` or `/proc/softirqs`.
 
 use crate::classes::Class;
-use crate::counters::{COUNTERS, Place};
+use crate::counters::{COUNTERS, CounterFile};
 
 /// Class of a row of `/proc/interrupts`, from its name and the text after the counts.
 ///
@@ -11,7 +11,7 @@ use crate::counters::{COUNTERS, Place};
 pub fn of_interrupt(name: &str, what: &str) -> Class {
     let named = COUNTERS
         .iter()
-        .find(|row| row.name == name && row.place != Place::Softirqs);
+        .find(|row| row.name == name && row.place != CounterFile::Softirqs);
     if let Some(row) = named {
         return row.class;
     }
@@ -59,6 +59,6 @@ fn of_numbered(what: &str) -> Class {
 pub fn of_softirq(name: &str) -> Class {
     let row = COUNTERS
         .iter()
-        .find(|row| row.name == name && row.place == Place::Softirqs);
+        .find(|row| row.name == name && row.place == CounterFile::Softirqs);
     row.map_or(Class::Other, |row| row.class)
 }

@@ -1,30 +1,30 @@
 //! Reads all counters once, with a timestamp.
 
-use crate::interrupts::Reader;
-use crate::{Counters, CpuTimes, parse_interrupts, parse_schedstat, parse_stat, parse_timeslices};
+use crate::interrupts::CounterTableParser;
+use crate::{CounterTable, CpuTimes, parse_interrupts, parse_schedstat, parse_stat, parse_timeslices};
 use root::{Origin, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The counters at one moment. Counters that could not be read are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct CounterSample {
     /// Live: `CLOCK_MONOTONIC` in nanoseconds. Captured: `/proc/uptime`. `None` if neither is available.
     pub at_ns: Option<u64>,
     /// `/proc/interrupts`.
-    pub interrupts: Option<Counters>,
+    pub interrupts: Option<CounterTable>,
     /// `/proc/softirqs`.
-    pub softirqs: Option<Counters>,
+    pub softirqs: Option<CounterTable>,
     /// `/proc/stat`, the lines of individual CPUs.
     pub times: Option<BTreeMap<u32, CpuTimes>>,
     /// `/proc/schedstat`: calls of `schedule()` per CPU.
     pub schedules: Option<BTreeMap<u32, u64>>,
 }
 
-impl Sample {
+impl CounterSample {
     /// Reads the counters. Files that are missing or refused give `None`.
     #[must_use]
-    pub fn take(root: &Root) -> Sample {
+    pub fn take(root: &Root) -> CounterSample {
         let text = |path: &str| root.text(path).ok().flatten();
         let schedstats_on = root
             .value("/proc/sys/kernel/sched_schedstats")
@@ -32,7 +32,7 @@ impl Sample {
             .flatten()
             .as_deref()
             == Some("1");
-        Sample {
+        CounterSample {
             interrupts: interrupts(root),
             softirqs: text("/proc/softirqs").and_then(|text| parse_interrupts(&text)),
             times: text("/proc/stat").map(|text| parse_stat(&text)),
@@ -53,11 +53,9 @@ pub fn timeslices(root: &Root) -> Option<BTreeMap<u32, u64>> {
 }
 
 /// Parses line by line: with 1,024 CPUs and 10,000 interrupts the file has over 100 MB.
-fn interrupts(root: &Root) -> Option<Counters> {
-    let mut reader = Reader::default();
-    let there = root
-        .lines("/proc/interrupts", &mut |line| reader.line(line))
-        .ok()?;
+fn interrupts(root: &Root) -> Option<CounterTable> {
+    let mut reader = CounterTableParser::default();
+    let there = root.lines("/proc/interrupts", &mut |line| reader.line(line)).ok()?;
     if there { reader.finish() } else { None }
 }
 

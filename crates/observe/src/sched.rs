@@ -31,14 +31,12 @@ impl CpuTimes {
     /// Total of several CPUs.
     #[must_use]
     pub fn sum<'a>(times: impl IntoIterator<Item = &'a CpuTimes>) -> CpuTimes {
-        times
-            .into_iter()
-            .fold(CpuTimes::default(), |sum, times| CpuTimes {
-                total: sum.total.saturating_add(times.total),
-                idle: sum.idle.saturating_add(times.idle),
-                steal: None,
-                guest: None,
-            })
+        times.into_iter().fold(CpuTimes::default(), |sum, times| CpuTimes {
+            total: sum.total.saturating_add(times.total),
+            idle: sum.idle.saturating_add(times.idle),
+            steal: None,
+            guest: None,
+        })
     }
 }
 
@@ -48,14 +46,8 @@ pub fn parse_stat(text: &str) -> BTreeMap<u32, CpuTimes> {
     text.lines()
         .filter_map(|line| {
             let (cpu, rest) = cpu_line(line)?;
-            let field = |place: usize| {
-                rest.split_whitespace()
-                    .nth(place)
-                    .and_then(|word| word.parse().ok())
-            };
-            let sum = |places: &mut dyn Iterator<Item = usize>| {
-                places.filter_map(field).fold(0, u64::saturating_add)
-            };
+            let field = |place: usize| rest.split_whitespace().nth(place).and_then(|word| word.parse().ok());
+            let sum = |places: &mut dyn Iterator<Item = usize>| places.filter_map(field).fold(0, u64::saturating_add);
             Some((
                 cpu,
                 CpuTimes {
@@ -85,13 +77,7 @@ pub fn parse_timeslices(text: &str) -> Option<BTreeMap<u32, u64>> {
 }
 
 fn of_each(text: &str, field: usize) -> Option<BTreeMap<u32, u64>> {
-    let version: u32 = text
-        .lines()
-        .next()?
-        .strip_prefix("version ")?
-        .trim()
-        .parse()
-        .ok()?;
+    let version: u32 = text.lines().next()?.strip_prefix("version ")?.trim().parse().ok()?;
     if !(14..=17).contains(&version) {
         return None;
     }
@@ -112,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn load_is_what_was_not_idle() {
+    fn load_is_the_share_of_time_that_was_not_idle() {
         let at = |text| parse_stat(text).remove(&3).unwrap();
         let earlier = at("cpu  9 9 9 9\ncpu3 100 0 50 800 50 0 0 0 0 0\n");
         let later = at("cpu3 130 0 60 850 60 0 0 0 25 0\n");

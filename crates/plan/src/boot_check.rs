@@ -3,28 +3,31 @@
 //! Every answer names its evidence. Each family of parameters has one file here and one entry in [`FAMILIES`]. The
 //! objections of the rules in [`crate::lint`] are taken from there, not repeated.
 
+mod acceptance;
 mod agreement;
+mod boot_part_findings;
 mod case;
 mod evidence;
 mod family;
+mod file_evidence;
 mod irqaffinity;
 mod isolcpus;
 mod nohz_full;
 mod rcu_nocbs;
 mod reached;
-mod shown;
-mod told;
-mod understood;
 mod workqueue;
 
 pub use agreement::Agreement;
-pub use evidence::{Busy, CountedCpu, Declared, Evidence, InForce, OurWords, Stage, UnknownCpus, Window};
-pub use shown::paths;
-pub use told::told_of_boot_part;
+pub use boot_part_findings::boot_part_findings;
+pub use evidence::{
+    BootEvidence, BootWordStage, CountWindow, CpuCounts, CpuOccupant, DeclaredPartition, OwnBootWords, PartitionDrift,
+    UnknownCpus,
+};
+pub use file_evidence::paths;
 
 use crate::Finding;
-use crate::lint::{Line, lint};
-use case::Case;
+use crate::lint::{LintedLine, lint};
+use case::ParameterCase;
 use family::family;
 use machine::{CpuSet, Parameter};
 use serde::Serialize;
@@ -45,38 +48,38 @@ pub enum Truth {
 
 /// The answer to one question, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct CheckAnswer {
     /// The answer.
     pub truth: Truth,
     /// The evidence, or why there is none.
     pub because: String,
 }
 
-impl Answer {
-    pub(crate) fn new(truth: Truth, because: impl Into<String>) -> Answer {
-        Answer {
+impl CheckAnswer {
+    pub(crate) fn new(truth: Truth, because: impl Into<String>) -> CheckAnswer {
+        CheckAnswer {
             truth,
             because: because.into(),
         }
     }
 
-    pub(crate) fn yes(because: impl Into<String>) -> Answer {
-        Answer::new(Truth::Yes, because)
+    pub(crate) fn yes(because: impl Into<String>) -> CheckAnswer {
+        CheckAnswer::new(Truth::Yes, because)
     }
 
-    pub(crate) fn no(because: impl Into<String>) -> Answer {
-        Answer::new(Truth::No, because)
+    pub(crate) fn no(because: impl Into<String>) -> CheckAnswer {
+        CheckAnswer::new(Truth::No, because)
     }
 
-    pub(crate) fn unknown(because: impl Into<String>) -> Answer {
-        Answer::new(Truth::Unknown, because)
+    pub(crate) fn unknown(because: impl Into<String>) -> CheckAnswer {
+        CheckAnswer::new(Truth::Unknown, because)
     }
 }
 
 /// The result for one parameter, or for all of them, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum ParameterOutcome {
     /// It works, as far as this can be observed.
     Works,
     /// Something observable could not be checked.
@@ -91,39 +94,39 @@ pub enum Outcome {
 
 /// One parameter of the boot line and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Checked {
+pub struct ParameterCheck {
     /// As it is written.
     pub word: String,
     /// The stage it has reached, if quietcore wrote it.
-    pub ours: Option<Stage>,
+    pub ours: Option<BootWordStage>,
     /// Whether the parameter reached the kernel.
-    pub reached: Answer,
+    pub reached: CheckAnswer,
     /// Whether the kernel accepted it.
-    pub understood: Answer,
+    pub understood: CheckAnswer,
     /// Whether its effect is present.
-    pub works: Answer,
+    pub works: CheckAnswer,
     /// The three answers combined.
-    pub outcome: Outcome,
+    pub outcome: ParameterOutcome,
 }
 
 /// The result for the whole boot line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BootVerdict {
     /// The worst result; `None` if there is no parameter to check.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ParameterOutcome>,
     /// Our parameters first, then the others on the running line.
-    pub parameters: Vec<Checked>,
+    pub parameters: Vec<ParameterCheck>,
     /// Whether the machine matches its declaration, at run time and on the boot line; empty if no declaration links the two.
     pub declared: Vec<Agreement>,
 }
 
 /// Checks each of our parameters and each isolating parameter on the running line.
 #[must_use]
-pub fn boot_check(evidence: &Evidence) -> BootVerdict {
+pub fn boot_check(evidence: &BootEvidence) -> BootVerdict {
     let text = evidence.line();
-    let line = Line::new(text, evidence.facts);
+    let line = LintedLine::new(text, evidence.facts);
     let findings = lint(text, evidence.facts).findings;
-    let parameters: Vec<Checked> = asked(evidence, &line, &findings)
+    let parameters: Vec<ParameterCheck> = words_to_check(evidence, &line, &findings)
         .into_iter()
         .map(|(word, stage)| check(word, stage, evidence, &line, &findings))
         .collect();
@@ -139,17 +142,21 @@ pub fn boot_check(evidence: &Evidence) -> BootVerdict {
 
 /// The CPUs that the running line and our own parameters isolate in any way: the CPUs whose interruptions are worth counting.
 #[must_use]
-pub fn asked_cpus(text: &str, facts: &crate::lint::Facts) -> CpuSet {
-    Line::new(text, facts).isolated()
+pub fn requested_cpus(text: &str, facts: &crate::lint::KernelFacts) -> CpuSet {
+    LintedLine::new(text, facts).isolated()
 }
 
 /// Findings about words that look like a parameter but are not one.
 const NO_PARAMETER: &[&str] = &["misspelled-parameter", "foreign-parameter", "sysctl-as-parameter"];
 
 /// Every word to check, once.
-fn asked(evidence: &Evidence, line: &Line, findings: &[Finding]) -> Vec<(String, Option<Stage>)> {
-    let mut all: Vec<(String, Option<Stage>)> = Vec::new();
-    for ours in &evidence.ours {
+fn words_to_check(
+    evidence: &BootEvidence,
+    line: &LintedLine,
+    findings: &[Finding],
+) -> Vec<(String, Option<BootWordStage>)> {
+    let mut all: Vec<(String, Option<BootWordStage>)> = Vec::new();
+    for ours in &evidence.own_words {
         for word in &ours.words {
             if all.iter().all(|(known, _)| known != word) {
                 all.push((word.clone(), Some(ours.stage)));
@@ -171,13 +178,13 @@ fn asked(evidence: &Evidence, line: &Line, findings: &[Finding]) -> Vec<(String,
 
 fn check(
     word: String,
-    stage: Option<Stage>,
-    evidence: &Evidence,
-    line: &Line,
+    stage: Option<BootWordStage>,
+    evidence: &BootEvidence,
+    line: &LintedLine,
     findings: &[Finding],
-) -> Checked {
+) -> ParameterCheck {
     let parameter = Parameter::parse(&word);
-    let case = Case {
+    let case = ParameterCase {
         raw: &word,
         row: crate::parameters::parameter(&parameter.name),
         family: family(&parameter.name),
@@ -189,30 +196,30 @@ fn check(
     let (reached, missing) = reached::reached(&case, stage);
     let (understood, works) = match reached.truth {
         Truth::Yes => {
-            let understood = understood::understood(&case);
+            let understood = acceptance::acceptance(&case);
             let works = match understood.truth {
-                Truth::No => Answer::no("the kernel did not take it"),
+                Truth::No => CheckAnswer::no("the kernel did not take it"),
                 _ => case.works(),
             };
             (understood, works)
         }
         Truth::No => (
-            Answer::unknown("the kernel never saw it"),
-            Answer::no("the kernel never saw it"),
+            CheckAnswer::unknown("the kernel never saw it"),
+            CheckAnswer::no("the kernel never saw it"),
         ),
         Truth::Unknown | Truth::Unseen => {
             let why = "whether it reached the kernel is not known";
-            (Answer::unknown(why), Answer::unknown(why))
+            (CheckAnswer::unknown(why), CheckAnswer::unknown(why))
         }
     };
     let truths = [reached.truth, understood.truth, works.truth];
     let outcome = match missing {
         Some(missing) => missing,
-        None if truths.contains(&Truth::No) => Outcome::Broken,
-        None if truths.contains(&Truth::Unknown) => Outcome::Unknown,
-        None => Outcome::Works,
+        None if truths.contains(&Truth::No) => ParameterOutcome::Broken,
+        None if truths.contains(&Truth::Unknown) => ParameterOutcome::Unknown,
+        None => ParameterOutcome::Works,
     };
-    Checked {
+    ParameterCheck {
         ours: stage,
         reached,
         understood,
@@ -227,7 +234,7 @@ mod tests {
     use super::family::FAMILIES;
 
     #[test]
-    fn every_name_is_a_parameter_that_explain_knows_and_has_one_family() {
+    fn every_name_is_a_known_parameter_in_exactly_one_family() {
         let mut seen = std::collections::BTreeSet::new();
         for name in FAMILIES.iter().flat_map(|family| family.names) {
             assert!(crate::parameters::parameter(name).is_some(), "{name}");

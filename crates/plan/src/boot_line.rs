@@ -5,8 +5,8 @@
 //! affinity, RCU callbacks. `balanced` adds `nohz_full=`, which makes entering the kernel a little slower. `strict`
 //! adds what costs the other CPUs power. No profile holds a parameter that reduces safety or security.
 
-use crate::lint::{Facts, lint};
-use crate::{Finding, FindingId, Level, Profile, Scene};
+use crate::lint::{KernelFacts, lint};
+use crate::{Finding, FindingId, Level, PlanContext, Profile};
 use machine::{CpuSet, Isolation, same_name};
 
 /// A boot line with its findings.
@@ -20,7 +20,7 @@ pub struct BootLine {
 
 /// What the line is for.
 #[derive(Clone, Copy, Debug)]
-pub struct BootWish<'a> {
+pub struct BootPurpose<'a> {
     /// CPUs to isolate.
     pub isolated: &'a CpuSet,
     /// CPUs that keep everything else.
@@ -32,12 +32,12 @@ pub struct BootWish<'a> {
 /// The line for a kernel. All its lists are the same: kernels up to 5.17 have one mask for all of them and drop the
 /// second of two different lists (`kernel/sched/isolation.c`, `housekeeping_setup`).
 #[must_use]
-pub fn boot_line(wish: &BootWish, facts: &Facts) -> BootLine {
+pub fn boot_line(request: &BootPurpose, facts: &KernelFacts) -> BootLine {
     let mut findings = Vec::new();
     let boot = facts.boot_cpu();
     let boot_only: CpuSet = [boot].into_iter().collect();
-    let cpus = wish.isolated.minus(&boot_only);
-    if cpus != *wish.isolated {
+    let cpus = request.isolated.minus(&boot_only);
+    if cpus != *request.isolated {
         let message = "the boot CPU keeps time for the others, so the kernel does not let its tick stop";
         findings.push(
             Finding::new(
@@ -54,9 +54,9 @@ pub fn boot_line(wish: &BootWish, facts: &Facts) -> BootLine {
     }
     let mut words = Vec::new();
     words.extend(isolcpus(&cpus, facts, &mut findings));
-    words.extend(tick_and_rcu(&cpus, wish.profile, facts, &mut findings));
-    if !wish.housekeeping.is_empty() {
-        words.push(format!("irqaffinity={}", wish.housekeeping));
+    words.extend(tick_and_rcu(&cpus, request.profile, facts, &mut findings));
+    if !request.housekeeping.is_empty() {
+        words.push(format!("irqaffinity={}", request.housekeeping));
     }
     BootLine {
         line: (!words.is_empty()).then(|| words.join(" ")),
@@ -70,13 +70,13 @@ fn ignored(parameter: &str, option: &str) -> Finding {
         .fix(format!("use a kernel with {option}=y"))
 }
 
-fn unsure(parameter: &str, option: &str) -> Finding {
+fn uncertain_finding(parameter: &str, option: &str) -> Finding {
     let message = format!("whether this kernel has {option} is unknown; without it {parameter}= is ignored");
     Finding::new(Level::Info, FindingId::BOOT_LINE_UNSURE, parameter, message)
         .fix("look for it in /boot/config-RELEASE or /proc/config.gz")
 }
 
-fn isolcpus(cpus: &CpuSet, facts: &Facts, findings: &mut Vec<Finding>) -> Option<String> {
+fn isolcpus(cpus: &CpuSet, facts: &KernelFacts, findings: &mut Vec<Finding>) -> Option<String> {
     if facts.since((4, 15)) == Some(true) && facts.has("CONFIG_CPU_ISOLATION") == Some(false) {
         findings.push(ignored("isolcpus", "CONFIG_CPU_ISOLATION"));
         return None;
@@ -90,21 +90,15 @@ fn isolcpus(cpus: &CpuSet, facts: &Facts, findings: &mut Vec<Finding>) -> Option
     if managed {
         return Some(format!("isolcpus=managed_irq,domain,{cpus}"));
     }
-    let message =
-        "isolcpus=managed_irq came with 5.6: interrupts whose mask the kernel manages stay where they are";
+    let message = "isolcpus=managed_irq came with 5.6: interrupts whose mask the kernel manages stay where they are";
     findings.push(
-        Finding::new(
-            Level::Info,
-            FindingId::BOOT_LINE_NO_MANAGED_IRQ,
-            "isolcpus",
-            message,
-        )
-        .fix("let nothing on the isolated CPUs use those devices"),
+        Finding::new(Level::Info, FindingId::BOOT_LINE_NO_MANAGED_IRQ, "isolcpus", message)
+            .fix("let nothing on the isolated CPUs use those devices"),
     );
     Some(format!("isolcpus={cpus}"))
 }
 
-fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut Vec<Finding>) -> Vec<String> {
+fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &KernelFacts, findings: &mut Vec<Finding>) -> Vec<String> {
     let mut words = Vec::new();
     let tickless = profile >= Profile::Balanced;
     let (has_tick, has_rcu) = (facts.has("CONFIG_NO_HZ_FULL"), facts.has("CONFIG_RCU_NOCB_CPU"));
@@ -113,7 +107,7 @@ fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut V
         (true, known) => {
             words.push(format!("nohz_full={cpus}"));
             if known.is_none() {
-                findings.push(unsure("nohz_full", "CONFIG_NO_HZ_FULL"));
+                findings.push(uncertain_finding("nohz_full", "CONFIG_NO_HZ_FULL"));
             }
             let message = "nohz_full= includes the RCU callbacks of its CPUs, so rcu_nocbs= is left out";
             findings.push(Finding::new(
@@ -131,7 +125,7 @@ fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut V
             known => {
                 words.push(format!("rcu_nocbs={cpus}"));
                 if known.is_none() {
-                    findings.push(unsure("rcu_nocbs", "CONFIG_RCU_NOCB_CPU"));
+                    findings.push(uncertain_finding("rcu_nocbs", "CONFIG_RCU_NOCB_CPU"));
                 }
             }
         }
@@ -150,17 +144,17 @@ fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut V
 }
 
 /// The line for a scene; `None` if the running kernel already does all that it would do.
-pub(crate) fn suggest(scene: &Scene) -> BootLine {
-    let mut facts = Facts::of_machine(scene.machine);
+pub(crate) fn suggest(scene: &PlanContext) -> BootLine {
+    let mut facts = KernelFacts::of_machine(scene.machine);
     // Which siblings to isolate is decided, and reported, by the intent.
     facts.cores.clear();
     let isolated = all_isolated(scene);
-    let wish = BootWish {
+    let request = BootPurpose {
         isolated: &isolated,
         housekeeping: &scene.housekeeping,
         profile: scene.intent.profile,
     };
-    let mut suggested = boot_line(&wish, &facts);
+    let mut suggested = boot_line(&request, &facts);
     let Some(line) = suggested.line.clone() else {
         return suggested;
     };
@@ -182,13 +176,13 @@ pub(crate) fn suggest(scene: &Scene) -> BootLine {
 }
 
 /// The isolated CPUs of all active partitions: there is only one boot line for all of them.
-fn all_isolated(scene: &Scene) -> CpuSet {
+fn all_isolated(scene: &PlanContext) -> CpuSet {
     let others = scene.in_force.iter();
     others.fold(scene.isolated().clone(), |all, other| all.or(&other.cpus))
 }
 
 /// Whether the running kernel already does what a word requests.
-fn in_force(word: &str, scene: &Scene) -> bool {
+fn in_force(word: &str, scene: &PlanContext) -> bool {
     let Isolation {
         boot_isolated,
         nohz_full,
@@ -197,19 +191,17 @@ fn in_force(word: &str, scene: &Scene) -> bool {
         ..
     } = &scene.machine.isolation;
     let boot: CpuSet = scene.machine.topology.boot_cpu.into_iter().collect();
-    let wanted = all_isolated(scene).minus(&boot);
-    let covers = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| wanted.is_subset(set));
+    let isolated = all_isolated(scene).minus(&boot);
+    let covers = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| isolated.is_subset(set));
     let Some(cmdline) = &scene.machine.kernel.cmdline else {
         return false;
     };
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     match name {
         "isolcpus" => {
-            let managed = cmdline.all("isolcpus").any(|one| {
-                one.value
-                    .as_ref()
-                    .is_some_and(|text| text.contains("managed_irq"))
-            });
+            let managed = cmdline
+                .all("isolcpus")
+                .any(|one| one.value.as_ref().is_some_and(|text| text.contains("managed_irq")));
             covers(boot_isolated) && (managed || !value.contains("managed_irq"))
         }
         "nohz_full" => covers(nohz_full),
@@ -223,16 +215,16 @@ fn in_force(word: &str, scene: &Scene) -> bool {
 }
 
 /// How the rest of the present boot line conflicts with the suggested words.
-fn conflicts(scene: &Scene, line: &str, facts: &Facts) -> Vec<Finding> {
+fn conflicts(scene: &PlanContext, line: &str, facts: &KernelFacts) -> Vec<Finding> {
     let Some(present) = &scene.machine.kernel.cmdline else {
         return Vec::new();
     };
-    const OURS: &[&str] = &["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
-    let kept = present
+    const OWN_PARAMETERS: &[&str] = &["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+    let remaining = present
         .parameters
         .iter()
-        .filter(|one| !OURS.iter().any(|name| same_name(name, &one.name)));
-    let mut merged: Vec<String> = kept
+        .filter(|one| !OWN_PARAMETERS.iter().any(|name| same_name(name, &one.name)));
+    let mut merged: Vec<String> = remaining
         .map(|one| match &one.value {
             Some(value) if value.contains(' ') => format!("{}=\"{value}\"", one.name),
             Some(value) => format!("{}={value}", one.name),

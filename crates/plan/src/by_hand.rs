@@ -2,8 +2,8 @@
 //! They are handled like every other change: planned as data, journalled, read back, undone.
 
 use crate::{
-    Action, Change, ChangeKind, Compare, Intent, IntentKind, Movers, OnRefusal, PartitionName, Plan, Profile,
-    Undo,
+    Action, Change, ChangeKind, Intent, IntentKind, PartitionName, Plan, Profile, ReadbackComparison, RefusalPolicy,
+    TaskSelector, UndoMethod,
 };
 use machine::CpuSet;
 
@@ -32,9 +32,7 @@ pub fn make_set(path: &str) -> Change {
         path,
         "a new cgroup",
         "send its tasks home, then remove it",
-        Action::MakeSet {
-            path: path.to_owned(),
-        },
+        Action::MakeSet { path: path.to_owned() },
     )
 }
 
@@ -45,24 +43,22 @@ pub fn remove_set(path: &str) -> Change {
         path,
         "no such cgroup",
         "make it again with the files it had",
-        Action::RemoveSet {
-            path: path.to_owned(),
-        },
+        Action::RemoveSet { path: path.to_owned() },
     )
 }
 
 /// Writing a file of a cpuset, with its former text as far as it is known.
 #[must_use]
-pub fn write(path: &str, before: Option<String>, value: &str, compare: Compare, undo: Undo) -> Change {
+pub fn write(path: &str, before: Option<String>, value: &str, compare: ReadbackComparison, undo: UndoMethod) -> Change {
     let back = match undo {
-        Undo::Restore => "write the former value",
-        Undo::WithSet => "goes with the cgroup",
+        UndoMethod::Restore => "write the former value",
+        UndoMethod::WithSet => "goes with the cgroup",
     };
     let action = Action::Write {
         path: path.to_owned(),
         value: value.to_owned(),
         compare,
-        on_refusal: OnRefusal::Fatal,
+        on_refusal: RefusalPolicy::Fatal,
         undo,
     };
     Change {
@@ -89,7 +85,7 @@ pub fn move_tasks(tids: Vec<u32>, to: &str, cpus: &CpuSet) -> Change {
         from: String::new(),
         to: to.to_owned(),
         cpus: cpus.clone(),
-        who: Movers::These(tids),
+        who: TaskSelector::These(tids),
     };
     let back = "every task goes back to where it was, with the mask it had";
     change(&format!("{to}/tasks"), &after, back, action)

@@ -53,11 +53,11 @@ pub enum Action {
         /// The value.
         value: String,
         /// How two values of this file are compared.
-        compare: Compare,
+        compare: ReadbackComparison,
         /// What a refusal by the kernel means.
-        on_refusal: OnRefusal,
+        on_refusal: RefusalPolicy,
         /// How it is undone.
-        undo: Undo,
+        undo: UndoMethod,
     },
     /// Create a cpuset cgroup that must not exist yet.
     MakeSet {
@@ -94,7 +94,7 @@ pub enum Action {
         /// Its new group, which then may write too; `None` leaves group and permissions unchanged.
         gid: Option<u32>,
         /// How it is undone.
-        undo: Undo,
+        undo: UndoMethod,
     },
     /// Move every movable task of a set into another until no new one appears: threads on v1, processes on v2.
     MoveTasks {
@@ -106,7 +106,7 @@ pub enum Action {
         cpus: CpuSet,
         /// Which tasks move.
         #[serde(default)]
-        who: Movers,
+        who: TaskSelector,
     },
     /// Ban these CPUs in the running irqbalance over its socket, in addition to its own banned CPUs.
     BanCpus {
@@ -135,7 +135,7 @@ pub enum Action {
 /// Which tasks of a set move.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Movers {
+pub enum TaskSelector {
     /// All that the kernel allows to move.
     #[default]
     All,
@@ -148,7 +148,7 @@ pub enum Movers {
 /// How the value read back is compared with the value written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Compare {
+pub enum ReadbackComparison {
     /// As CPU (or node) lists: `0-1` equals `0,1`.
     List,
     /// As hexadecimal masks: `ff` equals `0x000000ff`.
@@ -164,7 +164,7 @@ pub enum Compare {
 /// What it means when the kernel refuses a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OnRefusal {
+pub enum RefusalPolicy {
     /// The intent cannot be met: undo everything.
     Fatal,
     /// Report it and continue: an interrupt whose mask the kernel manages itself.
@@ -174,30 +174,30 @@ pub enum OnRefusal {
 /// How a write is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Undo {
+pub enum UndoMethod {
     /// Write the previous value.
     Restore,
     /// Nothing: the file disappears with the cgroup that was created for it.
     WithSet,
 }
 
-impl Compare {
+impl ReadbackComparison {
     /// Whether `found` means the same as `wanted`.
     #[must_use]
-    pub fn same(self, found: &str, wanted: &str) -> bool {
+    pub fn same(self, found: &str, intended: &str) -> bool {
         let found = found.trim();
-        let wanted = wanted.trim();
+        let intended = intended.trim();
         match self {
-            Compare::List | Compare::Mask => match (self.cpus(found), self.cpus(wanted)) {
-                (Some(found), Some(wanted)) => found == wanted,
-                _ => found == wanted,
+            ReadbackComparison::List | ReadbackComparison::Mask => match (self.cpus(found), self.cpus(intended)) {
+                (Some(found), Some(intended)) => found == intended,
+                _ => found == intended,
             },
-            Compare::Text => found == wanted,
-            Compare::Choice => chosen(found) == chosen(wanted),
-            Compare::Word => match wanted.split_at_checked(1) {
+            ReadbackComparison::Text => found == intended,
+            ReadbackComparison::Choice => chosen(found) == chosen(intended),
+            ReadbackComparison::Word => match intended.split_at_checked(1) {
                 Some(("+", word)) => found.split_whitespace().any(|here| here == word),
                 Some(("-", word)) => found.split_whitespace().all(|here| here != word),
-                _ => found == wanted,
+                _ => found == intended,
             },
         }
     }
@@ -205,9 +205,9 @@ impl Compare {
     /// The CPUs of a list or mask; `None` for other texts.
     pub(crate) fn cpus(self, text: &str) -> Option<CpuSet> {
         match self {
-            Compare::List => CpuSet::parse_list(text).ok(),
-            Compare::Mask => CpuSet::parse_mask(text).ok(),
-            Compare::Text | Compare::Choice | Compare::Word => None,
+            ReadbackComparison::List => CpuSet::parse_list(text).ok(),
+            ReadbackComparison::Mask => CpuSet::parse_mask(text).ok(),
+            ReadbackComparison::Text | ReadbackComparison::Choice | ReadbackComparison::Word => None,
         }
     }
 
@@ -215,7 +215,7 @@ impl Compare {
     #[must_use]
     pub fn written(self, former: &str) -> &str {
         match self {
-            Compare::Choice => chosen(former),
+            ReadbackComparison::Choice => chosen(former),
             _ => former,
         }
     }

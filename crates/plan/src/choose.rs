@@ -13,27 +13,27 @@ mod runners_up;
 mod search;
 mod unwise;
 
-pub use near::Near;
+pub use near::NearbyCpus;
 pub use runners_up::RunnerUp;
 pub(crate) use unwise::findings;
 
-use crate::{FindingId, FindingRow, Refusal};
-use ground::Ground;
-use limits::{Limit, Limits};
+use crate::{FindingId, FindingRow, PlanRefusal};
+use ground::ChoiceContext;
+use limits::{CandidateLimits, LiftableLimit};
 use machine::{CoreKind, CpuSet, Machine};
-use rules::{COST, Cost, RULES};
+use rules::{COST, ChoiceCost, RULES};
 use search::Search;
 use serde::Serialize;
 
 /// What the user wants from the CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct CpuRequest {
     /// How many; `None` is one whole core, anywhere.
     pub count: Option<usize>,
     /// The place they should be near.
-    pub near: Option<Near>,
+    pub near: Option<NearbyCpus>,
     /// Close together or far apart.
-    pub shape: Shape,
+    pub shape: PlacementShape,
     /// Which kind of core; `None` is the fast kind if there are enough of them.
     pub kind: Option<CoreKind>,
     /// CPUs reserved for housekeeping.
@@ -44,7 +44,7 @@ pub struct Wish {
 
 /// How several CPUs are placed relative to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
+pub enum PlacementShape {
     /// Close together: few nodes, few caches.
     #[default]
     Pack,
@@ -74,7 +74,7 @@ pub struct Reason {
     pub because: String,
 }
 
-impl Wish {
+impl CpuRequest {
     /// The minimum number of CPUs.
     pub(crate) fn count(&self) -> usize {
         self.count.unwrap_or(1)
@@ -84,26 +84,26 @@ impl Wish {
 /// Chooses CPUs. The same machine and the same wish always give the same choice.
 ///
 /// # Errors
-/// [`Refusal::NotSoMany`] with the rule that prevents the choice and the nearest one that works, and other errors of an
+/// [`PlanRefusal::NotSoMany`] with the rule that prevents the choice and the nearest one that works, and other errors of an
 /// unusable wish or machine.
-pub fn choose(machine: &Machine, wish: &Wish) -> Result<Choice, Refusal> {
-    if wish.count == Some(0) {
-        return Err(Refusal::NoCpus);
+pub fn choose(machine: &Machine, request: &CpuRequest) -> Result<Choice, PlanRefusal> {
+    if request.count == Some(0) {
+        return Err(PlanRefusal::NoCpus);
     }
-    let best = match best_of_kinds(machine, wish, None)? {
+    let best = match best_of_kinds(machine, request, None)? {
         Some(best) => best,
         // A wish without a number gets a core even if every node is that small.
-        None if wish.count.is_none() => {
-            let best = best_of_kinds(machine, wish, Some(Limit::Nodes))?;
-            best.ok_or_else(|| refuse::not_so_many(machine, wish))?
+        None if request.count.is_none() => {
+            let best = best_of_kinds(machine, request, Some(LiftableLimit::Nodes))?;
+            best.ok_or_else(|| refuse::not_so_many(machine, request))?
         }
-        None => return Err(refuse::not_so_many(machine, wish)),
+        None => return Err(refuse::not_so_many(machine, request)),
     };
-    let ground = Ground::new(machine, wish, &best.limits);
+    let ground = ChoiceContext::new(machine, request, &best.limits);
     let mut reasons = best.limits.reasons.clone();
     reasons.extend(reasons_of(&ground, &best.cpus, &best.cost));
     Ok(Choice {
-        runners_up: runners_up::of(machine, wish, &ground, &best),
+        runners_up: runners_up::of(machine, request, &ground, &best),
         cpus: best.cpus,
         reasons,
     })
@@ -113,13 +113,13 @@ pub fn choose(machine: &Machine, wish: &Wish) -> Result<Choice, Refusal> {
 ///
 /// # Errors
 /// As [`choose`].
-pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, Refusal> {
-    choose(machine, &Wish::default()).map(|choice| choice.cpus)
+pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, PlanRefusal> {
+    choose(machine, &CpuRequest::default()).map(|choice| choice.cpus)
 }
 
 /// The rules that a choice can break, with their reasons.
 pub(crate) fn rule_findings() -> impl Iterator<Item = FindingRow> {
-    let broken = |rule: &&&rules::Rule| rule.breach.is_some();
+    let broken = |rule: &&&rules::ChoiceRule| rule.breach.is_some();
     RULES.iter().filter(broken).map(|rule| FindingRow {
         id: FindingId::of_rule(rule.id),
         about: "chosen CPUs",
@@ -128,31 +128,35 @@ pub(crate) fn rule_findings() -> impl Iterator<Item = FindingRow> {
 }
 
 /// The best set within certain limits.
-struct Best {
+struct BestSet {
     cpus: CpuSet,
-    cost: Cost,
-    limits: Limits,
+    cost: ChoiceCost,
+    limits: CandidateLimits,
 }
 
 /// The better of the best sets of each allowed kind of core.
-fn best_of_kinds(machine: &Machine, wish: &Wish, lifted: Option<Limit>) -> Result<Option<Best>, Refusal> {
-    let mut best: Option<Best> = None;
-    for kind in kinds(machine, wish)? {
-        let limits = Limits::of(machine, wish, kind, lifted)?;
-        let ground = Ground::new(machine, wish, &limits);
+fn best_of_kinds(
+    machine: &Machine,
+    request: &CpuRequest,
+    lifted: Option<LiftableLimit>,
+) -> Result<Option<BestSet>, PlanRefusal> {
+    let mut best: Option<BestSet> = None;
+    for kind in kinds(machine, request)? {
+        let limits = CandidateLimits::of(machine, request, kind, lifted)?;
+        let ground = ChoiceContext::new(machine, request, &limits);
         let Some(cpus) = best_set(&ground, &limits.available) else {
             continue;
         };
         let cost = rules::weigh(&ground, &cpus);
         if best.as_ref().is_none_or(|known| cost < known.cost) {
-            best = Some(Best { cpus, cost, limits });
+            best = Some(BestSet { cpus, cost, limits });
         }
     }
     Ok(best)
 }
 
 /// The best set with the requested number of CPUs, or with the few more that whole cores need.
-fn best_set(ground: &Ground, available: &CpuSet) -> Option<CpuSet> {
+fn best_set(ground: &ChoiceContext, available: &CpuSet) -> Option<CpuSet> {
     let cores = ground.places.iter().filter(|place| place.is_core());
     let threads = cores.map(|core| core.len).max().unwrap_or(1);
     if ground.count > available.len() {
@@ -163,12 +167,12 @@ fn best_set(ground: &Ground, available: &CpuSet) -> Option<CpuSet> {
 }
 
 /// The kinds of core to try.
-fn kinds(machine: &Machine, wish: &Wish) -> Result<Vec<Option<CoreKind>>, Refusal> {
-    match (machine.topology.is_hybrid(), wish.kind) {
+fn kinds(machine: &Machine, request: &CpuRequest) -> Result<Vec<Option<CoreKind>>, PlanRefusal> {
+    match (machine.topology.is_hybrid(), request.kind) {
         (true, Some(kind)) => Ok(vec![Some(kind)]),
         (true, None) => Ok(vec![Some(CoreKind::Performance), Some(CoreKind::Efficiency)]),
         (false, None) => Ok(vec![None]),
-        (false, Some(kind)) => Err(Refusal::OneKind {
+        (false, Some(kind)) => Err(PlanRefusal::OneKind {
             wanted: kind_word(kind),
         }),
     }
@@ -182,18 +186,18 @@ pub(crate) fn kind_word(kind: CoreKind) -> &'static str {
 }
 
 /// What each rule achieved, or could not achieve.
-fn reasons_of(ground: &Ground, set: &CpuSet, cost: &Cost) -> Vec<Reason> {
-    const SHOWN: usize = 2;
+fn reasons_of(ground: &ChoiceContext, set: &CpuSet, cost: &ChoiceCost) -> Vec<Reason> {
+    const MAX_LISTED: usize = 2;
     let mut reasons = Vec::with_capacity(COST);
     for (rule, &cost) in RULES.iter().zip(cost) {
         let message = match &rule.breach {
             Some(breach) if cost > 0 => {
                 let shares = rules::broken(ground, rule, set);
-                let mut told: Vec<String> = shares.iter().take(SHOWN).map(breach.message).collect();
-                if shares.len() > SHOWN {
-                    told.push(format!("and {} more", shares.len() - SHOWN));
+                let mut messages: Vec<String> = shares.iter().take(MAX_LISTED).map(breach.message).collect();
+                if shares.len() > MAX_LISTED {
+                    messages.push(format!("and {} more", shares.len() - MAX_LISTED));
                 }
-                Some(format!("could not be avoided: {}", told.join("; ")))
+                Some(format!("could not be avoided: {}", messages.join("; ")))
             }
             _ if rule.id == "no-more-than-asked" && cost > 0 => {
                 Some(format!("{} CPUs instead of {}", set.len(), ground.count))
@@ -204,7 +208,7 @@ fn reasons_of(ground: &Ground, set: &CpuSet, cost: &Cost) -> Vec<Reason> {
                 set.minus(&ground.boot_isolated)
             )),
             _ if rule.id == "performance-cores" && cost > 0 => None,
-            _ => (rule.kept)(ground, set),
+            _ => (rule.achievement)(ground, set),
         };
         reasons.extend(message.map(|message| Reason {
             rule: rule.id.to_owned(),

@@ -22,12 +22,12 @@ mod parse;
 mod watching;
 mod webhook;
 
-pub use edit::{add, put_on_boot_line};
+pub use edit::{add, set_boot_flag};
 pub use parse::{parse, watching};
-pub use watching::{Repair, Watching};
+pub use watching::{Repair, WatchSettings};
 pub use webhook::Webhook;
 
-use crate::{Intent, PartitionName, Shape};
+use crate::{Intent, PartitionName, PlacementShape};
 use machine::CoreKind;
 
 /// The file with the declarations of a machine.
@@ -42,11 +42,11 @@ pub struct Declaration {
     /// The declared intent, without CPUs.
     pub template: Intent,
     /// Which CPUs.
-    pub cpus: CpuWish,
+    pub cpus: CpuSpec,
     /// The user and group that may add tasks, as `USER`, `USER:GROUP` or `:GROUP`.
     pub owner: Option<String>,
     /// Whether it is restored at boot.
-    pub comes_back: ComesBack,
+    pub restored_at_boot: ActivationMode,
     /// Whether the boot line isolates its CPUs too.
     pub boot: BootPart,
     /// Its line in the file, from 1; 0 if it is in no file.
@@ -55,7 +55,7 @@ pub struct Declaration {
 
 /// Which CPUs a partition should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CpuWish {
+pub enum CpuSpec {
     /// These, as a CPU expression.
     Named(String),
     /// Chosen on the machine.
@@ -65,7 +65,7 @@ pub enum CpuWish {
         /// Near a device or a place.
         near: Option<String>,
         /// Close together or far apart.
-        shape: Shape,
+        shape: PlacementShape,
         /// Which kind of core.
         kind: Option<CoreKind>,
         /// CPUs that are not chosen, as a CPU expression.
@@ -75,7 +75,7 @@ pub enum CpuWish {
 
 /// When a declared partition is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ComesBack {
+pub enum ActivationMode {
     /// At boot, and by `apply`.
     #[default]
     AtBoot,
@@ -88,7 +88,7 @@ pub enum ComesBack {
 pub enum BootPart {
     /// Not specified: if a boot line of ours exists, it is compared.
     #[default]
-    Unsaid,
+    Unspecified,
     /// Included: a machine without it does not match the declaration.
     OnLine,
     /// Not included, whatever our line isolates.
@@ -104,12 +104,12 @@ impl Declaration {
 
     /// Whether another declaration wants the same, wherever it is in the file. An unspecified boot line equals any other.
     #[must_use]
-    pub fn wants_the_same(&self, other: &Declaration) -> bool {
+    pub fn is_equivalent(&self, other: &Declaration) -> bool {
         let elsewhere = Declaration {
             line: self.line,
             boot: match (self.boot, other.boot) {
-                (BootPart::Unsaid, _) | (_, BootPart::Unsaid) => self.boot,
-                (_, said) => said,
+                (BootPart::Unspecified, _) | (_, BootPart::Unspecified) => self.boot,
+                (_, stated) => stated,
             },
             ..other.clone()
         };

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// One reading of a machine, with tasks and interrupts.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct MachineReading {
     /// The model.
     pub machine: Machine,
     /// The contents of files that no plan uses.
@@ -32,12 +32,12 @@ pub struct Diff {
     /// Why the two are probably different machines; empty for one machine at two times.
     pub different_machines: Vec<String>,
     /// The changes, most important first.
-    pub changes: Vec<Difference>,
+    pub changes: Vec<MachineDifference>,
 }
 
 /// One difference between the two machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Difference {
+pub struct MachineDifference {
     /// Stable identifier of its kind: `irq-affinity`.
     pub id: FindingId,
     /// `error` opens the isolated CPUs to something that could not reach them before, or ends isolation; `warning` may
@@ -54,15 +54,15 @@ pub struct Difference {
 }
 
 /// The two readings and the CPUs that matter.
-struct Pair<'a> {
-    before: &'a Reading,
-    after: &'a Reading,
+struct ReadingPair<'a> {
+    before: &'a MachineReading,
+    after: &'a MachineReading,
     isolated: &'a CpuSet,
-    changes: Vec<Difference>,
+    changes: Vec<MachineDifference>,
 }
 
 /// All comparisons, in the order in which a reader asks about them.
-const FAMILIES: &[fn(&mut Pair)] = &[
+const FAMILIES: &[fn(&mut ReadingPair)] = &[
     boot::compare,
     cpus::compare,
     sets::compare,
@@ -73,12 +73,12 @@ const FAMILIES: &[fn(&mut Pair)] = &[
 
 /// Compares two readings. `cpus` are the CPUs that matter; `None` takes those isolated in either of them.
 #[must_use]
-pub fn diff(before: &Reading, after: &Reading, cpus: Option<&CpuSet>) -> Diff {
+pub fn diff(before: &MachineReading, after: &MachineReading, cpus: Option<&CpuSet>) -> Diff {
     let isolated = cpus.cloned().unwrap_or_else(|| {
         let (one, other) = (isolated(&before.machine), isolated(&after.machine));
         one.or(&other)
     });
-    let mut pair = Pair {
+    let mut pair = ReadingPair {
         before,
         after,
         isolated: &isolated,
@@ -109,21 +109,20 @@ fn isolated(machine: &Machine) -> CpuSet {
         _ => set.effective_cpus.clone().unwrap_or_default(),
     });
     let boot = boot.into_iter().flatten().cloned();
-    boot.chain(partitions)
-        .fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+    boot.chain(partitions).fold(CpuSet::new(), |all, cpus| all.or(&cpus))
 }
 
-impl Pair<'_> {
+impl ReadingPair<'_> {
     /// Adds a difference.
     fn add(
         &mut self,
         id: FindingId,
         level: Level,
         subject: impl Into<String>,
-        step: Step,
+        step: ValueChange,
         message: impl Into<String>,
     ) {
-        self.changes.push(Difference {
+        self.changes.push(MachineDifference {
             id,
             level,
             subject: subject.into(),
@@ -136,43 +135,39 @@ impl Pair<'_> {
     /// How much it matters that something moved from one set of CPUs to another.
     fn reach(&self, before: &CpuSet, after: &CpuSet, otherwise: Level) -> Level {
         let gained = after.and(self.isolated).minus(before);
-        if gained.is_empty() {
-            otherwise
-        } else {
-            Level::Error
-        }
+        if gained.is_empty() { otherwise } else { Level::Error }
     }
 
     /// Whether both readings are of one boot, so that numbers are comparable.
     fn same_boot(&self) -> bool {
-        let id = |reading: &Reading| reading.machine.kernel.boot_id.clone();
+        let id = |reading: &MachineReading| reading.machine.kernel.boot_id.clone();
         id(self.before).is_some() && id(self.before) == id(self.after)
     }
 }
 
 /// The old and the new value.
-struct Step {
+struct ValueChange {
     before: Option<String>,
     after: Option<String>,
 }
 
-impl Step {
-    fn new(before: &impl ToString, after: &impl ToString) -> Step {
-        Step {
+impl ValueChange {
+    fn new(before: &impl ToString, after: &impl ToString) -> ValueChange {
+        ValueChange {
             before: Some(before.to_string()),
             after: Some(after.to_string()),
         }
     }
 
-    fn gained(after: &impl ToString) -> Step {
-        Step {
+    fn gained(after: &impl ToString) -> ValueChange {
+        ValueChange {
             before: None,
             after: Some(after.to_string()),
         }
     }
 
-    fn lost(before: &impl ToString) -> Step {
-        Step {
+    fn lost(before: &impl ToString) -> ValueChange {
+        ValueChange {
             before: Some(before.to_string()),
             after: None,
         }
@@ -180,7 +175,7 @@ impl Step {
 }
 
 /// A set as readable text.
-fn shown(set: &CpuSet) -> String {
+fn set_text(set: &CpuSet) -> String {
     if set.is_empty() {
         "none".to_owned()
     } else {

@@ -33,12 +33,7 @@ pub struct Finding {
 impl Finding {
     /// A finding without a fix; add one with [`Finding::fix`].
     #[must_use]
-    pub fn new(
-        level: Level,
-        id: FindingId,
-        subject: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Finding {
+    pub fn new(level: Level, id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding {
             id,
             level,

@@ -49,11 +49,9 @@ pub(crate) fn rows() -> impl Iterator<Item = FindingRow> {
         ("differences", DIFFERENCES),
         ("check", CHECKED),
     ];
-    tables.into_iter().flat_map(|(about, table)| {
-        table
-            .iter()
-            .map(move |&(id, what)| FindingRow { id, about, what })
-    })
+    tables
+        .into_iter()
+        .flat_map(|(about, table)| table.iter().map(move |&(id, what)| FindingRow { id, about, what }))
 }
 
 /// A table of ids and meanings, with one constant of [`FindingId`] per row.
@@ -258,7 +256,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn ids_are_told_apart() {
+    fn finding_ids_are_unique() {
         let ids: BTreeSet<&str> = findings().map(|row| row.id.as_str()).collect();
         assert_eq!(ids.len(), findings().count());
         for rule in crate::lint::RULES {

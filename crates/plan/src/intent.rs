@@ -1,6 +1,6 @@
 //! Defines what the user wants: which CPUs, under which name, and which profile.
 
-use crate::Refusal;
+use crate::PlanRefusal;
 use machine::{CpuSet, Hierarchy, Version};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,10 +78,7 @@ impl Intent {
     #[must_use]
     pub fn arguments(&self) -> String {
         let quoted = |option: &str, text: &str| format!("{option} '{}'", text.replace('\'', "'\\''"));
-        let mut words = vec![
-            format!("--partition {}", self.name),
-            format!("--cpus {}", self.cpus),
-        ];
+        let mut words = vec![format!("--partition {}", self.name), format!("--cpus {}", self.cpus)];
         if self.profile != Profile::default() {
             words.push(format!("--profile {:?}", self.profile).to_lowercase());
         }
@@ -151,13 +148,13 @@ impl PartitionName {
     /// Checks a name.
     ///
     /// # Errors
-    /// [`Refusal::Name`] for a name that is empty, too long, or holds other characters.
-    pub fn new(name: &str) -> Result<PartitionName, Refusal> {
+    /// [`PlanRefusal::Name`] for a name that is empty, too long, or holds other characters.
+    pub fn new(name: &str) -> Result<PartitionName, PlanRefusal> {
         let letters = name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
         if name.is_empty() || name.len() > 32 || !letters || name.starts_with('-') || name == "housekeeping" {
-            return Err(Refusal::Name {
+            return Err(PlanRefusal::Name {
                 name: name.chars().take(40).collect(),
             });
         }
@@ -179,8 +176,8 @@ impl Default for PartitionName {
 }
 
 impl TryFrom<String> for PartitionName {
-    type Error = Refusal;
-    fn try_from(name: String) -> Result<PartitionName, Refusal> {
+    type Error = PlanRefusal;
+    fn try_from(name: String) -> Result<PartitionName, PlanRefusal> {
         PartitionName::new(&name)
     }
 }

@@ -3,7 +3,7 @@
 //! Each partition plans from the file's current value and removes its own CPUs. If two partitions must restrict the
 //! same mask, each value still contains the other's CPUs. Writing them in turn would briefly put isolated CPUs back.
 
-use crate::{Action, Change, Compare};
+use crate::{Action, Change, ReadbackComparison};
 use machine::CpuSet;
 use std::collections::BTreeMap;
 
@@ -27,10 +27,7 @@ pub fn join(changes: &mut [&mut Change]) {
         let Some((path, compare, _)) = set_of(change) else {
             continue;
         };
-        let Some((_, cpus)) = common
-            .get(path)
-            .filter(|(count, cpus)| *count > 1 && !cpus.is_empty())
-        else {
+        let Some((_, cpus)) = common.get(path).filter(|(count, cpus)| *count > 1 && !cpus.is_empty()) else {
             continue;
         };
         let Action::Write { value, .. } = &mut change.action else {
@@ -38,7 +35,7 @@ pub fn join(changes: &mut [&mut Change]) {
         };
         *value = match compare {
             // Keep the mask's number of digits.
-            Compare::Mask => cpus.to_mask(digits(value)),
+            ReadbackComparison::Mask => cpus.to_mask(digits(value)),
             _ => cpus.to_string(),
         };
         change.after.clone_from(value);
@@ -46,7 +43,7 @@ pub fn join(changes: &mut [&mut Change]) {
 }
 
 /// File, format and CPUs of a change that writes a set of CPUs.
-fn set_of(change: &Change) -> Option<(&str, Compare, CpuSet)> {
+fn set_of(change: &Change) -> Option<(&str, ReadbackComparison, CpuSet)> {
     let Action::Write {
         path, value, compare, ..
     } = &change.action
@@ -54,9 +51,9 @@ fn set_of(change: &Change) -> Option<(&str, Compare, CpuSet)> {
         return None;
     };
     let cpus = match compare {
-        Compare::List => CpuSet::parse_list(value).ok()?,
-        Compare::Mask => CpuSet::parse_mask(value).ok()?,
-        Compare::Text | Compare::Word | Compare::Choice => return None,
+        ReadbackComparison::List => CpuSet::parse_list(value).ok()?,
+        ReadbackComparison::Mask => CpuSet::parse_mask(value).ok()?,
+        ReadbackComparison::Text | ReadbackComparison::Word | ReadbackComparison::Choice => return None,
     };
     Some((path, *compare, cpus))
 }
@@ -70,9 +67,9 @@ fn digits(mask: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChangeKind, OnRefusal, Undo};
+    use crate::{ChangeKind, RefusalPolicy, UndoMethod};
 
-    fn change(path: &str, value: &str, compare: Compare) -> Change {
+    fn change(path: &str, value: &str, compare: ReadbackComparison) -> Change {
         Change {
             id: "knob".to_owned(),
             target: path.to_owned(),
@@ -85,8 +82,8 @@ mod tests {
                 path: path.to_owned(),
                 value: value.to_owned(),
                 compare,
-                on_refusal: OnRefusal::Report,
-                undo: Undo::Restore,
+                on_refusal: RefusalPolicy::Report,
+                undo: UndoMethod::Restore,
             },
         }
     }
@@ -97,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_two_partitions_gets_one_value() {
-        use Compare::{List, Mask, Text};
+    fn a_file_that_two_partitions_change_gets_one_joined_value() {
+        use ReadbackComparison::{List, Mask, Text};
         let (mask, list) = ("/proc/irq/default_smp_affinity", "/proc/irq/25/smp_affinity_list");
         assert_eq!(
             joined(vec![change(mask, "b", Mask), change(mask, "7", Mask)]),

@@ -59,7 +59,7 @@ mod wq_sysfs_cpumask;
 mod writeback_numa;
 mod xps_cpus;
 
-pub use declare::{Because, Knob, Presence, Taken, Takes};
+pub use declare::{Knob, KnobReason, KnobUse, KnobValueKind, Presence};
 pub use files::{captured, compared, is_file, of_file, planned};
 pub use irq_affinity::advice as irq_advice;
 pub(crate) use irq_affinity::refuse_unmatched;
@@ -157,25 +157,21 @@ mod tests {
     use crate::settings::settings;
 
     #[test]
-    fn names_are_told_apart_and_each_fact_stands_once() {
+    fn knob_names_are_unique_and_declarations_are_complete() {
         let mut names: Vec<&str> = Vec::new();
         for knob in KNOBS {
             names.push(knob.name);
             names.extend(knob.aliases);
             assert!(knob.what.len() > 20 && knob.verify.len() > 3, "{}", knob.name);
-            assert!(
-                knob.files.iter().all(|file| file.starts_with('/')),
-                "{}",
-                knob.name
-            );
-            let has_words = !matches!(knob.takes, Takes::Nothing) && !knob.usual.is_empty();
+            assert!(knob.files.iter().all(|file| file.starts_with('/')), "{}", knob.name);
+            let has_words = !matches!(knob.takes, KnobValueKind::Nothing) && !knob.usual.is_empty();
             assert!(!has_words || knob.takes.fits(knob.usual), "{}", knob.name);
             let priced = matches!(
                 knob.price,
-                crate::parameters::Price::Safety | crate::parameters::Price::Security
+                crate::parameters::ParameterCost::Safety | crate::parameters::ParameterCost::Security
             );
             assert!(
-                !priced || knob.taken == Taken::ByName,
+                !priced || knob.usage == KnobUse::ByName,
                 "{} is never part of a profile",
                 knob.name
             );
@@ -190,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_names() {
+    fn knobs_are_found_by_name_or_alias_and_typos_get_suggestions() {
         assert_eq!(find("rq_affinity").unwrap().name, "rq_affinity");
         assert_eq!(find("writeback_cpumask").unwrap().name, "wq_sysfs_cpumask");
         let Err(KnobRefusal::Unknown { near, .. }) = find("stat_intervall") else {

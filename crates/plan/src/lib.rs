@@ -14,6 +14,7 @@ mod finding;
 mod finding_ids;
 mod intent;
 pub mod joint;
+mod knob_usage;
 pub mod knobs;
 pub mod lint;
 mod neighbours;
@@ -23,19 +24,18 @@ mod scene;
 mod scene_findings;
 pub mod settings;
 mod sharing;
-mod taken;
 pub mod words;
 
-pub use boot_line::{BootLine, BootWish, boot_line};
-pub use change::{Action, Change, ChangeKind, Compare, Movers, OnRefusal, Undo};
-pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one_core};
+pub use boot_line::{BootLine, BootPurpose, boot_line};
+pub use change::{Action, Change, ChangeKind, ReadbackComparison, RefusalPolicy, TaskSelector, UndoMethod};
+pub use choose::{Choice, CpuRequest, NearbyCpus, PlacementShape, Reason, RunnerUp, choose, choose_one_core};
 pub use finding::{Finding, Level};
 pub use finding_ids::{FindingId, FindingRow};
 pub use intent::{Intent, IntentKind, PartitionName, Profile, housekeeping_set_path, partition_path};
-pub use knobs::{Because, KNOBS, Knob, Presence, Taken, Takes, takes};
-pub use refusal::{CpuRefusal, KnobRefusal, Refusal};
-pub use scene::{Scene, unsupported_kernel};
-pub use taken::{State, TakenKnob};
+pub use knob_usage::{KnobState, PlannedKnob};
+pub use knobs::{KNOBS, Knob, KnobReason, KnobUse, KnobValueKind, Presence, takes};
+pub use refusal::{CpuRefusal, KnobRefusal, PlanRefusal};
+pub use scene::{PlanContext, unsupported_kernel};
 
 use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
@@ -57,7 +57,7 @@ pub struct Plan {
     /// The profile of the intent.
     pub profile: Profile,
     /// The knobs used, why, and the result of each.
-    pub knobs: Vec<TakenKnob>,
+    pub knobs: Vec<PlannedKnob>,
     /// Knobs of the profile that the intent leaves out.
     pub without: Vec<String>,
     /// Boot parameters for the part that needs a reboot; `None` if there are none to add.
@@ -76,22 +76,22 @@ pub struct Plan {
 /// with an unknown preview. `settings` must include those of [`knobs::planned`].
 ///
 /// # Errors
-/// A [`Refusal`] if the intent cannot be met safely; there are no partial plans.
-pub fn plan(machine: &Machine, settings: &Settings, intent: &Intent) -> Result<Plan, Refusal> {
+/// A [`PlanRefusal`] if the intent cannot be met safely; there are no partial plans.
+pub fn plan(machine: &Machine, settings: &Settings, intent: &Intent) -> Result<Plan, PlanRefusal> {
     plan_beside(machine, settings, intent, &[])
 }
 
 /// As [`plan`], on a machine with active partitions of ours, which keep their CPUs.
 ///
 /// # Errors
-/// As [`plan`], and [`CpuRefusal::Taken`].
+/// As [`plan`], and [`CpuRefusal::KnobUse`].
 pub fn plan_beside(
     machine: &Machine,
     settings: &Settings,
     intent: &Intent,
     in_force: &[Intent],
-) -> Result<Plan, Refusal> {
-    let scene = Scene::set(machine, settings, intent, in_force)?;
+) -> Result<Plan, PlanRefusal> {
+    let scene = PlanContext::set(machine, settings, intent, in_force)?;
     knobs::refuse_unmatched(&scene)?;
     let boot = boot_line::suggest(&scene);
     let mut plan = Plan {
@@ -108,7 +108,7 @@ pub fn plan_beside(
         findings: scene_findings::findings(&scene),
         found: settings.clone(),
     };
-    taken::plan_knobs(&scene, &mut plan);
+    knob_usage::plan_knobs(&scene, &mut plan);
     plan.shared_with = sharing::shared_with(&scene, &plan.changes);
     plan.findings.extend(boot.findings);
     refuse_unsafe(&plan)?;
@@ -122,17 +122,17 @@ pub fn findings() -> impl Iterator<Item = FindingRow> {
 
 /// Section 6 of the design: after planning, every write is checked against the safety rules again, so that a faulty
 /// knob cannot make the machine unusable.
-fn refuse_unsafe(plan: &Plan) -> Result<(), Refusal> {
+fn refuse_unsafe(plan: &Plan) -> Result<(), PlanRefusal> {
     for change in &plan.changes {
         if let Action::Write {
             value,
-            compare: Compare::List | Compare::Mask,
+            compare: ReadbackComparison::List | ReadbackComparison::Mask,
             ..
         } = &change.action
         {
             let set = match &change.action {
                 Action::Write {
-                    compare: Compare::Mask,
+                    compare: ReadbackComparison::Mask,
                     ..
                 } => CpuSet::parse_mask(value),
                 _ => CpuSet::parse_list(value),
@@ -140,7 +140,7 @@ fn refuse_unsafe(plan: &Plan) -> Result<(), Refusal> {
             let empty = set.as_ref().map_or(true, CpuSet::is_empty);
             let memory_nodes = change.target.ends_with("mems");
             if empty && !memory_nodes {
-                return Err(Refusal::Unsafe {
+                return Err(PlanRefusal::Unsafe {
                     change: change.id.clone(),
                     why: "it would leave no CPU".to_owned(),
                 });

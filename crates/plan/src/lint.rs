@@ -12,6 +12,7 @@ mod form;
 mod groups;
 mod interrupts;
 mod isolcpus;
+mod kernel_messages;
 mod line;
 mod memory;
 mod names;
@@ -23,22 +24,21 @@ mod repair;
 mod repeated;
 mod rules;
 mod safety;
-mod said;
 mod tick;
 mod torn;
 mod workqueues;
 
-pub use facts::{Facts, Outcome};
-pub(crate) use line::{Isolcpus, LISTS, Line, is_empty_list, parse_cpus};
+pub use facts::{KernelFacts, ObservedBoot};
+pub(crate) use line::{Isolcpus, LISTS, LintedLine, is_empty_list, parse_cpus};
 pub use pasted::assigned;
 pub use rules::RULES;
 
 use crate::{Finding, FindingId, Level};
-use repair::Edit;
+use repair::LineEdit;
 use serde::Serialize;
 
 /// One possible fault of a boot line.
-pub struct Rule {
+pub struct LintRule {
     /// Stable identifier.
     pub id: &'static str,
     /// The highest level that it reports.
@@ -54,13 +54,13 @@ pub struct Rule {
 /// Finds the violations of a rule in a line.
 pub(crate) enum Check {
     /// One at most.
-    One(fn(&Line) -> Option<Hit>),
+    One(fn(&LintedLine) -> Option<LintHit>),
     /// Any number.
-    Each(fn(&Line) -> Vec<Hit>),
+    Each(fn(&LintedLine) -> Vec<LintHit>),
 }
 
 impl Check {
-    fn hits(&self, line: &Line) -> Vec<Hit> {
+    fn hits(&self, line: &LintedLine) -> Vec<LintHit> {
         match self {
             Check::One(check) => check(line).into_iter().collect(),
             Check::Each(check) => check(line),
@@ -69,18 +69,18 @@ impl Check {
 }
 
 /// One place where a rule applies.
-pub(crate) struct Hit {
+pub(crate) struct LintHit {
     subject: String,
     evidence: String,
     level: Option<Level>,
-    edits: Vec<Edit>,
+    edits: Vec<LineEdit>,
     fix: Option<String>,
 }
 
-impl Hit {
+impl LintHit {
     /// A hit about a word of the line, or a CPU list.
-    pub fn on(subject: impl Into<String>) -> Hit {
-        Hit {
+    pub fn on(subject: impl Into<String>) -> LintHit {
+        LintHit {
             subject: subject.into(),
             evidence: String::new(),
             level: None,
@@ -90,43 +90,43 @@ impl Hit {
     }
 
     /// Adds the evidence, which precedes the rule's explanation.
-    pub fn because(mut self, evidence: impl Into<String>) -> Hit {
+    pub fn because(mut self, evidence: impl Into<String>) -> LintHit {
         self.evidence = evidence.into();
         self
     }
 
     /// Sets a level other than the rule's own.
-    pub fn at(mut self, level: Level) -> Hit {
+    pub fn at(mut self, level: Level) -> LintHit {
         self.level = Some(level);
         self
     }
 
     /// Sets a fix for this specific line.
-    pub fn fix(mut self, fix: impl Into<String>) -> Hit {
+    pub fn fix(mut self, fix: impl Into<String>) -> LintHit {
         self.fix = Some(fix.into());
         self
     }
 
     /// Adds an edit of the line that repairs it.
-    pub fn edit(self, edit: Edit) -> Hit {
+    pub fn edit(self, edit: LineEdit) -> LintHit {
         self.edits([edit])
     }
 
     /// Adds edits of the line that repair it.
-    pub fn edits(mut self, edits: impl IntoIterator<Item = Edit>) -> Hit {
+    pub fn edits(mut self, edits: impl IntoIterator<Item = LineEdit>) -> LintHit {
         self.edits.extend(edits);
         self
     }
 
     /// Adds edits that remove words.
-    pub fn drop(self, words: impl IntoIterator<Item = usize>) -> Hit {
-        self.edits(words.into_iter().map(Edit::Drop))
+    pub fn drop(self, words: impl IntoIterator<Item = usize>) -> LintHit {
+        self.edits(words.into_iter().map(LineEdit::Drop))
     }
 }
 
 /// The findings about a boot line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct LintResult {
     /// In the order of the rules.
     pub findings: Vec<Finding>,
     /// The line with every unambiguous repair made. It has no error that a word of the line can cause; problems that
@@ -140,11 +140,11 @@ pub const MOST_BYTES: usize = 16 << 10;
 
 /// Checks a line against the known facts of a kernel and its machine. If it exceeds [`MOST_BYTES`], only that is reported.
 #[must_use]
-pub fn lint(text: &str, facts: &Facts) -> Verdict {
-    let line = Line::new(text, facts);
+pub fn lint(text: &str, facts: &KernelFacts) -> LintResult {
+    let line = LintedLine::new(text, facts);
     if text.len() > MOST_BYTES {
         let rule = &form::LINE_TOO_LONG;
-        return Verdict {
+        return LintResult {
             findings: rule
                 .check
                 .hits(&line)
@@ -155,7 +155,7 @@ pub fn lint(text: &str, facts: &Facts) -> Verdict {
         };
     }
     let findings = hits(&line).map(|(rule, hit)| finding(rule, hit)).collect();
-    Verdict {
+    LintResult {
         findings,
         suggested: repair::repaired(text, facts),
     }
@@ -163,13 +163,11 @@ pub fn lint(text: &str, facts: &Facts) -> Verdict {
 
 /// As [`lint`], for an assumed kernel: what would be right on another kernel is a warning instead of an error.
 #[must_use]
-pub fn lint_assuming(text: &str, facts: &Facts) -> Verdict {
+pub fn lint_assuming(text: &str, facts: &KernelFacts) -> LintResult {
     let mut verdict = lint(text, facts);
     let certain = lint(text, &facts.of_any_kernel()).findings;
     for finding in &mut verdict.findings {
-        let holds = |one: &Finding| {
-            (&one.id, &one.subject, one.level) == (&finding.id, &finding.subject, Level::Error)
-        };
+        let holds = |one: &Finding| (&one.id, &one.subject, one.level) == (&finding.id, &finding.subject, Level::Error);
         if finding.level == Level::Error && !certain.iter().any(holds) {
             finding.level = Level::Warning;
         }
@@ -177,13 +175,13 @@ pub fn lint_assuming(text: &str, facts: &Facts) -> Verdict {
     verdict
 }
 
-fn hits<'a>(line: &'a Line) -> impl Iterator<Item = (&'static Rule, Hit)> + 'a {
+fn hits<'a>(line: &'a LintedLine) -> impl Iterator<Item = (&'static LintRule, LintHit)> + 'a {
     RULES
         .iter()
         .flat_map(|rule| rule.check.hits(line).into_iter().map(move |hit| (*rule, hit)))
 }
 
-fn finding(rule: &Rule, hit: Hit) -> Finding {
+fn finding(rule: &LintRule, hit: LintHit) -> Finding {
     let message = if hit.evidence.is_empty() {
         rule.truth.to_owned()
     } else {

@@ -1,19 +1,19 @@
 //! Reports other programs that set the same knobs or assign the same CPUs, and what they would undo.
 
-use crate::{Finding, FindingId, KNOBS, Level, Scene, takes};
+use crate::{Finding, FindingId, KNOBS, Level, PlanContext, takes};
 use machine::neighbours::CPU_MANAGER_STATE;
 use machine::{Owner, Task, Version};
 
 /// Findings about such programs.
-pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
+pub(crate) fn findings(scene: &PlanContext) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(tuned(scene));
     findings.extend(kubelet(scene));
-    findings.extend(to_come(scene));
+    findings.extend(future_groups(scene));
     findings
 }
 
-fn running<'m>(scene: &Scene<'m>, comms: &[&str]) -> Option<&'m Task> {
+fn running<'m>(scene: &PlanContext<'m>, comms: &[&str]) -> Option<&'m Task> {
     let tasks = scene.machine.known_tasks().unwrap_or_default();
     tasks
         .iter()
@@ -21,7 +21,7 @@ fn running<'m>(scene: &Scene<'m>, comms: &[&str]) -> Option<&'m Task> {
 }
 
 /// TuneD writes its whole profile when it starts and when the profile changes, regardless of the current values.
-fn tuned(scene: &Scene) -> Option<Finding> {
+fn tuned(scene: &PlanContext) -> Option<Finding> {
     let daemon = running(scene, &["tuned"])?;
     let tuned = scene.machine.tuned.as_ref();
     let profile = tuned.map_or("an unknown profile", |tuned| tuned.profile.as_str());
@@ -57,13 +57,10 @@ fn tuned(scene: &Scene) -> Option<Finding> {
 }
 
 /// Every ten seconds the kubelet checks whether its containers have the CPUs that it assigned.
-fn kubelet(scene: &Scene) -> Option<Finding> {
+fn kubelet(scene: &PlanContext) -> Option<Finding> {
     let state = scene.machine.cpu_manager.as_ref()?;
     let isolated = scene.isolated();
-    let holder = state
-        .exclusive
-        .iter()
-        .find(|(_, _, cpus)| cpus.intersects(isolated));
+    let holder = state.exclusive.iter().find(|(_, _, cpus)| cpus.intersects(isolated));
     let message = match holder {
         Some((pod, container, cpus)) => {
             format!("the kubelet gave CPU {cpus} to container {container} of pod {pod} alone")
@@ -87,7 +84,7 @@ fn kubelet(scene: &Scene) -> Option<Finding> {
 
 /// On v1 a container's group is created below its runtime's, with that group's CPUs. A runtime without a group creates
 /// one with all CPUs, which the kernel refuses next to an exclusive set.
-fn to_come(scene: &Scene) -> Option<Finding> {
+fn future_groups(scene: &PlanContext) -> Option<Finding> {
     let hierarchy = scene.hierarchy()?;
     let root_is_exclusive = hierarchy.set("/").and_then(|set| set.cpu_exclusive) == Some(true);
     if hierarchy.version != Version::V1 || !root_is_exclusive {

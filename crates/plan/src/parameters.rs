@@ -14,7 +14,7 @@ use serde::Serialize;
 /// What a parameter costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Price {
+pub enum ParameterCost {
     /// Nothing significant.
     None,
     /// Speed, of system calls or of the housekeeping CPUs.
@@ -30,7 +30,7 @@ pub enum Price {
 /// What reads a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reader {
+pub enum ParameterReader {
     /// The kernel.
     Kernel,
     /// A program that reads `/proc/cmdline`.
@@ -40,7 +40,7 @@ pub enum Reader {
 /// Whether a parameter may occur on a line more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Repeats {
+pub enum Repeatability {
     /// The last one counts.
     Last,
     /// The first one counts, up to 4.14 the last one.
@@ -67,19 +67,14 @@ pub struct ParameterRow {
     /// The run-time equivalent; empty if there is none.
     pub twin: &'static str,
     /// What it costs.
-    pub price: Price,
+    pub price: ParameterCost,
     /// What reads it.
-    pub reader: Reader,
+    pub reader: ParameterReader,
     /// Whether it may be repeated.
-    pub repeats: Repeats,
+    pub repeats: Repeatability,
 }
 
-const fn row(
-    name: &'static str,
-    form: &'static str,
-    what: &'static str,
-    isolation: &'static str,
-) -> ParameterRow {
+const fn row(name: &'static str, form: &'static str, what: &'static str, isolation: &'static str) -> ParameterRow {
     ParameterRow {
         name,
         form,
@@ -88,9 +83,9 @@ const fn row(
         since: "",
         needs: "",
         twin: "",
-        price: Price::None,
-        reader: Reader::Kernel,
-        repeats: Repeats::Last,
+        price: ParameterCost::None,
+        reader: ParameterReader::Kernel,
+        repeats: Repeatability::Last,
     }
 }
 
@@ -104,24 +99,24 @@ impl ParameterRow {
     const fn twin(self, twin: &'static str) -> ParameterRow {
         ParameterRow { twin, ..self }
     }
-    const fn price(self, price: Price) -> ParameterRow {
+    const fn price(self, price: ParameterCost) -> ParameterRow {
         ParameterRow { price, ..self }
     }
     const fn program(self) -> ParameterRow {
         ParameterRow {
-            reader: Reader::Program,
+            reader: ParameterReader::Program,
             ..self
         }
     }
     const fn first(self) -> ParameterRow {
         ParameterRow {
-            repeats: Repeats::First,
+            repeats: Repeatability::First,
             ..self
         }
     }
     const fn many(self) -> ParameterRow {
         ParameterRow {
-            repeats: Repeats::Many,
+            repeats: Repeatability::Many,
             ..self
         }
     }
@@ -146,7 +141,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn rows_are_told_apart_and_say_something() {
+    fn parameter_names_are_unique_and_described() {
         let names: BTreeSet<&str> = parameters().map(|row| row.name).collect();
         assert_eq!(names.len(), parameters().count());
         for row in parameters() {

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// An intent that cannot be met safely. The text says what, why and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PlanRefusal {
     /// A name that cannot become a cgroup.
     Name {
         /// The name.
@@ -89,7 +89,7 @@ pub enum CpuRefusal {
         online: CpuSet,
     },
     /// CPUs that belong to another partition of ours.
-    Taken {
+    CpusInUse {
         /// The CPUs.
         cpus: CpuSet,
         /// The partition they belong to.
@@ -135,44 +135,44 @@ pub enum KnobRefusal {
     },
 }
 
-impl From<CpuRefusal> for Refusal {
-    fn from(refusal: CpuRefusal) -> Refusal {
-        Refusal::Cpus(refusal)
+impl From<CpuRefusal> for PlanRefusal {
+    fn from(refusal: CpuRefusal) -> PlanRefusal {
+        PlanRefusal::Cpus(refusal)
     }
 }
 
-impl From<KnobRefusal> for Refusal {
-    fn from(refusal: KnobRefusal) -> Refusal {
-        Refusal::Knob(refusal)
+impl From<KnobRefusal> for PlanRefusal {
+    fn from(refusal: KnobRefusal) -> PlanRefusal {
+        PlanRefusal::Knob(refusal)
     }
 }
 
-impl From<&Refusal> for Failure {
+impl From<&PlanRefusal> for Failure {
     /// One arm for each variant: its exit status, what, why, next.
-    fn from(refusal: &Refusal) -> Failure {
+    fn from(refusal: &PlanRefusal) -> Failure {
         match refusal {
-            Refusal::Name { name } => Failure::usage(
+            PlanRefusal::Name { name } => Failure::usage(
                 format!("`{name}` cannot be the name of a partition"),
                 "a name has 1 to 32 letters, digits, `_` or `-`, and is not `housekeeping`",
                 "choose another one with --partition",
             ),
-            Refusal::NoCpus => Failure::usage(
+            PlanRefusal::NoCpus => Failure::usage(
                 "no CPU was named",
                 "an empty list isolates nothing",
                 "name CPUs with --cpus LIST; `quietcore inspect` shows them",
             ),
-            Refusal::Cpus(refusal) => refusal.into(),
-            Refusal::TooSmall { online } => Failure::unable(
+            PlanRefusal::Cpus(refusal) => refusal.into(),
+            PlanRefusal::TooSmall { online } => Failure::unable(
                 "this machine has no CPU to spare",
                 format!("CPU {online} is all that is online"),
                 "use a machine with two or more CPUs",
             ),
-            Refusal::UnknownCpus => Failure::unable(
+            PlanRefusal::UnknownCpus => Failure::unable(
                 "the machine does not say which CPUs are online",
                 "/sys/devices/system/cpu/online is missing or unreadable",
                 "mount /sys, or capture it too",
             ),
-            Refusal::NotSoMany {
+            PlanRefusal::NotSoMany {
                 count,
                 most,
                 rule,
@@ -182,22 +182,22 @@ impl From<&Refusal> for Failure {
                     0 => Status::Unable,
                     _ => Status::Usage,
                 },
-                format!("{} cannot be had{}", cpus(*count), had(*most)),
+                format!("{} cannot be had{}", cpus(*count), available(*most)),
                 rule,
                 offer,
             ),
-            Refusal::NoLocality { device, why } => Failure::unable(
+            PlanRefusal::NoLocality { device, why } => Failure::unable(
                 format!("nothing tells which CPUs are near {device}"),
                 format!("{why}, and this machine has several memory nodes"),
                 "leave --near out, or name the place instead: --near node:1",
             ),
-            Refusal::OneKind { wanted } => Failure::unable(
+            PlanRefusal::OneKind { wanted } => Failure::unable(
                 format!("there are no {wanted} cores to choose"),
                 "this machine does not tell of two kinds of core",
                 "leave --kind out",
             ),
-            Refusal::Knob(refusal) => refusal.into(),
-            Refusal::Unsafe { change, why } => Failure::new(
+            PlanRefusal::Knob(refusal) => refusal.into(),
+            PlanRefusal::Unsafe { change, why } => Failure::new(
                 Status::Bug,
                 format!("the planned change {change} is not safe"),
                 why,
@@ -234,11 +234,11 @@ impl From<&CpuRefusal> for Failure {
                 ),
                 "leave at least one of them out",
             ),
-            CpuRefusal::Taken { cpus, name } => Failure::new(
+            CpuRefusal::CpusInUse { cpus, name } => Failure::new(
                 Status::Conflict,
                 format!("CPU {cpus} belongs to partition {name}"),
                 "it is in force",
-                format!("choose other CPUs, or take it back with `quietcore undo --partition {name}` first"),
+                format!("choose other CPUs, or undo it with `quietcore undo --partition {name}` first"),
             ),
         }
     }
@@ -250,7 +250,7 @@ impl From<&KnobRefusal> for Failure {
             KnobRefusal::Unknown { name, near } => Failure::usage(
                 format!("there is no knob `{name}`"),
                 "`quietcore explain --list` shows every knob",
-                meant(near),
+                suggestion(near),
             ),
             KnobRefusal::Value { knob, value, takes } => Failure::usage(
                 format!("{knob} cannot be `{value}`"),
@@ -276,21 +276,21 @@ impl From<&KnobRefusal> for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
+impl From<PlanRefusal> for Failure {
+    fn from(refusal: PlanRefusal) -> Failure {
         Failure::from(&refusal)
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PlanRefusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         Failure::from(self).fmt(out)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for PlanRefusal {}
 
-fn had(most: usize) -> String {
+fn available(most: usize) -> String {
     match most {
         0 => ", and no smaller number either".to_owned(),
         most => format!(", only {most}"),
@@ -304,7 +304,7 @@ fn cpus(count: usize) -> String {
     }
 }
 
-fn meant(near: &[&str]) -> String {
+fn suggestion(near: &[&str]) -> String {
     match near {
         [] => "name one of those".to_owned(),
         near => format!("did you mean {}?", near.join(", ")),

@@ -1,11 +1,11 @@
 //! Combines the machine and the intent, and computes once what every knob needs.
 
-use crate::{CpuRefusal, Finding, FindingId, Intent, Level, Refusal, partition_path};
+use crate::{CpuRefusal, Finding, FindingId, Intent, Level, PlanRefusal, partition_path};
 use machine::kernel::{Kernel, OLDEST};
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Settings};
 
 /// What a knob plans from.
-pub struct Scene<'a> {
+pub struct PlanContext<'a> {
     /// The machine.
     pub machine: &'a Machine,
     /// Its settings, at least those that `knobs::planned` reads for the isolated CPUs.
@@ -20,21 +20,18 @@ pub struct Scene<'a> {
     pub going_offline: CpuSet,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> PlanContext<'a> {
     /// Checks the intent against the machine.
     ///
     /// # Errors
-    /// A [`Refusal`] if it names CPUs that are missing, offline, the lowest, part of another partition, or all there are.
+    /// A [`PlanRefusal`] if it names CPUs that are missing, offline, the lowest, part of another partition, or all there are.
     pub fn set(
         machine: &'a Machine,
         settings: &'a Settings,
         intent: &'a Intent,
         in_force: &'a [Intent],
-    ) -> Result<Scene<'a>, Refusal> {
-        let in_force: Vec<&Intent> = in_force
-            .iter()
-            .filter(|other| other.name != intent.name)
-            .collect();
+    ) -> Result<PlanContext<'a>, PlanRefusal> {
+        let in_force: Vec<&Intent> = in_force.iter().filter(|other| other.name != intent.name).collect();
         let wanted = &intent.cpus;
         check_online(machine, wanted)?;
         let online = &machine.topology.online;
@@ -48,7 +45,7 @@ impl<'a> Scene<'a> {
             let cpu = lowest.0;
             return Err(CpuRefusal::LowestCpu { cpu, others }.into());
         }
-        Ok(Scene {
+        Ok(PlanContext {
             machine,
             settings,
             intent,
@@ -75,13 +72,12 @@ impl<'a> Scene<'a> {
     pub fn is_ours(&self, hierarchy: &Hierarchy, cgroup: &str) -> bool {
         let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
         let of = |other: &&Intent| {
-            own(partition_path(hierarchy, other.name.as_str()))
-                || other.housekeeping_path(hierarchy).is_some_and(own)
+            own(partition_path(hierarchy, other.name.as_str())) || other.housekeeping_path(hierarchy).is_some_and(own)
         };
         self.in_force.iter().any(of)
     }
 
-    /// As [`Scene::is_ours`], also for the sets of this intent, which may already exist.
+    /// As [`PlanContext::is_ours`], also for the sets of this intent, which may already exist.
     pub(crate) fn is_or_will_be_ours(&self, cgroup: &str) -> bool {
         self.hierarchy().is_some_and(|hierarchy| {
             let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
@@ -106,13 +102,13 @@ impl<'a> Scene<'a> {
 }
 
 /// The requested CPUs are online, on a machine with more than one CPU.
-fn check_online(machine: &Machine, wanted: &CpuSet) -> Result<(), Refusal> {
+fn check_online(machine: &Machine, wanted: &CpuSet) -> Result<(), PlanRefusal> {
     let online = machine.topology.online.clone();
     if online.is_empty() {
-        return Err(Refusal::UnknownCpus);
+        return Err(PlanRefusal::UnknownCpus);
     }
     if wanted.is_empty() {
-        return Err(Refusal::NoCpus);
+        return Err(PlanRefusal::NoCpus);
     }
     let present = machine.topology.present_cpus().or(&online);
     let cpus = wanted.minus(&present);
@@ -124,7 +120,7 @@ fn check_online(machine: &Machine, wanted: &CpuSet) -> Result<(), Refusal> {
         return Err(CpuRefusal::Offline { cpus, online }.into());
     }
     if online.len() == 1 {
-        return Err(Refusal::TooSmall { online });
+        return Err(PlanRefusal::TooSmall { online });
     }
     Ok(())
 }
@@ -135,13 +131,13 @@ fn housekeeping(
     wanted: &CpuSet,
     going_offline: &CpuSet,
     in_force: &[&Intent],
-) -> Result<CpuSet, Refusal> {
+) -> Result<CpuSet, PlanRefusal> {
     let mut housekeeping = online.minus(wanted).minus(going_offline);
     for other in in_force {
         let cpus = other.cpus.and(wanted);
         if !cpus.is_empty() {
             let name = other.name.to_string();
-            return Err(CpuRefusal::Taken { cpus, name }.into());
+            return Err(CpuRefusal::CpusInUse { cpus, name }.into());
         }
         housekeeping = housekeeping.minus(&other.cpus);
     }
@@ -161,7 +157,6 @@ pub fn unsupported_kernel(kernel: &Kernel) -> Option<Finding> {
         "kernel {release} is older than {major}.{minor}, the oldest that quietcore is made for: files and defaults differ there, \
          and an answer may be wrong"
     );
-    let fix =
-        format!("compare each point with the documents of that kernel, or use {major}.{minor} or later");
+    let fix = format!("compare each point with the documents of that kernel, or use {major}.{minor} or later");
     Some(Finding::new(Level::Warning, FindingId::KERNEL_UNSUPPORTED, "kernel", message).fix(fix))
 }

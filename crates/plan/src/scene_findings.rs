@@ -1,10 +1,10 @@
 //! Reports what is unwise or limited about an intent on a machine, independent of the knobs.
 
-use crate::{Finding, FindingId, Level, Scene, choose, neighbours, unsupported_kernel};
+use crate::{Finding, FindingId, Level, PlanContext, choose, neighbours, unsupported_kernel};
 use machine::Owner;
 
 /// What is unwise or limited about this intent on this machine, independent of the knobs.
-pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
+pub(crate) fn findings(scene: &PlanContext) -> Vec<Finding> {
     let isolated = scene.isolated();
     let mut findings: Vec<Finding> = unsupported_kernel(&scene.machine.kernel).into_iter().collect();
     findings.extend(choose::findings(scene.machine, isolated));
@@ -40,7 +40,7 @@ pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
         }
         findings.push(
             Finding::new(Level::Warning, id, "cgroups", message)
-                .fix("take them back first, for example with `cset shield --reset` or `partrt undo`"),
+                .fix("undo them first, for example with `cset shield --reset` or `partrt undo`"),
         );
     }
     findings

@@ -5,7 +5,7 @@ mod devices;
 mod kernel;
 
 use crate::knobs::is_file;
-use crate::parameters::Price;
+use crate::parameters::ParameterCost;
 use serde::Serialize;
 
 /// One run-time setting that matters to isolated CPUs.
@@ -24,15 +24,10 @@ pub struct SettingRow {
     /// Names of the interruption classes that it stops.
     pub stops: &'static [&'static str],
     /// What it costs.
-    pub price: Price,
+    pub price: ParameterCost,
 }
 
-const fn row(
-    name: &'static str,
-    path: &'static str,
-    what: &'static str,
-    isolation: &'static str,
-) -> SettingRow {
+const fn row(name: &'static str, path: &'static str, what: &'static str, isolation: &'static str) -> SettingRow {
     SettingRow {
         name,
         path,
@@ -40,7 +35,7 @@ const fn row(
         isolation,
         since: "",
         stops: &[],
-        price: Price::None,
+        price: ParameterCost::None,
     }
 }
 
@@ -51,7 +46,7 @@ impl SettingRow {
     const fn stops(self, stops: &'static [&'static str]) -> SettingRow {
         SettingRow { stops, ..self }
     }
-    const fn price(self, price: Price) -> SettingRow {
+    const fn price(self, price: ParameterCost) -> SettingRow {
         SettingRow { price, ..self }
     }
 }
@@ -73,7 +68,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn rows_are_told_apart_and_say_something() {
+    fn setting_names_are_unique_and_described() {
         let names: BTreeSet<&str> = settings().map(|row| row.name).collect();
         assert_eq!(names.len(), settings().count());
         for row in settings() {

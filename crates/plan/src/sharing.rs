@@ -7,22 +7,19 @@
 //! child. On v2 a set runs on the part of its list that the parent has; if that is empty, on all CPUs of the parent
 //! (`compute_effective_cpumask` and its callers in `kernel/cgroup/cpuset.c`).
 
-use crate::{Action, Change, Scene};
+use crate::{Action, Change, PlanContext};
 use machine::{CpuSet, Hierarchy, Partition, Version};
 
 /// Paths, below the cpuset mount, of the sets of other owners whose tasks may run on the isolated CPUs after these
 /// changes. Empty without a cpuset controller.
-pub(crate) fn shared_with(scene: &Scene, changes: &[Change]) -> Vec<String> {
+pub(crate) fn shared_with(scene: &PlanContext, changes: &[Change]) -> Vec<String> {
     let Some(hierarchy) = scene.hierarchy() else {
         return Vec::new();
     };
     let holds = |set: &&Partition| {
         set.name != "/"
             && !scene.is_or_will_be_ours(&set.name)
-            && set
-                .cpus
-                .as_ref()
-                .is_some_and(|cpus| cpus.intersects(scene.isolated()))
+            && set.cpus.as_ref().is_some_and(|cpus| cpus.intersects(scene.isolated()))
     };
     let sets = hierarchy.sets.iter().filter(holds);
     sets.filter(|set| allowed(scene, hierarchy, changes, &set.name).intersects(scene.isolated()))
@@ -31,7 +28,7 @@ pub(crate) fn shared_with(scene: &Scene, changes: &[Change]) -> Vec<String> {
 }
 
 /// The CPUs on which the tasks of a set may run after these changes.
-pub(crate) fn allowed(scene: &Scene, hierarchy: &Hierarchy, changes: &[Change], name: &str) -> CpuSet {
+pub(crate) fn allowed(scene: &PlanContext, hierarchy: &Hierarchy, changes: &[Change], name: &str) -> CpuSet {
     let list = |name: &str| {
         let set = hierarchy.sets.iter().find(|set| set.name == name)?;
         written(hierarchy, changes, name).or_else(|| set.cpus.clone())

@@ -24,18 +24,18 @@ pub fn distance(one: &str, other: &str) -> usize {
 /// The words nearest to one, nearest first: a word that contains it or starts like it counts as near.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
-    let wanted = word.to_ascii_lowercase();
-    if wanted.is_empty() {
+    let lower_word = word.to_ascii_lowercase();
+    if lower_word.is_empty() {
         return Vec::new();
     }
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
         .filter_map(|name| {
             let lower = name.to_ascii_lowercase();
-            let apart = distance(&wanted, &lower);
+            let apart = distance(&lower_word, &lower);
             let contains =
-                wanted.len() > 2 && (lower.contains(&wanted) || wanted.contains(&lower) && lower.len() > 2);
-            let limit = (wanted.chars().count().max(3)) / 2;
+                lower_word.len() > 2 && (lower.contains(&lower_word) || lower_word.contains(&lower) && lower.len() > 2);
+            let limit = (lower_word.chars().count().max(3)) / 2;
             if contains {
                 Some((1, name))
             } else {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances() {
+    fn edit_distances_are_symmetric_and_correct() {
         for (one, other, wanted) in [
             ("", "", 0),
             ("a", "", 1),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn near_words() {
+    fn the_nearest_words_are_suggested() {
         let known = ["irq_affinity", "rq_affinity", "isolcpus", "LOC"];
         assert_eq!(nearest("rq_afinity", known, 2), ["rq_affinity", "irq_affinity"]);
         assert!(nearest("zzzzzzzzzz", known, 3).is_empty());

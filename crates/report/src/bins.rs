@@ -3,7 +3,7 @@
 
 /// One bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bin {
+pub(crate) struct HistogramBin {
     /// Lowest value in nanoseconds.
     pub low_ns: u64,
     /// First value above the bin.
@@ -16,23 +16,18 @@ pub(crate) struct Bin {
 ///
 /// Bounds are rounded to whole nanoseconds, and equal ones merged, so every bucket is in exactly one bin and no count is
 /// lost.
-pub(crate) fn logarithmic(histogram: &[(u64, u64)], per_decade: u32) -> Vec<Bin> {
-    let values = || {
-        histogram
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(low, _)| *low)
-    };
+pub(crate) fn logarithmic(histogram: &[(u64, u64)], per_decade: u32) -> Vec<HistogramBin> {
+    let values = || histogram.iter().filter(|(_, count)| *count > 0).map(|(low, _)| *low);
     let (Some(lowest), Some(highest)) = (values().min(), values().max()) else {
         return Vec::new();
     };
-    let mut bins: Vec<Bin> = Vec::new();
+    let mut bins: Vec<HistogramBin> = Vec::new();
     let mut step = 0;
     let mut low = 0;
     while low <= highest {
         let high = bound(step, per_decade).max(low.saturating_add(1));
         if high > lowest || high == u64::MAX {
-            bins.push(Bin {
+            bins.push(HistogramBin {
                 low_ns: low,
                 high_ns: high,
                 count: 0,
@@ -65,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_sample_is_lost_and_bins_are_in_order() {
+    fn bins_contain_every_sample_in_order() {
         let histogram: Vec<(u64, u64)> = (0..2000).map(|place| (place * place + 1, place % 7)).collect();
         for per_decade in [1, 3, 5, 20, 60] {
             let bins = logarithmic(&histogram, per_decade);
@@ -77,13 +72,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_nothing_and_extremes_fit() {
+    fn an_empty_histogram_has_no_bins_and_extremes_fit() {
         assert!(logarithmic(&[], 5).is_empty());
         assert!(logarithmic(&[(5, 0)], 5).is_empty());
-        assert_eq!(
-            logarithmic(&[(0, 3)], 5).iter().map(|bin| bin.count).sum::<u64>(),
-            3
-        );
+        assert_eq!(logarithmic(&[(0, 3)], 5).iter().map(|bin| bin.count).sum::<u64>(), 3);
         assert_eq!(
             logarithmic(&[(u64::MAX, 3)], 5)
                 .iter()

@@ -3,9 +3,9 @@
 mod program_rows;
 
 use crate::culprit::by;
-use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, counted, cut, grouped, safe, wrap};
 use crate::units::time;
-use ::blame::{Answer, Confidence, CpuAnswer, GapsFrom, Interruption};
+use ::blame::{BlameResult, Confidence, CpuAnswer, GapSource, Interruption};
 use std::fmt::Write as _;
 
 /// The schema of the JSON answer.
@@ -13,7 +13,7 @@ pub const BLAME_SCHEMA: &str = "quietcore.blame/1";
 
 /// How many rows of a CPU to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowLimit {
     /// The first ones.
     First(usize),
     /// Every one.
@@ -22,7 +22,7 @@ pub enum Rows {
 
 /// The screen of an answer.
 #[must_use]
-pub fn blame_text(answer: &Answer, rows: Rows, style: Style) -> String {
+pub fn blame_text(answer: &BlameResult, rows: RowLimit, style: Style) -> String {
     let mut text = String::new();
     for (at, cpu) in answer.cpus.iter().enumerate() {
         if at > 0 {
@@ -41,24 +41,20 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
     let of_ns = cpu.wanted_ns.unwrap_or(cpu.duration_ns);
     let share = per_million(cpu.stolen_ns, of_ns);
     let of = match cpu.wanted_ns {
-        Some(wanted_ns) => format!(
+        Some(runnable_ns) => format!(
             "{} that the program wanted of {}",
-            time(wanted_ns),
+            time(runnable_ns),
             time(cpu.duration_ns)
         ),
         None => time(cpu.duration_ns),
     };
-    let line = format!(
-        "CPU {}: {} stolen in {of} ({share})",
-        cpu.cpu,
-        time(cpu.stolen_ns)
-    );
-    let _ = writeln!(text, "{}", style.paint(Role::Head, &line));
+    let line = format!("CPU {}: {} stolen in {of} ({share})", cpu.cpu, time(cpu.stolen_ns));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &line));
     let unexplained = format!("{} unexplained", time(cpu.unexplained_ns));
     let role = if cpu.unexplained_ns == 0 {
-        Role::Good
+        TextRole::Good
     } else {
-        Role::Care
+        TextRole::Warning
     };
     let longest_run = cpu.longest_run_ns.map_or_else(String::new, |run_ns| {
         format!(", longest run without one {}", time(run_ns))
@@ -71,7 +67,7 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
         counted(cpu.gaps as usize, "gap"),
     );
     if let Some(from) = gaps_from(cpu.gaps_from) {
-        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(from, 2, COLUMNS)));
+        let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &wrap(from, 2, COLUMNS)));
     }
     if cpu.outside > 0 {
         let note = format!(
@@ -85,45 +81,40 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
             "{} did not fit into the trace buffer: names may be missing. Give it more room with --buffer.",
             counted(cpu.lost_events as usize, "event")
         );
-        let _ = writeln!(text, "  {}", style.paint(Role::Bad, &wrap(&note, 2, COLUMNS)));
+        let _ = writeln!(text, "  {}", style.paint(TextRole::Bad, &wrap(&note, 2, COLUMNS)));
     }
 }
 
 /// Notes on the source of a program's gaps, and what that source cannot show.
-const fn gaps_from(from: GapsFrom) -> Option<&'static str> {
+const fn gaps_from(from: GapSource) -> Option<&'static str> {
     match from {
-        GapsFrom::Probe => None,
-        GapsFrom::Events => Some(
+        GapSource::Probe => None,
+        GapSource::Events => Some(
             "Gaps are what events tell; time in the kernel without an event counts as the program's (on CPUs in nohz_full \
              the kernel tells it).",
         ),
-        GapsFrom::ContextTracking => {
+        GapSource::ContextTracking => {
             Some("Gaps reach from user_exit to user_enter, without what the program asked for itself.")
         }
-        GapsFrom::Accounts => {
-            Some("Gaps are the waits of its threads for a CPU, as the scheduler counts them.")
-        }
+        GapSource::Accounts => Some("Gaps are the waits of its threads for a CPU, as the scheduler counts them."),
     }
 }
 
-fn shown(cpu: &CpuAnswer, rows: Rows) -> &[Interruption] {
+fn shown_rows(cpu: &CpuAnswer, rows: RowLimit) -> &[Interruption] {
     let most = match rows {
-        Rows::First(most) => most,
-        Rows::All => usize::MAX,
+        RowLimit::First(most) => most,
+        RowLimit::All => usize::MAX,
     };
     cpu.interruptions.get(..most).unwrap_or(&cpu.interruptions)
 }
 
-fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
+fn table(text: &mut String, cpu: &CpuAnswer, rows: RowLimit, style: Style) {
     if cpu.interruptions.is_empty() {
         return;
     }
-    let head = format!(
-        "{:>7} {:>9} {:>9} {:>9}  who",
-        "share", "time", "count", "longest"
-    );
-    let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
-    let shown = shown(cpu, rows);
+    let head = format!("{:>7} {:>9} {:>9} {:>9}  who", "share", "time", "count", "longest");
+    let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, &head));
+    let shown = shown_rows(cpu, rows);
     for row in shown {
         let share = row.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
         let sure = match row.confidence {
@@ -148,24 +139,19 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
     }
     let more = cpu.interruptions.len() - shown.len();
     if more > 0 {
-        let rest: u64 = cpu
-            .interruptions
-            .iter()
-            .skip(shown.len())
-            .map(|row| row.total_ns)
-            .sum();
+        let rest: u64 = cpu.interruptions.iter().skip(shown.len()).map(|row| row.total_ns).sum();
         let line = format!(
             "and {} with {} together (--all shows them)",
             counted(more, "row"),
             time(rest)
         );
-        let _ = writeln!(text, "{:39}{}", "", style.paint(Role::Quiet, &line));
+        let _ = writeln!(text, "{:39}{}", "", style.paint(TextRole::Quiet, &line));
     }
 }
 
 /// The cures: each command once, most stolen time first.
-pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cure<'a>> {
-    let mut cures: Vec<Cure> = Vec::new();
+pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<CureSummary<'a>> {
+    let mut cures: Vec<CureSummary> = Vec::new();
     for row in rows.filter(|row| !row.fix.is_empty()) {
         match cures.iter_mut().find(|cure| cure.fix == row.fix) {
             Some(cure) => {
@@ -178,7 +164,7 @@ pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cur
                     cure.names.push(&row.name);
                 }
             }
-            None => cures.push(Cure {
+            None => cures.push(CureSummary {
                 fix: &row.fix,
                 why: &row.why,
                 total_ns: row.total_ns,
@@ -191,7 +177,7 @@ pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cur
 }
 
 /// One cure with everything that it stops.
-pub(crate) struct Cure<'a> {
+pub(crate) struct CureSummary<'a> {
     pub(crate) fix: &'a str,
     pub(crate) why: &'a str,
     pub(crate) total_ns: u64,
@@ -201,15 +187,10 @@ pub(crate) struct Cure<'a> {
 /// Number of rows named per cure.
 const NAMED: usize = 3;
 
-impl Cure<'_> {
+impl CureSummary<'_> {
     /// Names of the rows that this cure would stop, limited to a few.
     pub(crate) fn of(&self) -> String {
-        let mut names: Vec<String> = self
-            .names
-            .iter()
-            .take(NAMED)
-            .map(|name| (*name).to_owned())
-            .collect();
+        let mut names: Vec<String> = self.names.iter().take(NAMED).map(|name| (*name).to_owned()).collect();
         if self.names.len() > NAMED {
             names.push(format!("{} more", self.names.len() - NAMED));
         }
@@ -227,12 +208,12 @@ pub(crate) fn share(total_ns: u64, cpu: &CpuAnswer) -> Option<f64> {
     (total_ns > 0).then(|| total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64)
 }
 
-fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
-    let cures = cures(shown(cpu, rows).iter());
+fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: RowLimit, style: Style) {
+    let cures = cures(shown_rows(cpu, rows).iter());
     if cures.is_empty() {
         return;
     }
-    let _ = writeln!(text, "{}", style.paint(Role::Quiet, "  What would stop it:"));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, "  What would stop it:"));
     for cure in &cures {
         let share = match share(cure.total_ns, cpu) {
             None => format!("{:>7}", "-"),
@@ -247,7 +228,7 @@ fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
             text,
             "{:11}{}",
             "",
-            style.paint(Role::Quiet, &wrap(&why, 11, COLUMNS))
+            style.paint(TextRole::Quiet, &wrap(&why, 11, COLUMNS))
         );
     }
 }

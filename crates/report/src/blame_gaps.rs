@@ -1,27 +1,27 @@
 //! Writes each gap with its pieces and their culprits: one line of JSON per gap, for other programs and to verify the rows.
 
-use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Story};
+use ::blame::{BlameResult, Confidence, CpuAnswer, Culprit, GapStory};
 use observe::Class;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct GapLine<'a> {
     cpu: u32,
     start_ns: u64,
     end_ns: u64,
-    parts: Vec<Part<'a>>,
+    parts: Vec<GapLinePart<'a>>,
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct GapLinePart<'a> {
     start_ns: u64,
     end_ns: u64,
     #[serde(flatten)]
-    who: Option<Who<'a>>,
+    who: Option<GapCause<'a>>,
 }
 
 #[derive(Serialize)]
-struct Who<'a> {
+struct GapCause<'a> {
     class: Class,
     name: &'a str,
     culprit: Option<&'a Culprit>,
@@ -29,7 +29,7 @@ struct Who<'a> {
 }
 
 #[derive(Serialize)]
-struct Last<'a> {
+struct GapTrailer<'a> {
     clock: &'a str,
     gaps: u64,
     left_out: u64,
@@ -38,9 +38,9 @@ struct Last<'a> {
 /// Writes the lines. Times are on the given clock; a piece without a class is time without an event. The last line counts
 /// the gaps, and those left out.
 #[must_use]
-pub fn blame_gaps(answer: &Answer, clock: &str) -> String {
+pub fn blame_gaps(answer: &BlameResult, clock: &str) -> String {
     let mut out = String::new();
-    let mut last = Last {
+    let mut last = GapTrailer {
         clock,
         gaps: 0,
         left_out: 0,
@@ -64,21 +64,21 @@ fn push(out: &mut String, line: &impl Serialize) {
     }
 }
 
-fn line<'a>(cpu: &'a CpuAnswer, story: &Story) -> Line<'a> {
-    let parts = story.pieces.iter().map(|piece| Part {
+fn line<'a>(cpu: &'a CpuAnswer, story: &GapStory) -> GapLine<'a> {
+    let parts = story.pieces.iter().map(|piece| GapLinePart {
         start_ns: piece.span.start,
         end_ns: piece.span.end,
         who: piece
             .row
             .and_then(|row| cpu.interruptions.get(row))
-            .map(|row| Who {
+            .map(|row| GapCause {
                 class: row.class,
                 name: &row.name,
                 culprit: row.culprit.as_ref(),
                 confidence: row.confidence,
             }),
     });
-    Line {
+    GapLine {
         cpu: cpu.cpu,
         start_ns: story.gap.start,
         end_ns: story.gap.end,

@@ -13,7 +13,7 @@ use crate::page;
 use crate::page::text::unit;
 use crate::style::{counted, grouped, safe};
 use crate::units::time;
-use ::blame::{Answer, Confidence, CpuAnswer, Interruption};
+use ::blame::{BlameResult, Confidence, CpuAnswer, Interruption};
 use maud::{Markup, html};
 use measure::Environment;
 
@@ -30,7 +30,7 @@ const DRAWN: usize = 12;
 /// with one click.
 #[must_use]
 pub fn blame_html(
-    answer: &Answer,
+    answer: &BlameResult,
     tracers: Tracers,
     environment: &Environment,
     json: Option<&[u8]>,

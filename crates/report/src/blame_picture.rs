@@ -2,9 +2,9 @@
 //! programs that support only ASCII.
 
 use crate::culprit::by;
-use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
 use crate::units::time;
-use ::blame::{CpuAnswer, Story};
+use ::blame::{CpuAnswer, GapStory};
 use std::fmt::Write as _;
 
 /// Width of a bar in columns.
@@ -25,14 +25,11 @@ pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
         return;
     }
     let title = wrap(
-        &format!(
-            "The longest gaps, each from its beginning to its end. {}",
-            note(cpu)
-        ),
+        &format!("The longest gaps, each from its beginning to its end. {}", note(cpu)),
         2,
         COLUMNS,
     );
-    let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &title));
+    let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &title));
     let bars: Vec<Vec<Option<usize>>> = stories
         .iter()
         .map(|story| (0..BAR).map(|column| most_in(story, column)).collect())
@@ -44,17 +41,17 @@ pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
     }
     let mut legend = |line: &str| {
         let line = wrap(line, 14, COLUMNS);
-        let _ = writeln!(text, "{:12}{}", "", style.paint(Role::Quiet, &line));
+        let _ = writeln!(text, "{:12}{}", "", style.paint(TextRole::Quiet, &line));
     };
     for (row, letter) in named.iter().zip(LETTERS.chars()) {
         let Some(row) = cpu.interruptions.get(*row) else {
             continue;
         };
-        let who = row
+        let culprit_name = row
             .culprit
             .as_ref()
             .map_or(String::new(), |culprit| format!(", {}", by(culprit)));
-        legend(&format!("{letter} {}{who}", safe(&row.name)));
+        legend(&format!("{letter} {}{culprit_name}", safe(&row.name)));
     }
     let drawn = |sign: char| bars.iter().flatten().any(|row| letter(*row, &named) == sign);
     if drawn(OTHERS) {
@@ -70,7 +67,7 @@ pub(crate) fn note(cpu: &CpuAnswer) -> String {
     let drawn = cpu.stories.iter().map(len).max();
     let longest = cpu.interruptions.iter().map(|row| row.max_ns).max();
     // Gaps that did not fit into memory are not among the stories.
-    let kept = match longest > drawn && cpu.stories_left_out > 0 {
+    let omission = match longest > drawn && cpu.stories_left_out > 0 {
         false => String::new(),
         true => format!(
             " Of {} there was no room for the pieces, and longer ones are among them.",
@@ -78,7 +75,7 @@ pub(crate) fn note(cpu: &CpuAnswer) -> String {
         ),
     };
     format!(
-        "A gap may hold several interruptions; `longest` in the table is one interruption, without what interrupted it.{kept}"
+        "A gap may hold several interruptions; `longest` in the table is one interruption, without what interrupted it.{omission}"
     )
 }
 
@@ -99,40 +96,31 @@ fn named(bars: &[Vec<Option<usize>>]) -> Vec<usize> {
 }
 
 /// The longest of the kept gaps, longest first.
-pub(crate) fn longest_of(cpu: &CpuAnswer, most: usize) -> Vec<&Story> {
-    let mut all: Vec<&Story> = cpu.stories.iter().collect();
+pub(crate) fn longest_of(cpu: &CpuAnswer, most: usize) -> Vec<&GapStory> {
+    let mut all: Vec<&GapStory> = cpu.stories.iter().collect();
     all.sort_by_key(|story| (std::cmp::Reverse(len(story)), story.gap.start));
     all.truncate(most);
     all
 }
 
-pub(crate) const fn len(story: &Story) -> u64 {
+pub(crate) const fn len(story: &GapStory) -> u64 {
     story.gap.end.saturating_sub(story.gap.start)
 }
 
 /// The culprit with most of a column's time.
-fn most_in(story: &Story, column: u64) -> Option<usize> {
-    let place = |column: u64| {
-        story.gap.start + (u128::from(len(story)) * u128::from(column) / u128::from(BAR)) as u64
-    };
+fn most_in(story: &GapStory, column: u64) -> Option<usize> {
+    let place = |column: u64| story.gap.start + (u128::from(len(story)) * u128::from(column) / u128::from(BAR)) as u64;
     let (start, end) = (place(column), place(column + 1).max(place(column) + 1));
     let mut sums: Vec<(Option<usize>, u64)> = Vec::new();
     for piece in &story.pieces {
-        let part = piece
-            .span
-            .end
-            .min(end)
-            .saturating_sub(piece.span.start.max(start));
+        let part = piece.span.end.min(end).saturating_sub(piece.span.start.max(start));
         match sums.iter_mut().find(|(row, _)| *row == piece.row) {
             Some((_, sum)) => *sum += part,
             None => sums.push((piece.row, part)),
         }
     }
     // The first one of equals.
-    sums.iter()
-        .rev()
-        .max_by_key(|(_, sum)| *sum)
-        .and_then(|(row, _)| *row)
+    sums.iter().rev().max_by_key(|(_, sum)| *sum).and_then(|(row, _)| *row)
 }
 
 fn letter(row: Option<usize>, named: &[usize]) -> char {

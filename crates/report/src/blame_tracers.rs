@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 /// Number of functions shown of a call chain, innermost ones.
-const SHOWN: usize = 4;
+const MAX_FUNCTIONS: usize = 4;
 
 /// The reports; `None` for tracers that were not requested.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -32,9 +32,9 @@ pub fn tracers_text(tracers: Tracers) -> String {
     text
 }
 
-fn functions_text(told: &FunctionsReport) -> String {
+fn functions_text(report: &FunctionsReport) -> String {
     let mut text = String::new();
-    for gap in &told.gaps {
+    for gap in &report.gaps {
         let _ = writeln!(
             text,
             "\nCPU {}: functions of the gap of {} at {} s, which had {} of it",
@@ -73,10 +73,10 @@ pub(crate) fn seconds(ns: u64) -> String {
 /// ` < irq_exit_rcu < sysvec_call_function_single`: innermost first, not yet escaped.
 pub(crate) fn way(functions: &[String]) -> String {
     let mut text = String::new();
-    for function in functions.iter().rev().take(SHOWN) {
+    for function in functions.iter().rev().take(MAX_FUNCTIONS) {
         let _ = write!(text, " < {function}");
     }
-    if functions.len() > SHOWN {
+    if functions.len() > MAX_FUNCTIONS {
         text.push_str(" < ...");
     }
     text
@@ -84,15 +84,15 @@ pub(crate) fn way(functions: &[String]) -> String {
 
 /// Notes about the functions, without a line end.
 #[must_use]
-pub fn functions_note(told: &FunctionsReport) -> String {
-    if let Some(why) = &told.why {
+pub fn functions_note(report: &FunctionsReport) -> String {
+    if let Some(why) = &report.why {
         return format!("functions are not reported: {why}");
     }
-    let lost = match told.lost {
+    let lost = match report.lost {
         0 => String::new(),
         lost => format!(
             "\n  {lost} records of functions did not fit into its buffers{}, and their time is not reported: more with --buffer",
-            lost_of(told)
+            lost_of(report)
         ),
     };
     format!(
@@ -102,8 +102,8 @@ pub fn functions_note(told: &FunctionsReport) -> String {
 }
 
 /// The number of losses per CPU.
-fn lost_of(told: &FunctionsReport) -> String {
-    let each: Vec<String> = told
+fn lost_of(report: &FunctionsReport) -> String {
+    let each: Vec<String> = report
         .lost_of
         .iter()
         .map(|of| format!("CPU {}: {}", of.cpu, of.lost))
@@ -115,15 +115,15 @@ fn lost_of(told: &FunctionsReport) -> String {
 }
 
 /// The findings of hwlat: a sentence for each CPU, or why it did not run.
-pub(crate) fn hwlat_lines(told: &HwlatReport) -> Vec<String> {
-    match &told.why {
+pub(crate) fn hwlat_lines(report: &HwlatReport) -> Vec<String> {
+    match &report.why {
         Some(why) => vec![format!("hwlat did not run: {why}")],
-        None => told.cpus.iter().map(|cpu| hwlat_line(told, cpu)).collect(),
+        None => report.cpus.iter().map(|cpu| hwlat_line(report, cpu)).collect(),
     }
 }
 
-fn hwlat_line(told: &HwlatReport, of: &HwlatCpu) -> String {
-    let looked = match (told.width_us, told.window_us) {
+fn hwlat_line(report: &HwlatReport, of: &HwlatCpu) -> String {
+    let looked = match (report.width_us, report.window_us) {
         (Some(width_us), Some(window_us)) => format!(
             ", for {} of each {}",
             Nanos(width_us.saturating_mul(1_000)),
@@ -131,7 +131,7 @@ fn hwlat_line(told: &HwlatReport, of: &HwlatCpu) -> String {
         ),
         _ => String::new(),
     };
-    let (time, threshold) = (Nanos(told.duration_ns), Nanos(told.threshold_ns));
+    let (time, threshold) = (Nanos(report.duration_ns), Nanos(report.threshold_ns));
     let nmis = match of.nmis {
         0 => "no NMI arrived during that time",
         _ => "NMIs arrived during that time and may have had some of it",
@@ -146,7 +146,7 @@ fn hwlat_line(told: &HwlatReport, of: &HwlatCpu) -> String {
              once: the hypervisor, the firmware (SMI) or the hardware takes time here; {nmis}",
             of.cpu,
             of.hits,
-            crate::bound::rounded(of.max_ns, crate::bound::Side::Upper)
+            crate::bound::rounded(of.max_ns, crate::bound::BoundSide::Upper)
         ),
     }
 }

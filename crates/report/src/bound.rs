@@ -8,7 +8,7 @@ use machine::Nanos;
 
 /// Rounding direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum BoundSide {
     /// Downwards: a lower bound.
     Lower,
     /// Upwards: an upper bound.
@@ -17,16 +17,16 @@ pub(crate) enum Side {
 
 /// An upper bound of a time: `1.3 us` for 1,249 ns.
 pub(crate) fn at_most(ns: u64) -> String {
-    time_bound(ns, Side::Upper)
+    time_bound(ns, BoundSide::Upper)
 }
 
 /// A lower bound of a time: `1.2 us` for 1,249 ns.
 pub(crate) fn at_least(ns: u64) -> String {
-    time_bound(ns, Side::Lower)
+    time_bound(ns, BoundSide::Lower)
 }
 
 /// A time rounded in one direction. An exact one is printed unchanged: `50 us`.
-pub(crate) fn time_bound(ns: u64, side: Side) -> String {
+pub(crate) fn time_bound(ns: u64, side: BoundSide) -> String {
     let rounded = rounded(ns, side);
     match rounded.0 == ns {
         true => time(ns),
@@ -35,7 +35,7 @@ pub(crate) fn time_bound(ns: u64, side: Side) -> String {
 }
 
 /// A time that [`Nanos`] prints without further rounding, with two significant digits or more.
-pub(crate) fn rounded(ns: u64, side: Side) -> Nanos {
+pub(crate) fn rounded(ns: u64, side: BoundSide) -> Nanos {
     let step = match ns {
         0..1_000 => 1,
         1_000..1_000_000 => 100,
@@ -43,14 +43,14 @@ pub(crate) fn rounded(ns: u64, side: Side) -> Nanos {
         _ => 10_000_000,
     };
     let steps = match side {
-        Side::Lower => ns / step,
-        Side::Upper => ns.div_ceil(step),
+        BoundSide::Lower => ns / step,
+        BoundSide::Upper => ns.div_ceil(step),
     };
     Nanos(steps.saturating_mul(step))
 }
 
 /// A number with this many significant digits, rounded in one direction.
-pub(crate) fn number_bound(value: f64, digits: i32, side: Side) -> String {
+pub(crate) fn number_bound(value: f64, digits: i32, side: BoundSide) -> String {
     if value <= 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -62,8 +62,8 @@ pub(crate) fn number_bound(value: f64, digits: i32, side: Side) -> String {
     let scaled = scale(value, -last_digit);
     // The remainder of a division after the fifteenth digit must not cause another step.
     let steps = match side {
-        Side::Lower => (scaled + scaled * 1e-14).floor(),
-        Side::Upper => (scaled - scaled * 1e-14).ceil(),
+        BoundSide::Lower => (scaled + scaled * 1e-14).floor(),
+        BoundSide::Upper => (scaled - scaled * 1e-14).ceil(),
     };
     let rounded = scale(steps, last_digit);
     if (0.001..1_000.0).contains(&rounded) {
@@ -117,12 +117,12 @@ mod tests {
             (1_234.0, "1.3e3"),
             (0.0, "0"),
         ] {
-            assert_eq!(number_bound(value, 2, Side::Upper), text, "{value}");
+            assert_eq!(number_bound(value, 2, BoundSide::Upper), text, "{value}");
         }
         let mut value = 1e-12_f64;
         while value < 1e6 {
             let printed = |side| number_bound(value, 2, side).parse::<f64>().unwrap();
-            let (least, most) = (printed(Side::Lower), printed(Side::Upper));
+            let (least, most) = (printed(BoundSide::Lower), printed(BoundSide::Upper));
             assert!(
                 most >= value * (1.0 - 1e-12) && most <= value * 1.11,
                 "{value} is printed as {most}"
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn a_lower_bound_is_never_printed_above_itself() {
-        assert_eq!(number_bound(3.09, 2, Side::Lower), "3.0");
-        assert_eq!(number_bound(3.097, 3, Side::Lower), "3.09");
-        assert_eq!(number_bound(0.000_999, 2, Side::Lower), "9.9e-4");
-        assert_eq!(number_bound(99.9, 2, Side::Lower), "99");
+        assert_eq!(number_bound(3.09, 2, BoundSide::Lower), "3.0");
+        assert_eq!(number_bound(3.097, 3, BoundSide::Lower), "3.09");
+        assert_eq!(number_bound(0.000_999, 2, BoundSide::Lower), "9.9e-4");
+        assert_eq!(number_bound(99.9, 2, BoundSide::Lower), "99");
     }
 }

@@ -1,8 +1,8 @@
 //! Formats `check`: the intended state, the findings, the evidence and the verdict, as text, JSON and JUnit.
 
-use crate::Length;
-use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use check::{CheckFinding, Intention, Judged, LAYERS, LayerName, Means, Verdict, Wish};
+use crate::KnobDetail;
+use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use check::{CheckFinding, CheckResult, CheckVerdict, IntendedIsolation, Intention, IsolationMeans, LAYERS, LayerName};
 use machine::CpuSet;
 use plan::{Level, Profile};
 use serde::Serialize;
@@ -12,26 +12,26 @@ use std::fmt::Write as _;
 pub const CHECK_SCHEMA: &str = "quietcore.check/1";
 
 /// The complete result of `check`.
-pub struct Checked<'a> {
+pub struct CheckOutput<'a> {
     /// `live` or `captured`.
     pub origin: &'static str,
     /// The intended state.
     pub intention: &'a Intention,
     /// The findings.
-    pub judged: &'a Judged,
+    pub judged: &'a CheckResult,
     /// The observation time, in nanoseconds; `None` if nothing was counted.
     pub window_ns: Option<u64>,
     /// What could not be read, one line each.
     pub unread: &'a [String],
     /// What `--fix` did, one line each.
-    pub mended: &'a [String],
+    pub repairs: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct CheckDocument<'a> {
     schema: &'static str,
     origin: &'static str,
-    verdict: Verdict,
+    verdict: CheckVerdict,
     intention: IntentionJson<'a>,
     window_ns: Option<u64>,
     findings: &'a [CheckFinding],
@@ -44,7 +44,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct IntentionJson<'a> {
-    source: check::Source,
+    source: check::IntentionSource,
     partitions: Vec<PartitionJson<'a>>,
 }
 
@@ -53,25 +53,25 @@ struct PartitionJson<'a> {
     name: &'a str,
     cpus: &'a CpuSet,
     profile: Profile,
-    means: &'a Means,
+    means: &'a IsolationMeans,
 }
 
 /// The JSON document `quietcore.check/1`.
 #[must_use]
-pub fn check_json<'a>(checked: &'a Checked<'a>) -> impl Serialize + 'a {
-    let partition = |wish: &'a Wish| PartitionJson {
-        name: wish.intent.name.as_str(),
-        cpus: &wish.intent.cpus,
-        profile: wish.intent.profile,
-        means: &wish.means,
+pub fn check_json<'a>(checked: &'a CheckOutput<'a>) -> impl Serialize + 'a {
+    let partition = |isolation: &'a IntendedIsolation| PartitionJson {
+        name: isolation.intent.name.as_str(),
+        cpus: &isolation.intent.cpus,
+        profile: isolation.intent.profile,
+        means: &isolation.means,
     };
-    Document {
+    CheckDocument {
         schema: CHECK_SCHEMA,
         origin: checked.origin,
         verdict: checked.judged.verdict,
         intention: IntentionJson {
             source: checked.intention.source,
-            partitions: checked.intention.wishes.iter().map(partition).collect(),
+            partitions: checked.intention.isolations.iter().map(partition).collect(),
         },
         window_ns: checked.window_ns,
         findings: &checked.judged.findings,
@@ -79,36 +79,36 @@ pub fn check_json<'a>(checked: &'a Checked<'a>) -> impl Serialize + 'a {
         unused: &checked.judged.unused,
         unseen: &checked.judged.unseen,
         unread: checked.unread,
-        mended: checked.mended,
+        mended: checked.repairs,
     }
 }
 
 /// Evidence lines printed per finding; the rest is only counted.
-const SHOWN: usize = 3;
+const MAX_EVIDENCE: usize = 3;
 
 /// Formats a check for a terminal.
 #[must_use]
-pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
+pub fn check_text(checked: &CheckOutput, length: KnobDetail, style: Style) -> String {
     let mut text = String::new();
-    for wish in &checked.intention.wishes {
-        let line = match wish.means {
-            Means::Nothing => format!(
+    for isolation in &checked.intention.isolations {
+        let line = match isolation.means {
+            IsolationMeans::Nothing => format!(
                 "CPU {} is not isolated: no partition, cpuset or boot parameter keeps anything away (CPUs from {})",
-                wish.intent.cpus,
+                isolation.intent.cpus,
                 checked.intention.source.text()
             ),
             _ => format!(
                 "CPU {}: {}, said by {}",
-                wish.intent.cpus,
-                means(wish),
+                isolation.intent.cpus,
+                means(isolation),
                 checked.intention.source.text()
             ),
         };
         let _ = writeln!(text, "{}", wrap(&safe(&line), 2, COLUMNS));
     }
-    if !checked.mended.is_empty() {
-        let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Mended"));
-        for line in checked.mended {
+    if !checked.repairs.is_empty() {
+        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Mended"));
+        for line in checked.repairs {
             let _ = writeln!(text, "  {}", wrap(&safe(line), 4, COLUMNS));
         }
     }
@@ -123,10 +123,8 @@ pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
             continue;
         }
         let head = layer.map_or("the machine", LayerName::as_str);
-        let _ = writeln!(text, "\n{}", style.paint(Role::Head, head));
-        of_layer
-            .iter()
-            .for_each(|one| finding(&mut text, one, length, style));
+        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, head));
+        of_layer.iter().for_each(|one| finding(&mut text, one, length, style));
     }
     text.push('\n');
     for pattern in &checked.judged.unused {
@@ -143,29 +141,26 @@ pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
     text
 }
 
-fn means(wish: &Wish) -> String {
-    let profile = format!("{:?}", wish.intent.profile).to_lowercase();
-    match &wish.means {
-        Means::Partition => format!("partition {} ({profile})", wish.intent.name),
-        Means::Missing => format!(
-            "partition {} ({profile}), which is NOT in force",
-            wish.intent.name
-        ),
-        Means::BootLine => "isolated by the boot line".to_owned(),
-        Means::Cpuset(set) => format!("isolated by the cpuset {set}"),
-        Means::Slices => {
+fn means(isolation: &IntendedIsolation) -> String {
+    let profile = format!("{:?}", isolation.intent.profile).to_lowercase();
+    match &isolation.means {
+        IsolationMeans::Partition => format!("partition {} ({profile})", isolation.intent.name),
+        IsolationMeans::Missing => format!("partition {} ({profile}), which is NOT in force", isolation.intent.name),
+        IsolationMeans::BootLine => "isolated by the boot line".to_owned(),
+        IsolationMeans::Cpuset(set) => format!("isolated by the cpuset {set}"),
+        IsolationMeans::Slices => {
             "kept free by systemd's AllowedCPUs of system.slice, user.slice and init.scope".to_owned()
         }
-        Means::Tuned => "kept free by TuneD".to_owned(),
-        Means::Nothing => "not isolated".to_owned(),
+        IsolationMeans::Tuned => "kept free by TuneD".to_owned(),
+        IsolationMeans::Nothing => "not isolated".to_owned(),
     }
 }
 
-fn finding(text: &mut String, one: &CheckFinding, length: Length, style: Style) {
+fn finding(text: &mut String, one: &CheckFinding, length: KnobDetail, style: Style) {
     let (name, role) = match one.finding.level {
-        Level::Error => ("error", Role::Bad),
-        Level::Warning => ("warning", Role::Care),
-        Level::Info => ("info", Role::Quiet),
+        Level::Error => ("error", TextRole::Bad),
+        Level::Warning => ("warning", TextRole::Warning),
+        Level::Info => ("info", TextRole::Quiet),
     };
     let says = format!(
         "[{}] {}: {}",
@@ -181,11 +176,11 @@ fn finding(text: &mut String, one: &CheckFinding, length: Length, style: Style) 
         "",
         wrap(&says, 11, COLUMNS)
     );
-    let is_short = length == Length::Short;
+    let is_short = length == KnobDetail::Short;
     let shown = match (is_short, one.finding.level) {
         (false, _) => one.evidence.len(),
         (true, Level::Info) => 0,
-        (true, _) => SHOWN,
+        (true, _) => MAX_EVIDENCE,
     };
     for line in one.evidence.iter().take(shown) {
         let _ = writeln!(text, "           {}", wrap(&safe(line), 13, COLUMNS));
@@ -200,7 +195,7 @@ fn finding(text: &mut String, one: &CheckFinding, length: Length, style: Style) 
     }
 }
 
-fn verdict(checked: &Checked) -> String {
+fn verdict(checked: &CheckOutput) -> String {
     let count = |level| {
         checked
             .judged
@@ -224,10 +219,12 @@ fn verdict(checked: &Checked) -> String {
         counted(count(Level::Warning), "warning"),
         counted(count(Level::Info), "note")
     );
-    match (checked.judged.verdict, checked.intention.wishes.is_empty()) {
+    match (checked.judged.verdict, checked.intention.isolations.is_empty()) {
         (_, true) => "Nothing is isolated here, so there is nothing to check.".to_owned(),
-        (Verdict::Quiet, _) => format!("CPU {cpus} is quiet{looked}: what is promised is there ({counts})."),
-        (Verdict::Noisy, _) if !checked.intention.not_isolated().is_empty() => {
+        (CheckVerdict::Quiet, _) => {
+            format!("CPU {cpus} is quiet{looked}: what is promised is there ({counts}).")
+        }
+        (CheckVerdict::Noisy, _) if !checked.intention.not_isolated().is_empty() => {
             let open = checked.intention.not_isolated();
             let rest = match cpus.minus(&open) {
                 rest if rest.is_empty() => String::new(),
@@ -235,10 +232,10 @@ fn verdict(checked: &Checked) -> String {
             };
             format!("CPU {open} is NOT ISOLATED{rest}{looked} ({counts}).")
         }
-        (Verdict::Noisy, _) => {
+        (CheckVerdict::Noisy, _) => {
             format!("CPU {cpus} is NOISY{looked}: something that is promised is absent ({counts}).")
         }
-        (Verdict::Unknown, _) => {
+        (CheckVerdict::Unknown, _) => {
             format!("CPU {cpus}: nothing is seen to be wrong, and not everything could be seen ({counts}).")
         }
     }

@@ -1,6 +1,6 @@
 //! Formats the findings of a check as JUnit, which build servers read.
 
-use crate::Checked;
+use crate::CheckOutput;
 use crate::style::safe;
 use check::{CheckFinding, LAYERS, LayerName};
 use maud::{Markup, html};
@@ -8,11 +8,11 @@ use plan::Level;
 
 /// The findings as JUnit: each layer is a test case per partition, and fails if it has findings of at least `threshold`.
 #[must_use]
-pub fn check_junit(checked: &Checked, threshold: Level) -> String {
+pub fn check_junit(checked: &CheckOutput, threshold: Level) -> String {
     let findings = || checked.judged.findings.iter();
     let counts = |one: &&CheckFinding| one.finding.level >= threshold;
-    let wishes = checked.intention.wishes.iter();
-    let mut names: Vec<&str> = wishes.map(|wish| wish.intent.name.as_str()).collect();
+    let isolations = checked.intention.isolations.iter();
+    let mut names: Vec<&str> = isolations.map(|isolation| isolation.intent.name.as_str()).collect();
     if names.is_empty() {
         names.push("machine");
     }
@@ -20,21 +20,18 @@ pub fn check_junit(checked: &Checked, threshold: Level) -> String {
         let own = findings().filter(|one| one.layer == Some(layer) && one.partition == name);
         own.filter(counts).collect()
     };
-    let mut cases: Vec<Case> = Vec::new();
+    let mut cases: Vec<JunitCase> = Vec::new();
     for name in names {
-        cases.extend(LAYERS.iter().map(|layer| Case {
+        cases.extend(LAYERS.iter().map(|layer| JunitCase {
             class: format!("quietcore.{name}"),
             name: layer.name.as_str(),
             failed: of(name, layer.name),
             is_unseen: layer.name == LayerName::Effects && checked.window_ns.is_none(),
         }));
     }
-    let general: Vec<&CheckFinding> = findings()
-        .filter(|one| one.layer.is_none())
-        .filter(counts)
-        .collect();
+    let general: Vec<&CheckFinding> = findings().filter(|one| one.layer.is_none()).filter(counts).collect();
     if !general.is_empty() {
-        cases.push(Case {
+        cases.push(JunitCase {
             class: "quietcore".to_owned(),
             name: "intention",
             failed: general,
@@ -48,14 +45,11 @@ pub fn check_junit(checked: &Checked, threshold: Level) -> String {
             @for case in &cases { "  " (case.markup(&checked.judged.unseen)) "\n" }
         } "\n"
     };
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}",
-        suite.into_string()
-    )
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", suite.into_string())
 }
 
 /// A test case.
-struct Case<'a> {
+struct JunitCase<'a> {
     class: String,
     name: &'static str,
     failed: Vec<&'a CheckFinding>,
@@ -63,7 +57,7 @@ struct Case<'a> {
     is_unseen: bool,
 }
 
-impl Case<'_> {
+impl JunitCase<'_> {
     fn is_skipped(&self) -> bool {
         self.is_unseen && self.failed.is_empty()
     }

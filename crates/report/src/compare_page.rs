@@ -4,27 +4,27 @@
 use crate::page;
 use crate::page::picture::{SCRIPT, STYLE};
 use crate::page::text::unit;
-use crate::recording::comparison::{self, Compared, Judged, differences, environment, signed};
+use crate::recording::comparison::{self, ComparedFile, RequirementResult, differences, environment, signed};
 use crate::recording::sets::{cautions, set_head};
 use crate::recording::span_text;
 use crate::study_page::{cells, pair, stamp};
 use crate::study_samples::StudyCell;
-use crate::style::{Role, safe};
+use crate::style::{TextRole, safe};
 use compare::Verdict;
-use formats::Kind;
+use formats::SeriesKind;
 use maud::{Markup, html};
 
 /// Content of the page.
 #[derive(Clone, Copy)]
 pub struct ComparePage<'a> {
     /// All files, grouped by set.
-    pub files: &'a [Compared],
+    pub files: &'a [ComparedFile],
     /// Each set: its name, and its number of files, in their order.
     pub sets: &'a [(String, usize)],
     /// What every other set shows compared with the first; empty if no set has repetitions.
-    pub verdicts: &'a [compare::Compared],
+    pub verdicts: &'a [compare::SetComparison],
     /// The requirements.
-    pub judged: &'a [Judged],
+    pub judged: &'a [RequirementResult],
     /// All numbers, to be saved with one click.
     pub json: Option<&'a [u8]>,
     /// The name of that file.
@@ -34,10 +34,7 @@ pub struct ComparePage<'a> {
 /// The page.
 #[must_use]
 pub fn comparison_html(compared: &ComparePage) -> String {
-    let mut own = compared
-        .files
-        .iter()
-        .filter_map(|one| one.recording.own.as_deref());
+    let mut own = compared.files.iter().filter_map(|one| one.recording.own.as_deref());
     let sets = sets(compared);
     let content = html! {
         @if own.any(|own| own.environment.emulated) { (stamp()) }
@@ -45,7 +42,7 @@ pub fn comparison_html(compared: &ComparePage) -> String {
         @for one in compared.verdicts { (set(one)) }
         @if compared.verdicts.is_empty() { (single(compared.files)) }
         (required(compared.judged))
-        @for kind in [Kind::Latency, Kind::Noise] { (cells::section(kind, "set", &sets)) }
+        @for kind in [SeriesKind::Latency, SeriesKind::Noise] { (cells::section(kind, "set", &sets)) }
         (environments(compared))
         (page::footer(env!("CARGO_PKG_VERSION"), compared.json_name, compared.json))
     };
@@ -53,7 +50,7 @@ pub fn comparison_html(compared: &ComparePage) -> String {
 }
 
 /// One set with repetitions, compared with the first.
-fn set(one: &compare::Compared) -> Markup {
+fn set(one: &compare::SetComparison) -> Markup {
     html! {
         section { "\n"
             h2 { (unit(&set_head(one))) } "\n"
@@ -96,11 +93,11 @@ fn header(compared: &ComparePage) -> Markup {
     }
 }
 
-fn headline(verdicts: &[compare::Compared]) -> String {
+fn headline(verdicts: &[compare::SetComparison]) -> String {
     let judged = verdicts.iter().filter(|one| one.withheld.is_none()).count();
-    let count = |wanted: Verdict| {
+    let count = |verdict: Verdict| {
         let answers = verdicts.iter().flat_map(|one| &one.answers);
-        answers.filter(|(_, answer)| answer.verdict == wanted).count()
+        answers.filter(|(_, answer)| answer.verdict == verdict).count()
     };
     match (judged, count(Verdict::Lower), count(Verdict::Higher)) {
         (0, ..) => "No verdict".to_owned(),
@@ -112,14 +109,14 @@ fn headline(verdicts: &[compare::Compared]) -> String {
 }
 
 /// What the repetitions of one set show, in one sentence.
-fn summary(one: &compare::Compared) -> String {
+fn summary(one: &compare::SetComparison) -> String {
     if one.withheld.is_some() {
         return cautions(one).into_iter().next().unwrap_or_default();
     }
-    let named = |wanted: Verdict| -> Option<String> {
-        let of = one.answers.iter().filter(|(_, answer)| answer.verdict == wanted);
+    let named = |verdict: Verdict| -> Option<String> {
+        let of = one.answers.iter().filter(|(_, answer)| answer.verdict == verdict);
         let all: Vec<String> = of
-            .map(|(asked, _)| format!("{} {}", asked.thread, crate::recording::sets::name(asked.number)))
+            .map(|(quantity, _)| format!("{} {}", quantity.thread, crate::recording::sets::name(quantity.number)))
             .collect();
         (!all.is_empty()).then(|| all.join(", "))
     };
@@ -131,16 +128,13 @@ fn summary(one: &compare::Compared) -> String {
         parts.push(format!("worse in {worse}"));
     }
     match parts.as_slice() {
-        [] => format!(
-            "{} differs from {} in no number that was shown.",
-            one.other, one.first
-        ),
+        [] => format!("{} differs from {} in no number that was shown.", one.other, one.first),
         parts => format!("{} beside {}: {}.", one.other, one.first, parts.join("; ")),
     }
 }
 
 /// Single files: the certain minimum distance of their quantiles.
-fn single(files: &[Compared]) -> Markup {
+fn single(files: &[ComparedFile]) -> Markup {
     let found = differences(files);
     if found.is_empty() {
         return Markup::default();
@@ -166,15 +160,15 @@ fn single(files: &[Compared]) -> Markup {
     }
 }
 
-fn required(judged: &[Judged]) -> Markup {
+fn required(judged: &[RequirementResult]) -> Markup {
     if judged.is_empty() {
         return Markup::default();
     }
     let outcome = |one| {
         let (word, role) = comparison::outcome(one);
         let class = match role {
-            Role::Good => "good",
-            Role::Bad => "bad",
+            TextRole::Good => "good",
+            TextRole::Bad => "bad",
             _ => "care",
         };
         html! { td class=(class) { (word) } }
@@ -218,7 +212,7 @@ fn environments(compared: &ComparePage) -> Markup {
 }
 
 /// One fact that is not the same in all files, with its values in each set.
-fn differing(fact: &comparison::Fact, sets: &[(String, usize)]) -> Markup {
+fn differing(fact: &comparison::FactDifference, sets: &[(String, usize)]) -> Markup {
     let mut values = fact.values.as_slice();
     let mut columns: Vec<Vec<&str>> = Vec::new();
     for (_, size) in sets {
@@ -241,7 +235,7 @@ fn differing(fact: &comparison::Fact, sets: &[(String, usize)]) -> Markup {
 }
 
 /// Facts that are the same in all files.
-fn same(files: &[Compared], differing: &[comparison::Fact]) -> Markup {
+fn same(files: &[ComparedFile], differing: &[comparison::FactDifference]) -> Markup {
     let Some((first, others)) = files.split_first() else {
         return Markup::default();
     };

@@ -37,10 +37,7 @@ impl CpusReport {
     /// Three lines of text.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "list   {}\nmask   {}\ncount  {}\n",
-            self.list, self.mask, self.count
-        );
+        let mut text = format!("list   {}\nmask   {}\ncount  {}\n", self.list, self.mask, self.count);
         match &self.online {
             Some(online) if *online != self.list => {
                 let which = if online.is_empty() {

@@ -5,15 +5,11 @@ use ::blame::{Culprit, Link};
 
 /// `by java[4711] on CPU 0 at do_munmap+0x1f`, `through irq 36 virtio1 on CPU 0`.
 pub(crate) fn by(culprit: &Culprit) -> String {
-    let who = match (culprit.pid, &culprit.via) {
+    let name = match (culprit.pid, &culprit.via) {
         (_, Some(via)) => format!("through {}", safe(via)),
         (0, None) => "by the idle loop".to_owned(),
         (_, None) if culprit.threads > 1 => {
-            format!(
-                "by {}, {} threads,",
-                safe(&culprit.comm),
-                grouped(culprit.threads)
-            )
+            format!("by {}, {} threads,", safe(&culprit.comm), grouped(culprit.threads))
         }
         (pid, None) => format!("by {}[{pid}]", safe(&culprit.comm)),
     };
@@ -22,7 +18,7 @@ pub(crate) fn by(culprit: &Culprit) -> String {
         .as_ref()
         .map_or(String::new(), |place| format!(" at {}", safe(place)));
     match culprit.chain.as_slice() {
-        [] => format!("{who} on CPU {}{at}", culprit.cpu),
+        [] => format!("{name} on CPU {}{at}", culprit.cpu),
         chain => format!("by {}{at}", way(culprit, chain)),
     }
 }
@@ -37,12 +33,7 @@ fn way(culprit: &Culprit, chain: &[Link]) -> String {
             (comm, pid) => {
                 links.push(match culprit.threads {
                     0 | 1 => format!("{}[{pid}] on CPU {}", safe(comm), link.cpu),
-                    threads => format!(
-                        "{}, {} threads, on CPU {}",
-                        safe(comm),
-                        grouped(threads),
-                        link.cpu
-                    ),
+                    threads => format!("{}, {} threads, on CPU {}", safe(comm), grouped(threads), link.cpu),
                 });
                 links.extend((!what.is_empty()).then_some(what));
             }

@@ -1,8 +1,8 @@
 //! Formats `diff`: what changed, grouped by importance for the isolated CPUs.
 
-use crate::Length;
-use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use plan::diff::{Diff, Difference};
+use crate::KnobDetail;
+use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use plan::diff::{Diff, MachineDifference};
 use plan::{FindingId, Level};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 pub const DIFF_SCHEMA: &str = "quietcore.diff/1";
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DiffDocument<'a> {
     schema: &'static str,
     #[serde(flatten)]
     diff: &'a Diff,
@@ -23,7 +23,7 @@ struct Document<'a> {
 /// # Errors
 /// Errors of `out`.
 pub fn diff_json(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document {
+    let document = DiffDocument {
         schema: DIFF_SCHEMA,
         diff,
     };
@@ -32,15 +32,15 @@ pub fn diff_json(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Changes of one sort that are printed; the rest is only counted.
-const ALIKE: usize = 4;
+const MAX_PER_SORT: usize = 4;
 
 /// Formats a comparison of two machines for a terminal.
 #[must_use]
-pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
+pub fn diff_text(diff: &Diff, length: KnobDetail, style: Style) -> String {
     let mut text = String::new();
     if !diff.different_machines.is_empty() {
         let head = "These are probably two different machines:";
-        let _ = writeln!(text, "{}", style.paint(Role::Bad, head));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Bad, head));
         for why in &diff.different_machines {
             let _ = writeln!(text, "  {}", wrap(&safe(why), 2, COLUMNS));
         }
@@ -60,10 +60,10 @@ pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
         (
             Level::Error,
             "Reaches the isolated CPUs, or takes isolation away",
-            Role::Bad,
+            TextRole::Bad,
         ),
-        (Level::Warning, "May matter to them", Role::Care),
-        (Level::Info, "Elsewhere", Role::Quiet),
+        (Level::Warning, "May matter to them", TextRole::Warning),
+        (Level::Info, "Elsewhere", TextRole::Quiet),
     ];
     for (level, head, role) in groups {
         let of_level = || diff.changes.iter().filter(|change| change.level == level);
@@ -80,19 +80,19 @@ pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
             }
         }
         for id in ids {
-            let alike: Vec<&Difference> = of_level().filter(|change| change.id == id).collect();
+            let alike: Vec<&MachineDifference> = of_level().filter(|change| change.id == id).collect();
             sort(&mut text, &alike, length);
         }
     }
     text
 }
 
-fn sort(text: &mut String, alike: &[&Difference], length: Length) {
+fn sort(text: &mut String, alike: &[&MachineDifference], length: KnobDetail) {
     let shown = match length {
-        Length::Whole => alike.len(),
+        KnobDetail::Whole => alike.len(),
         // Omitting one line would save nothing, because a line must say so.
-        Length::Short if alike.len() == ALIKE + 1 => alike.len(),
-        Length::Short => ALIKE,
+        KnobDetail::Short if alike.len() == MAX_PER_SORT + 1 => alike.len(),
+        KnobDetail::Short => MAX_PER_SORT,
     };
     for change in alike.iter().take(shown) {
         let _ = writeln!(text, "  {}", wrap(&safe(&change.message), 4, COLUMNS));

@@ -9,9 +9,9 @@ mod threads;
 
 pub use line::{LintReport, lint_text};
 pub use surroundings::Surroundings;
-pub use tables::{Near, contents_text, explain, words};
+pub use tables::{SimilarWords, contents_text, explain, words};
 
-use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub const EXPLAIN_SCHEMA: &str = "quietcore.explain/1";
 
 /// The meaning of a word. A word may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct Explanation {
     /// `knob`, `setting`, `kernel thread`, `counter`, `interruption class`, `boot parameter`, `finding`,
     /// `interrupt`, `error number`, `system call`.
     pub kind: &'static str,
@@ -29,21 +29,21 @@ pub struct Entry {
     /// What it is.
     pub what: String,
     /// Everything else, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ExplanationPart>,
 }
 
 /// A labelled sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct ExplanationPart {
     /// Its subject.
     pub label: &'static str,
     /// The sentence.
     pub text: String,
 }
 
-impl Entry {
-    pub(super) fn new(kind: &'static str, name: impl Into<String>, what: impl Into<String>) -> Entry {
-        Entry {
+impl Explanation {
+    pub(super) fn new(kind: &'static str, name: impl Into<String>, what: impl Into<String>) -> Explanation {
+        Explanation {
             kind,
             name: name.into(),
             what: what.into(),
@@ -52,10 +52,10 @@ impl Entry {
     }
 
     /// Adds a part unless its text is empty.
-    pub(super) fn part(mut self, label: &'static str, text: impl Into<String>) -> Entry {
+    pub(super) fn part(mut self, label: &'static str, text: impl Into<String>) -> Explanation {
         let text = text.into();
         if !text.is_empty() {
-            self.parts.push(Part { label, text });
+            self.parts.push(ExplanationPart { label, text });
         }
         self
     }
@@ -63,18 +63,18 @@ impl Entry {
 
 /// Formats these entries for a terminal.
 #[must_use]
-pub fn explain_text(entries: &[Entry], style: Style) -> String {
+pub fn explain_text(entries: &[Explanation], style: Style) -> String {
     let mut text = String::new();
     for (place, entry) in entries.iter().enumerate() {
         if place > 0 {
             text.push('\n');
         }
-        let name = style.paint(Role::Head, &safe(&entry.name));
-        let _ = writeln!(text, "{name}  {}", style.paint(Role::Quiet, entry.kind));
+        let name = style.paint(TextRole::Head, &safe(&entry.name));
+        let _ = writeln!(text, "{name}  {}", style.paint(TextRole::Quiet, entry.kind));
         let _ = writeln!(text, "  {}", wrap(&safe(&entry.what), 2, COLUMNS));
         let width = entry.parts.iter().map(|part| part.label.len()).max().unwrap_or(0);
         for part in &entry.parts {
-            let label = style.paint(Role::Quiet, &format!("{:width$}", part.label));
+            let label = style.paint(TextRole::Quiet, &format!("{:width$}", part.label));
             let _ = writeln!(text, "  {label}  {}", wrap(&safe(&part.text), width + 4, COLUMNS));
         }
     }

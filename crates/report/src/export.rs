@@ -9,7 +9,7 @@ mod shell;
 mod systemd;
 mod tuned;
 
-use crate::company;
+use crate::shared_owners;
 use crate::style::{safe, wrap};
 use machine::{Hierarchy, Machine};
 use plan::{Action, Change, ChangeKind, Intent, Level, Plan};
@@ -21,7 +21,7 @@ pub const EXPORT_SCHEMA: &str = "quietcore.export/1";
 
 /// What is exported, and its origin.
 #[derive(Clone, Copy)]
-pub struct Subject<'a> {
+pub struct ExportSubject<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The intent.
@@ -49,7 +49,7 @@ fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
 /// Why a plan cannot be exported in a format, and what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct Unfit {
+pub struct ExportObstacle {
     /// Why.
     pub why: String,
     /// What to do instead.
@@ -63,14 +63,14 @@ pub struct ExportForm {
     /// A description, in one sentence.
     pub about: &'static str,
     /// Writes it.
-    pub write: fn(&Subject) -> Result<Vec<ExportedFile>, Unfit>,
+    pub write: fn(&ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle>,
 }
 
 /// Every format.
 pub const EXPORTS: &[&ExportForm] = &[&shell::FORM, &systemd::FORM, &cgconfig::FORM, &tuned::FORM];
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ExportDocument<'a> {
     schema: &'static str,
     form: &'a str,
     files: &'a [ExportedFile],
@@ -81,7 +81,7 @@ struct Document<'a> {
 /// # Errors
 /// Errors of `out`.
 pub fn export_json(form: &ExportForm, files: &[ExportedFile], out: &mut dyn Write) -> io::Result<()> {
-    let document = Document {
+    let document = ExportDocument {
         schema: EXPORT_SCHEMA,
         form: form.name,
         files,
@@ -98,28 +98,20 @@ pub fn export_text(files: &[ExportedFile]) -> String {
         [only] => only.content.clone(),
         _ => files
             .iter()
-            .map(|file| {
-                format!(
-                    "# ==== {} ({:04o}) ====\n{}\n",
-                    file.path, file.mode, file.content
-                )
-            })
+            .map(|file| format!("# ==== {} ({:04o}) ====\n{}\n", file.path, file.mode, file.content))
             .collect(),
     }
 }
 
-impl<'a> Subject<'a> {
+impl<'a> ExportSubject<'a> {
     fn hierarchy(&self) -> Option<&'a Hierarchy> {
         self.machine.cgroups.cpuset.as_ref()
     }
 
     /// The purpose of the isolated CPUs, which starts an exported file.
     fn promise(&self) -> String {
-        let head = format!(
-            "CPU {} for partition `{}`",
-            self.plan.isolated, self.plan.partition
-        );
-        match company(self.plan) {
+        let head = format!("CPU {} for partition `{}`", self.plan.isolated, self.plan.partition);
+        match shared_owners(self.plan) {
             None => format!("{head} alone"),
             Some(why) => format!("{head}, NOT alone: {why}"),
         }
@@ -190,10 +182,7 @@ impl<'a> Subject<'a> {
                 Level::Warning => "Warning",
                 Level::Info => "Note",
             };
-            text.push_str(&comment(&format!(
-                "{level}: {}: {}",
-                finding.subject, finding.message
-            )));
+            text.push_str(&comment(&format!("{level}: {}: {}", finding.subject, finding.message)));
             if !finding.fix.is_empty() {
                 text.push_str(&comment(&format!("-> {}", finding.fix)));
             }

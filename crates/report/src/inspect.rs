@@ -8,18 +8,18 @@ mod tasks;
 
 pub use json::INSPECT_SCHEMA;
 
-use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
 use machine::{CpuSet, Machine, Preemption, Topology, Version};
 use root::Origin;
 use std::io::{self, Write};
 
 /// Which parts of a machine to show, and for which CPUs.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct InspectView {
     /// Shows the tasks.
-    pub tasks: Part,
+    pub tasks: PartDetail,
     /// Shows the interrupts.
-    pub interrupts: Part,
+    pub interrupts: PartDetail,
     /// Only these CPUs and what concerns them; `None` means all.
     pub cpus: Option<CpuSet>,
     /// The inspecting process, which does not make its CPU busy.
@@ -28,23 +28,23 @@ pub struct View {
 
 /// Whether a part is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum PartDetail {
     /// Omitted.
     #[default]
     Left,
     /// Shown, but long lists are cut; the rest is counted.
-    Shown,
+    Shortened,
     /// Shown completely.
     Whole,
 }
 
-impl Part {
+impl PartDetail {
     /// Number of list rows shown.
     fn rows(self) -> usize {
         match self {
-            Part::Left => 0,
-            Part::Shown => 40,
-            Part::Whole => usize::MAX,
+            PartDetail::Left => 0,
+            PartDetail::Shortened => 40,
+            PartDetail::Whole => usize::MAX,
         }
     }
 }
@@ -53,7 +53,7 @@ impl Part {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn inspect_json(machine: &Machine, view: &View, out: &mut dyn Write) -> io::Result<()> {
+pub fn inspect_json(machine: &Machine, view: &InspectView, out: &mut dyn Write) -> io::Result<()> {
     json::write(machine, view, out)
 }
 
@@ -61,17 +61,17 @@ pub fn inspect_json(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn inspect_text(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub fn inspect_text(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
     headline(machine, style, out)?;
-    if view.tasks == Part::Left && view.interrupts == Part::Left {
+    if view.tasks == PartDetail::Left && view.interrupts == PartDetail::Left {
         drawing::write(machine, view, style, out)?;
         isolation::write(machine, style, out)?;
         cgroups(machine, style, out)?;
     }
-    if view.tasks != Part::Left {
+    if view.tasks != PartDetail::Left {
         tasks::write(machine, view, style, out)?;
     }
-    if view.interrupts != Part::Left {
+    if view.interrupts != PartDetail::Left {
         interrupts::write(machine, view, style, out)?;
     }
     unreadable(machine, style, out)
@@ -86,10 +86,7 @@ pub fn isolated_cpus(machine: &Machine) -> CpuSet {
         &isolation.nohz_full,
         &isolation.cpuset_isolated,
     ];
-    let known = known
-        .into_iter()
-        .flatten()
-        .fold(CpuSet::new(), |all, set| all.or(set));
+    let known = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));
     isolation
         .partitions
         .iter()
@@ -98,7 +95,7 @@ pub fn isolated_cpus(machine: &Machine) -> CpuSet {
 }
 
 /// The CPUs for a list of tasks or interrupts: the requested ones, else the isolated ones, else all.
-fn subject_cpus(machine: &Machine, view: &View) -> (CpuSet, &'static str) {
+fn subject_cpus(machine: &Machine, view: &InspectView) -> (CpuSet, &'static str) {
     let isolated = isolated_cpus(machine);
     match &view.cpus {
         Some(cpus) => (cpus.clone(), "asked for"),
@@ -136,9 +133,9 @@ fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<
     writeln!(
         out,
         "{}{:gap$}{}",
-        style.paint(Role::Head, &model),
+        style.paint(TextRole::Head, &model),
         "",
-        style.paint(Role::Quiet, origin)
+        style.paint(TextRole::Quiet, origin)
     )?;
     let release = machine
         .kernel
@@ -156,11 +153,7 @@ fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<
     writeln!(
         out,
         "{}",
-        wrap(
-            &line.replace("Linux kernel unknown", "kernel unknown"),
-            0,
-            COLUMNS
-        )
+        wrap(&line.replace("Linux kernel unknown", "kernel unknown"), 0, COLUMNS)
     )?;
     writeln!(out, "{}\n", counts(topology))
 }
@@ -168,12 +161,7 @@ fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<
 /// `8 CPUs online · 1 package · 2 memory nodes`
 fn counts(topology: &Topology) -> String {
     let mut parts = vec![format!("{} online", counted(topology.online.len(), "CPU"))];
-    let distinct = |numbers: Vec<i64>| {
-        numbers
-            .into_iter()
-            .collect::<std::collections::BTreeSet<_>>()
-            .len()
-    };
+    let distinct = |numbers: Vec<i64>| numbers.into_iter().collect::<std::collections::BTreeSet<_>>().len();
     let packages = distinct(topology.cpus.iter().filter_map(|cpu| cpu.package).collect());
     if packages > 0 {
         parts.push(counted(packages, "package"));
@@ -190,7 +178,7 @@ fn counts(topology: &Topology) -> String {
 
 fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let groups = &machine.cgroups;
-    writeln!(out, "\n{}", style.paint(Role::Head, "Control groups"))?;
+    writeln!(out, "\n{}", style.paint(TextRole::Head, "Control groups"))?;
     match &groups.cpuset {
         None if groups.mounts.is_empty() => {
             writeln!(out, "  cpuset         unknown, or no control groups are mounted")?
@@ -230,18 +218,18 @@ fn unreadable(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Resul
     writeln!(
         out,
         "\n{}",
-        style.paint(Role::Care, "Could not be read, so it is unknown here")
+        style.paint(TextRole::Warning, "Could not be read, so it is unknown here")
     )?;
-    const SHOWN: usize = 8;
-    for file in machine.unreadable.iter().take(SHOWN) {
+    const MAX_LISTED: usize = 8;
+    for file in machine.unreadable.iter().take(MAX_LISTED) {
         writeln!(
             out,
             "  {}",
             wrap(&format!("{}: {}", safe(&file.path), safe(&file.why)), 4, COLUMNS)
         )?;
     }
-    if machine.unreadable.len() > SHOWN {
-        writeln!(out, "  and {} more", machine.unreadable.len() - SHOWN)?;
+    if machine.unreadable.len() > MAX_LISTED {
+        writeln!(out, "  and {} more", machine.unreadable.len() - MAX_LISTED)?;
     }
     if machine.unreadable.iter().any(|file| file.why.contains("denied")) && machine.origin == Origin::Live {
         writeln!(out, "  As root (sudo quietcore inspect) more can be read.")?;

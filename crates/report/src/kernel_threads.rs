@@ -9,7 +9,7 @@ pub use table::KERNEL_THREADS;
 
 /// Whether a kernel thread can be moved away from a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moving {
+pub enum Movability {
     /// It belongs to its CPU and cannot be moved.
     Bound,
     /// Its affinity can be changed like that of any task.
@@ -26,7 +26,7 @@ pub struct KernelThread {
     /// What it does.
     pub what: &'static str,
     /// Whether it can be moved.
-    pub moving: Moving,
+    pub moving: Movability,
     /// How to keep it quiet or move it away.
     pub cure: &'static str,
     /// Which kernels have it; empty for all.
@@ -34,7 +34,7 @@ pub struct KernelThread {
 }
 
 /// The cure of a thread that is harmless on any other CPU.
-pub(crate) const KEEP: &str = "keep it on housekeeping CPUs";
+pub(crate) const MOVE_TO_HOUSEKEEPING: &str = "keep it on housekeeping CPUs";
 /// The row for a thread's name.
 #[must_use]
 pub fn kernel_thread(comm: &str) -> Option<&'static KernelThread> {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_find_their_row() {
+    fn thread_names_match_their_row() {
         let cases = [
             ("migration/12", Some("migration/#")),
             ("kworker/3:1H-kblockd", Some("kworker/#:#H*")),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_match_is_never_hidden_by_an_earlier_row() {
+    fn no_row_is_hidden_by_an_earlier_one() {
         for row in KERNEL_THREADS {
             let name = row.pattern.replace('#', "7").replace('*', "x");
             assert_eq!(kernel_thread(&name).map(|found| found.pattern), Some(row.pattern));

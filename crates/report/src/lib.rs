@@ -33,21 +33,21 @@ mod systress;
 mod units;
 pub mod which_knob;
 
-pub use blame::{BLAME_SCHEMA, Rows, blame_text};
+pub use blame::{BLAME_SCHEMA, RowLimit, blame_text};
 pub use blame_gaps::blame_gaps;
 pub use blame_page::blame_html;
 pub use blame_tracers::{Tracers, functions_note, tracers_text};
-pub use check::{CHECK_SCHEMA, Checked, check_json, check_text};
+pub use check::{CHECK_SCHEMA, CheckOutput, check_json, check_text};
 pub use check_junit::check_junit;
 pub use compare_page::{ComparePage, comparison_html};
 pub use cpus::CpusReport;
 pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
-pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolated_cpus};
-pub use kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
+pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect_text, isolated_cpus};
+pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
-pub use plan::{Length, PLAN_SCHEMA, company, findings_text, plan_json, plan_text, promise};
+pub use plan::{KnobDetail, PLAN_SCHEMA, findings_text, plan_json, plan_text, promise, shared_owners};
 pub use recording::{
-    COMPARE_SCHEMA, Compared, Judged, REPORT_SCHEMA, comparison_json, comparison_text, recording_json,
+    COMPARE_SCHEMA, ComparedFile, REPORT_SCHEMA, RequirementResult, comparison_json, comparison_text, recording_json,
     recording_text, sets_text,
 };
 pub use study_forms::{STUDY_FORMS, StudyForm};

@@ -11,10 +11,10 @@ pub use page::measurement_html;
 
 use self::accounts::{accounts, programs};
 use crate::statistics::stolen_percent;
-use crate::style::{COLUMNS, Role, Style, grouped, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, grouped, safe, wrap};
 use crate::units::{maybe_mean, maybe_time, percent, time};
 use machine::Policy;
-use measure::{Kind, Level, Measurement, Note, ThreadResult, condition_words};
+use measure::{Measurement, MeasurementKind, Note, NoteLevel, ThreadResult, condition_words};
 use std::fmt::Write as _;
 
 /// Whether to draw histograms below the table.
@@ -31,7 +31,7 @@ pub enum Histograms {
 #[must_use]
 pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style: Style) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", style.paint(Role::Head, &title(measurement)));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &title(measurement)));
     if !measurement.complete {
         let note = match measurement.broke {
             Some(broke) => format!(
@@ -46,10 +46,10 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
                 time(measurement.duration_ns)
             ),
         };
-        let _ = writeln!(text, "{}", style.paint(Role::Bad, &note));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Bad, &note));
     }
     if let Some(line) = not_representative(measurement) {
-        let _ = writeln!(text, "{}", style.paint(Role::Bad, &wrap(&line, 2, COLUMNS)));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Bad, &wrap(&line, 2, COLUMNS)));
     }
     let environment = &measurement.environment;
     let release = environment
@@ -66,7 +66,7 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
     let _ = writeln!(
         text,
         "{}\n",
-        style.paint(Role::Quiet, &format!("{release} · {preemption}{guest}"))
+        style.paint(TextRole::Quiet, &format!("{release} · {preemption}{guest}"))
     );
     text.push_str(&table(measurement, style));
     text.push_str(&programs(&measurement.programs));
@@ -77,9 +77,8 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
     }
     text.push_str(&notes_text(&measurement.findings, style));
     if environment.emulated {
-        let note =
-            "EMULATED PROCESSOR: these times are those of the emulator and say nothing about any machine";
-        let _ = writeln!(text, "\n{}", style.paint(Role::Bad, note));
+        let note = "EMULATED PROCESSOR: these times are those of the emulator and say nothing about any machine";
+        let _ = writeln!(text, "\n{}", style.paint(TextRole::Bad, note));
     }
     text
 }
@@ -94,10 +93,7 @@ fn not_representative(measurement: &Measurement) -> Option<String> {
         .iter()
         .map(|id| safe(condition_words(id).unwrap_or(id)).to_string())
         .collect();
-    Some(format!(
-        "NOT REPRESENTATIVE OF THIS MACHINE: {}",
-        words.join("; ")
-    ))
+    Some(format!("NOT REPRESENTATIVE OF THIS MACHINE: {}", words.join("; ")))
 }
 
 /// What was measured, in one line.
@@ -109,12 +105,12 @@ fn title(measurement: &Measurement) -> String {
         None => policy,
     };
     match measurement.kind {
-        Kind::Latency | Kind::All => {
+        MeasurementKind::Latency | MeasurementKind::All => {
             let period = first
                 .and_then(|thread| thread.interval_ns)
                 .map_or_else(String::new, |period| format!(" every {}", time(period)));
             let (name, beside) = match measurement.kind {
-                Kind::All => ("Latency and noise", " above one that never sleeps"),
+                MeasurementKind::All => ("Latency and noise", " above one that never sleeps"),
                 _ => ("Wake-up latency", ""),
             };
             format!(
@@ -122,7 +118,7 @@ fn title(measurement: &Measurement) -> String {
                 time(measurement.duration_ns)
             )
         }
-        Kind::Noise => {
+        MeasurementKind::Noise => {
             let threshold = first.and_then(|thread| thread.threshold_ns);
             let threshold = threshold.map_or_else(String::new, |threshold| {
                 format!(", gaps of {} and more", time(threshold))
@@ -155,39 +151,34 @@ pub(crate) fn policy_text(thread: &ThreadResult) -> String {
 
 /// One table per kind of thread.
 fn table(measurement: &Measurement, style: Style) -> String {
-    let of = |kind: Kind| {
-        measurement
-            .threads
-            .iter()
-            .filter(move |thread| thread.kind == kind)
-    };
-    let kinds = [Kind::Latency, Kind::Noise];
+    let of = |kind: MeasurementKind| measurement.threads.iter().filter(move |thread| thread.kind == kind);
+    let kinds = [MeasurementKind::Latency, MeasurementKind::Noise];
     let present = kinds.into_iter().filter(|&kind| of(kind).next().is_some());
     let tables: Vec<String> = present
         .map(|kind| table_of(kind, &of(kind).collect::<Vec<_>>(), style))
         .collect();
     match (tables.is_empty(), measurement.kind) {
-        (true, Kind::Noise) => table_of(Kind::Noise, &[], style),
-        (true, _) => table_of(Kind::Latency, &[], style),
+        (true, MeasurementKind::Noise) => table_of(MeasurementKind::Noise, &[], style),
+        (true, _) => table_of(MeasurementKind::Latency, &[], style),
         (false, _) => tables.join("\n"),
     }
 }
 
-fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
+fn table_of(kind: MeasurementKind, threads: &[&ThreadResult], style: Style) -> String {
     let mut text = String::new();
     let last = match kind {
-        Kind::Latency | Kind::All => "missed",
-        Kind::Noise => "stolen",
+        MeasurementKind::Latency | MeasurementKind::All => "missed",
+        MeasurementKind::Noise => "stolen",
     };
     let head = format!(
         "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {last}",
         "CPU", "min", "mean", "p50", "p99", "p99.9", "max",
     );
-    let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, &head));
     for thread in threads {
         let last = match kind {
-            Kind::Latency | Kind::All => grouped(thread.missed),
-            Kind::Noise => stolen_percent(thread).map_or_else(|| "-".to_owned(), percent),
+            MeasurementKind::Latency | MeasurementKind::All => grouped(thread.missed),
+            MeasurementKind::Noise => stolen_percent(thread).map_or_else(|| "-".to_owned(), percent),
         };
         let _ = writeln!(
             text,
@@ -212,9 +203,9 @@ pub(crate) fn notes_text(notes: &[Note], style: Style) -> String {
     let mut text = String::new();
     for note in notes {
         let (name, role) = match note.level {
-            Level::Error => ("error", Role::Bad),
-            Level::Warning => ("warning", Role::Care),
-            Level::Info => ("info", Role::Quiet),
+            NoteLevel::Error => ("error", TextRole::Bad),
+            NoteLevel::Warning => ("warning", TextRole::Warning),
+            NoteLevel::Info => ("info", TextRole::Quiet),
         };
         let message = wrap(
             &format!("{}: {}", safe(&note.subject), safe(&note.message)),

@@ -12,7 +12,7 @@ use self::text::percent;
 use crate::inspect::preemption_name;
 use crate::style::safe;
 use maud::{Markup, PreEscaped, html};
-use measure::{Environment, Level as NoteLevel, Note};
+use measure::{Environment, Note, NoteLevel};
 use plan::{Finding, Level};
 
 const STYLE: &str = include_str!("page/page.css");
@@ -114,11 +114,7 @@ pub(crate) fn list<'a>(facts: impl Iterator<Item = (&'a str, &'a str)>) -> Marku
 }
 
 /// The machine, with the page's own facts before and after.
-pub(crate) fn environment(
-    environment: &Environment,
-    first: &[(&str, String)],
-    last: &[(&str, String)],
-) -> Markup {
+pub(crate) fn environment(environment: &Environment, first: &[(&str, String)], last: &[(&str, String)]) -> Markup {
     let known = facts(environment);
     let all = first.iter().chain(&known).chain(last);
     html! {
@@ -161,7 +157,6 @@ pub(crate) fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
             environment.sched_rt_runtime_us.map(|value| value.to_string()),
         ),
     ];
-    let known =
-        |(name, value): (&'static str, Option<String>)| (name, value.unwrap_or_else(|| "unknown".to_owned()));
+    let known = |(name, value): (&'static str, Option<String>)| (name, value.unwrap_or_else(|| "unknown".to_owned()));
     facts.map(known).to_vec()
 }

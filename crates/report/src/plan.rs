@@ -3,8 +3,8 @@
 mod changes;
 
 use self::changes::{Title, knob};
-use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use plan::{Because, Change, ChangeKind, Choice, Finding, Level, Plan, State};
+use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Level, Plan};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 pub const PLAN_SCHEMA: &str = "quietcore.plan/1";
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct PlanDocument<'a> {
     schema: &'static str,
     #[serde(flatten)]
     plan: &'a Plan,
@@ -26,7 +26,7 @@ struct Document<'a> {
 pub fn plan_json(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(
         &mut *out,
-        &Document {
+        &PlanDocument {
             schema: PLAN_SCHEMA,
             plan,
         },
@@ -36,7 +36,7 @@ pub fn plan_json(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 
 /// Changes of one knob that are printed; the rest is only counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Length {
+pub enum KnobDetail {
     /// The first of many similar ones.
     #[default]
     Short,
@@ -46,7 +46,7 @@ pub enum Length {
 
 /// The screen: the purpose of each knob, each change with before and after, the reason, and how it is undone.
 #[must_use]
-pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
+pub fn plan_text(plan: &Plan, length: KnobDetail, style: Style) -> String {
     let mut text = String::new();
     let now = plan
         .changes
@@ -55,7 +55,7 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
         .count();
     let boot = plan.changes.len() - now;
     let head = format!("Partition `{}`: {}", safe(&plan.partition), promise(plan));
-    let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head, 0, COLUMNS)));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&head, 0, COLUMNS)));
     let keep = format!("CPU {} keeps everything else", plan.housekeeping);
     let _ = writeln!(text, "{}", wrap(&keep, 0, COLUMNS));
     let boot = if boot > 0 {
@@ -63,12 +63,8 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
     } else {
         String::new()
     };
-    let _ = writeln!(
-        text,
-        "{} now{boot}; nothing has been done yet",
-        counted(now, "change")
-    );
-    let _ = writeln!(text, "{}", wrap(&taken(plan), 2, COLUMNS));
+    let _ = writeln!(text, "{} now{boot}; nothing has been done yet", counted(now, "change"));
+    let _ = writeln!(text, "{}", wrap(&usage_text(plan), 2, COLUMNS));
     text.push_str(
         &plan
             .choice
@@ -79,18 +75,17 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
         let by_name = plan
             .knobs
             .iter()
-            .any(|knob| knob.name == name && knob.because == Because::Name);
+            .any(|knob| knob.name == name && knob.because == KnobReason::Name);
         let because = if by_name { ", by name" } else { "" };
         let title = Title { name, because };
         knob(&mut text, &title, &changes, length, style);
     }
-    if length == Length::Whole {
+    if length == KnobDetail::Whole {
         text.push_str(&nothing_to_do(plan, style));
     }
     if let Some(line) = &plan.boot_line {
-        let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Boot line"));
-        let why =
-            "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
+        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Boot line"));
+        let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
         let _ = writeln!(text, "  {}", wrap(why, 2, COLUMNS));
         let _ = writeln!(text, "    {}", safe(line));
     }
@@ -102,7 +97,7 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
 #[must_use]
 pub fn promise(plan: &Plan) -> String {
     let cpus = &plan.isolated;
-    match company(plan) {
+    match shared_owners(plan) {
         None => format!("CPU {cpus} for you alone"),
         Some(why) => format!("CPU {cpus} NOT for you alone: {why}"),
     }
@@ -111,14 +106,15 @@ pub fn promise(plan: &Plan) -> String {
 /// Why several owners share the isolated CPUs after the changes: no partition, or cpusets of other owners that keep
 /// them. `None` for a single owner.
 #[must_use]
-pub fn company(plan: &Plan) -> Option<String> {
+pub fn shared_owners(plan: &Plan) -> Option<String> {
     if has_no_partition(plan) {
         return Some("without a cpuset partition other tasks may run there".to_owned());
     }
     if plan.shared_with.is_empty() {
         return None;
     }
-    let name = |set: &String| machine::tenants::tenant(set).map_or_else(|| set.clone(), |owner| owner.name());
+    let name =
+        |set: &String| machine::cgroup_owners::cgroup_owner(set).map_or_else(|| set.clone(), |owner| owner.name());
     let mut names: Vec<String> = Vec::new();
     for name in plan.shared_with.iter().map(name) {
         if !names.contains(&name) {
@@ -155,14 +151,14 @@ pub fn findings_text(findings: &[Finding], style: Style) -> String {
     if findings.is_empty() {
         return text;
     }
-    let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Good to know"));
+    let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Good to know"));
     let mut findings: Vec<&Finding> = findings.iter().collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     for finding in findings {
         let (name, role) = match finding.level {
-            Level::Error => ("error", Role::Bad),
-            Level::Warning => ("warning", Role::Care),
-            Level::Info => ("info", Role::Quiet),
+            Level::Error => ("error", TextRole::Bad),
+            Level::Warning => ("warning", TextRole::Warning),
+            Level::Info => ("info", TextRole::Quiet),
         };
         let message = wrap(
             &format!("{}: {}", safe(&finding.subject), safe(&finding.message)),
@@ -201,9 +197,9 @@ pub(crate) fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
 }
 
 /// The profile, and the user's additions and omissions.
-fn taken(plan: &Plan) -> String {
+fn usage_text(plan: &Plan) -> String {
     let mut text = format!("profile {}", format!("{:?}", plan.profile).to_lowercase());
-    let by_name = plan.knobs.iter().filter(|knob| knob.because == Because::Name);
+    let by_name = plan.knobs.iter().filter(|knob| knob.because == KnobReason::Name);
     let by_name: Vec<String> = by_name
         .map(|knob| match &knob.value {
             Some(value) => format!("{}={}", knob.name, safe(value)),
@@ -223,8 +219,8 @@ fn taken(plan: &Plan) -> String {
 fn nothing_to_do(plan: &Plan, style: Style) -> String {
     let mut text = String::new();
     let lists = [
-        (State::Already, "As it should be already"),
-        (State::Absent, "Not on this machine"),
+        (KnobState::Already, "As it should be already"),
+        (KnobState::Absent, "Not on this machine"),
     ];
     for (state, title) in lists {
         let names: Vec<&str> = plan
@@ -234,7 +230,7 @@ fn nothing_to_do(plan: &Plan, style: Style) -> String {
             .map(|knob| knob.name)
             .collect();
         if !names.is_empty() {
-            let _ = writeln!(text, "\n{}", style.paint(Role::Head, title));
+            let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, title));
             let _ = writeln!(text, "  {}", wrap(&names.join(", "), 2, COLUMNS));
         }
     }
@@ -245,24 +241,24 @@ fn nothing_to_do(plan: &Plan, style: Style) -> String {
 fn choice_text(choice: &Choice, style: Style) -> String {
     let mut text = String::new();
     let head = format!("Why CPU {}", choice.cpus);
-    let _ = writeln!(text, "\n{}", style.paint(Role::Head, &wrap(&head, 0, COLUMNS)));
+    let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, &wrap(&head, 0, COLUMNS)));
     for reason in &choice.reasons {
         let role = if reason.message.starts_with("could not be avoided") {
-            Role::Care
+            TextRole::Warning
         } else {
-            Role::Good
+            TextRole::Good
         };
         let _ = writeln!(
             text,
             "  {} {}",
-            style.paint(role, if role == Role::Care { "!" } else { "+" }),
+            style.paint(role, if role == TextRole::Warning { "!" } else { "+" }),
             wrap(&safe(&reason.message), 4, COLUMNS)
         );
         let because = wrap(&format!("because {}", safe(&reason.because)), 6, COLUMNS);
-        let _ = writeln!(text, "      {}", style.paint(Role::Quiet, &because));
+        let _ = writeln!(text, "      {}", style.paint(TextRole::Quiet, &because));
     }
     if !choice.runners_up.is_empty() {
-        let _ = writeln!(text, "{}", style.paint(Role::Head, "Runners-up"));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Head, "Runners-up"));
     }
     for other in &choice.runners_up {
         let line = format!("CPU {}: {}", other.cpus, safe(&other.because));

@@ -16,12 +16,12 @@ use observe::Activity;
 use plan::{Finding, Plan};
 use serde::{Deserialize, Serialize};
 
-/// The schema of [`Story`] as JSON.
+/// The schema of [`ProveRecord`] as JSON.
 pub const PROVE_SCHEMA: &str = "quietcore.prove/1";
 
 /// Everything that `prove` did and found: the JSON `quietcore.prove/1`. `None` if a step was not done.
 #[derive(Clone, Debug, Serialize)]
-pub struct Story {
+pub struct ProveRecord {
     /// [`PROVE_SCHEMA`].
     pub schema: String,
     /// Version of this tool.
@@ -39,21 +39,21 @@ pub struct Story {
     /// CPUs for everything else.
     pub housekeeping: CpuSet,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProveStep>,
     /// The machine in its original state.
-    pub before: Option<Phase>,
+    pub before: Option<ProvePhase>,
     /// The machine while the CPUs were isolated.
-    pub during: Option<Phase>,
+    pub during: Option<ProvePhase>,
     /// The planned changes; `None` if planning failed.
     pub plan: Option<Plan>,
     /// The changes made.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// Interruptions that still arrived on each isolated CPU.
     pub residue: Vec<Residue>,
     /// What could not be done, and its requirements.
     pub could_not: Vec<Finding>,
     /// Whether the machine is as before; `None` if nothing was changed or the state is unknown.
-    pub restored: Option<Restored>,
+    pub restored: Option<RestorationCheck>,
     /// The result in one or two sentences.
     pub verdict: String,
     /// Exit status of the verb.
@@ -64,11 +64,11 @@ pub struct Story {
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct ProveStep {
     /// `measure before`, `isolate` ...
     pub name: String,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
     /// The action, or why it was not done.
     pub detail: String,
     /// How long it took, in nanoseconds.
@@ -78,7 +78,7 @@ pub struct Step {
 /// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum StepOutcome {
     /// As planned.
     Done,
     /// It failed.
@@ -89,7 +89,7 @@ pub enum Outcome {
 
 /// The measurements of one state of the machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Phase {
+pub struct ProvePhase {
     /// Wake-up latency.
     pub latency: Option<Measurement>,
     /// Noise.
@@ -102,7 +102,7 @@ pub struct Phase {
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its number.
     pub seq: u64,
     /// Identifier of the change.
@@ -117,14 +117,14 @@ pub struct Entry {
 
 /// Whether undo restored everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restored {
+pub struct RestorationCheck {
     /// Whether the states are equal.
     pub equal: bool,
     /// The differences.
     pub differences: Vec<String>,
 }
 
-impl Story {
+impl ProveRecord {
     /// The report as JSON bytes.
     ///
     /// # Errors

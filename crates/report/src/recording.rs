@@ -5,16 +5,16 @@ pub(crate) mod comparison;
 mod json;
 pub(crate) mod sets;
 
-pub use comparison::{Compared, Judged, comparison_json, comparison_text};
+pub use comparison::{ComparedFile, RequirementResult, comparison_json, comparison_text};
 pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
 pub use sets::sets_text;
 
 use crate::bound::{at_least, at_most};
 use crate::measurement::{measured_text, notes_text};
-use crate::style::{COLUMNS, Role, Style, cut, grouped, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, cut, grouped, safe, wrap};
 use crate::units::{maybe_mean, time};
-use formats::statistics::{SHARES, Span, Statistics, best_quantile, statistics};
-use formats::{Basis, Kind, Recording, Series};
+use formats::statistics::{SHARES, Statistics, ValueRange, best_quantile, statistics};
+use formats::{Basis, Recording, Series, SeriesKind};
 use machine::Nanos;
 use std::fmt::Write as _;
 
@@ -22,10 +22,10 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn recording_text(recording: &Recording, style: Style) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", style.paint(Role::Head, &title(recording)));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &title(recording)));
     for (name, value) in &recording.facts {
         let line = wrap(&format!("{}: {}", safe(name), safe(value)), 4, COLUMNS);
-        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &line));
+        let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &line));
     }
     let _ = writeln!(text, "\n{}", head(style));
     let all = || recording.series.iter().flat_map(Series::with_those_beside);
@@ -43,7 +43,7 @@ pub fn recording_text(recording: &Recording, style: Style) -> String {
     let _ = writeln!(
         text,
         "\n  {}",
-        style.paint(Role::Quiet, &wrap(&reading(recording), 2, COLUMNS))
+        style.paint(TextRole::Quiet, &wrap(&reading(recording), 2, COLUMNS))
     );
     text.push_str(&notes_text(&recording.notes, style));
     text
@@ -56,8 +56,8 @@ pub(crate) fn title(recording: &Recording) -> String {
         .as_deref()
         .map_or_else(String::new, |version| format!(" {}", safe(version)));
     let kind = match recording.kind() {
-        Kind::Latency => "latency of wake-ups",
-        Kind::Noise => "gaps in a busy loop",
+        SeriesKind::Latency => "latency of wake-ups",
+        SeriesKind::Noise => "gaps in a busy loop",
     };
     let unit = match recording.unit_ns {
         1 => "in nanoseconds".to_owned(),
@@ -86,10 +86,7 @@ fn reading(recording: &Recording) -> String {
             Basis::Period,
             "`period` is how far the distance of two wake-ups was from the expected one. ",
         ),
-        (
-            Basis::Early,
-            "`early` is how long before their time wake-ups came. ",
-        ),
+        (Basis::Early, "`early` is how long before their time wake-ups came. "),
     ] {
         if has(basis) {
             rows.push_str(what);
@@ -97,9 +94,7 @@ fn reading(recording: &Recording) -> String {
     }
     let lower = match widest {
         None | Some(1) => String::new(),
-        Some(_) if recording.unit_ns == 1 && recording.own.is_some() => {
-            "Values are exact to three digits. ".to_owned()
-        }
+        Some(_) if recording.unit_ns == 1 && recording.own.is_some() => "Values are exact to three digits. ".to_owned(),
         Some(width) => format!(
             "A value is the lower end of its bucket: the sample itself is higher, by less than {}. ",
             at_most(width)
@@ -121,7 +116,7 @@ pub(crate) fn head(style: Style) -> String {
         let _ = write!(head, " {:>8}", share_name(*share));
     }
     let _ = write!(head, " {:>8}", "max");
-    style.paint(Role::Quiet, &head)
+    style.paint(TextRole::Quiet, &head)
 }
 
 /// `p99.9`
@@ -144,11 +139,7 @@ pub(crate) fn row(recording: &Recording, series: &Series) -> String {
         };
         let _ = write!(text, " {value:>8}");
     }
-    let _ = write!(
-        text,
-        " {:>8}",
-        largest(series).map_or_else(|| "-".to_owned(), short)
-    );
+    let _ = write!(text, " {:>8}", largest(series).map_or_else(|| "-".to_owned(), short));
     text.push('\n');
     text
 }
@@ -170,7 +161,7 @@ pub(crate) fn largest(series: &Series) -> Option<u64> {
 }
 
 /// A value, with `>` if it was above the histogram, and `<` if it was in a first bucket that starts at zero.
-pub(crate) fn span_text(span: Span) -> String {
+pub(crate) fn span_text(span: ValueRange) -> String {
     if let (0, Some(high)) = (span.low_ns, span.high_ns.filter(|high| *high > 0)) {
         return format!("<{}", at_most(high.saturating_add(1)));
     }
@@ -184,7 +175,7 @@ pub(crate) fn span_text(span: Span) -> String {
 }
 
 /// The most frequent value, as words: one bucket, which may be wide.
-fn mode_text(span: Span) -> String {
+fn mode_text(span: ValueRange) -> String {
     match (span.low_ns, span.high_ns) {
         (low, None) => format!("above {}", at_least(low)),
         (0, Some(high)) if high > 0 => format!("below {}", at_most(high.saturating_add(1))),
@@ -228,10 +219,10 @@ fn details(recording: &Recording, series: &Series) -> Option<String> {
             format!("of {} it is unknown how late they were", grouped(missed))
         }
         _ if series.basis != Basis::Samples => String::new(),
-        (Kind::Latency, Some(missed)) => format!("{} missed", grouped(missed)),
-        (Kind::Latency, None) => "missed ones not counted".to_owned(),
-        (Kind::Noise, Some(missed)) if missed > 0 => format!("{} not recorded", grouped(missed)),
-        (Kind::Noise, _) => String::new(),
+        (SeriesKind::Latency, Some(missed)) => format!("{} missed", grouped(missed)),
+        (SeriesKind::Latency, None) => "missed ones not counted".to_owned(),
+        (SeriesKind::Noise, Some(missed)) if missed > 0 => format!("{} not recorded", grouped(missed)),
+        (SeriesKind::Noise, _) => String::new(),
     });
     parts.push(match series.overflow {
         Some(0) => String::new(),
@@ -240,10 +231,7 @@ fn details(recording: &Recording, series: &Series) -> Option<String> {
         None => "how many were above the histogram is unknown".to_owned(),
     });
     if !series.spikes.is_empty() {
-        parts.push(format!(
-            "{} kept with their times",
-            grouped(series.spikes.len() as u64)
-        ));
+        parts.push(format!("{} kept with their times", grouped(series.spikes.len() as u64)));
     }
     // The additional facts of our own results have separate screens.
     if recording.tool != "quietcore" {

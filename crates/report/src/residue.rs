@@ -1,7 +1,7 @@
 //! Lists what still arrives on isolated CPUs, by kernel counters, and what could not be moved away.
 
 use machine::CpuSet;
-use observe::{Activity, Class, Counted};
+use observe::{Activity, Class, CounterIncrease};
 use serde::{Deserialize, Serialize};
 
 /// Interruptions that still arrived on one isolated CPU.
@@ -61,22 +61,19 @@ pub struct StuckInterrupt {
 /// Interruptions that still arrived on the isolated CPUs, from the counters of both phases. The caller adds threads and
 /// interrupts that could not be moved.
 pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) -> Vec<Residue> {
-    let here = during
-        .cpus
-        .iter()
-        .filter(|activity| isolated.contains(activity.cpu));
+    let here = during.cpus.iter().filter(|activity| isolated.contains(activity.cpu));
     here.map(|activity| {
         let earlier = before.and_then(|before| {
             let cpu = before.cpus.iter().find(|earlier| earlier.cpu == activity.cpu)?;
             (before.duration_ns > 0).then_some((cpu, before.duration_ns))
         });
-        let rate_before = |counted: &Counted, softirq: bool| {
+        let rate_before = |counted: &CounterIncrease, softirq: bool| {
             let (cpu, duration_ns) = earlier?;
             let rows = if softirq { &cpu.softirqs } else { &cpu.interrupts };
             let row = rows.iter().find(|row| row.name == counted.name);
             Some(rate_of(row.map_or(0, |row| row.count), duration_ns))
         };
-        let row = |counted: &Counted, softirq: bool| ResidueRow {
+        let row = |counted: &CounterIncrease, softirq: bool| ResidueRow {
             class: Some(counted.class),
             name: counted.name.clone(),
             what: describe(counted, softirq),
@@ -85,11 +82,7 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
             per_second_before: rate_before(counted, softirq),
             cure: counted.class.row().knob.to_owned(),
         };
-        let mut rows: Vec<ResidueRow> = activity
-            .interrupts
-            .iter()
-            .map(|counted| row(counted, false))
-            .collect();
+        let mut rows: Vec<ResidueRow> = activity.interrupts.iter().map(|counted| row(counted, false)).collect();
         rows.extend(activity.softirqs.iter().map(|counted| row(counted, true)));
         if let Some(count) = activity.context_switches {
             rows.push(ResidueRow {
@@ -114,7 +107,7 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
 }
 
 /// The class as text; for a device also its name.
-fn describe(counted: &Counted, softirq: bool) -> String {
+fn describe(counted: &CounterIncrease, softirq: bool) -> String {
     let name = counted.class.row().name;
     match counted.class {
         Class::Device | Class::Other if !softirq => format!("{name}: {}", counted.what),

@@ -13,11 +13,7 @@ pub(crate) fn worst(measurement: &Measurement) -> Option<u64> {
 
 /// The largest 99.9th percentile of all CPUs.
 pub(crate) fn tail(measurement: &Measurement) -> Option<u64> {
-    measurement
-        .threads
-        .iter()
-        .filter_map(|thread| thread.p999_ns)
-        .max()
+    measurement.threads.iter().filter_map(|thread| thread.p999_ns).max()
 }
 
 /// Share of the CPUs' time that others used; `None` if it was not counted.

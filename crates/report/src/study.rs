@@ -1,9 +1,9 @@
 //! Reports the results of a study: for every two cells that differ in one axis, what that axis makes better or worse.
 
-use crate::bound::Side;
-use crate::recording::sets::{bound, cautions, name, range, runs, shown};
-use crate::style::{COLUMNS, Role, Style, safe, wrap};
-use compare::{Answer, Compared, Quantity, Verdict, Withheld};
+use crate::bound::BoundSide;
+use crate::recording::sets::{bound, cautions, name, number_text, range, runs};
+use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
+use compare::{ComparisonAnswer, NoVerdictReason, Quantity, SetComparison, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const PROMISE: &str = "Means over the runs. Within one pair, the chance that any
 
 /// Two cells that differ in one axis.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct PairRow<'a> {
     /// The axis.
     pub axis: &'a str,
     /// Its level in the first cell.
@@ -23,29 +23,29 @@ pub struct Row<'a> {
     /// The other axes that have several levels, with the level that both cells share.
     pub with: &'a [(String, String)],
     /// The result of the repetitions.
-    pub compared: &'a Compared,
+    pub compared: &'a SetComparison,
     /// Temperature ranges of the machine in the runs of both, in thousandths of a degree Celsius, if it may explain a difference.
     pub apart_mc: Option<[[i64; 2]; 2]>,
 }
 
 /// The screen of a study.
 #[must_use]
-pub fn study_text(rows: &[Row], style: Style) -> String {
+pub fn study_text(rows: &[PairRow], style: Style) -> String {
     let mut text = String::new();
     for row in rows {
-        let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head(row), 2, COLUMNS)));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&head(row), 2, COLUMNS)));
         for line in differences(row.compared, style) {
             let _ = writeln!(text, "{line}");
         }
     }
     for line in remarks(rows) {
-        let _ = writeln!(text, "{}", style.paint(Role::Care, &wrap(&line, 2, COLUMNS)));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Warning, &wrap(&line, 2, COLUMNS)));
     }
     text
 }
 
 /// One number of a pair in a table.
-pub(crate) struct Line {
+pub(crate) struct StudyLine {
     pub verdict: Verdict,
     /// The verdict in a word.
     pub word: &'static str,
@@ -59,24 +59,24 @@ pub(crate) struct Line {
 }
 
 /// All numbers of a pair, including those that do not differ.
-pub(crate) fn lines(compared: &Compared) -> Vec<Line> {
-    let line = |(asked, answer): &(Quantity, Answer)| {
-        let range = || range(asked.number, answer.interval);
+pub(crate) fn lines(compared: &SetComparison) -> Vec<StudyLine> {
+    let line = |(quantity, answer): &(Quantity, ComparisonAnswer)| {
+        let range = || range(quantity.number, answer.interval);
         let (word, size) = match answer.verdict {
             Verdict::Lower => ("better", range()),
             Verdict::Higher => ("worse", range()),
             Verdict::NotShown => {
-                let least = bound(asked.number, answer.detectable, Side::Upper);
+                let least = bound(quantity.number, answer.detectable, BoundSide::Upper);
                 ("not shown", format!("one of {least} would be"))
             }
         };
-        Line {
+        StudyLine {
             verdict: answer.verdict,
             word,
-            of: asked.thread.clone(),
-            what: name(asked.number),
-            was: shown(asked.number, answer.first_mean),
-            is: shown(asked.number, answer.other_mean),
+            of: quantity.thread.clone(),
+            what: name(quantity.number),
+            was: number_text(quantity.number, answer.first_mean),
+            is: number_text(quantity.number, answer.other_mean),
             size,
         }
     };
@@ -84,17 +84,17 @@ pub(crate) fn lines(compared: &Compared) -> Vec<Line> {
 }
 
 /// Why a pair has no verdict, in words; `None` if it has one.
-pub(crate) fn withheld(compared: &Compared) -> Option<&'static str> {
+pub(crate) fn withheld(compared: &SetComparison) -> Option<&'static str> {
     match compared.withheld.as_ref()? {
-        Withheld::Emulated(_) => Some("No verdict: emulated."),
+        NoVerdictReason::Emulated(_) => Some("No verdict: emulated."),
         _ => Some("No verdict."),
     }
 }
 
 /// The number of pairs that show a difference.
-pub(crate) fn headline(rows: &[Row]) -> String {
+pub(crate) fn headline(rows: &[PairRow]) -> String {
     let judged = rows.iter().filter(|row| row.compared.withheld.is_none()).count();
-    let differs = |row: &&Row| {
+    let differs = |row: &&PairRow| {
         let mut answers = row.compared.answers.iter();
         answers.any(|(_, answer)| answer.verdict != Verdict::NotShown)
     };
@@ -107,7 +107,7 @@ pub(crate) fn headline(rows: &[Row]) -> String {
 }
 
 /// Remarks on all pairs, without duplicates.
-pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
+pub(crate) fn remarks(rows: &[PairRow]) -> Vec<String> {
     let compared = rows.iter().map(|row| row.compared);
     common_remarks(PROMISE, compared, rows.iter().filter_map(warmth))
 }
@@ -115,7 +115,7 @@ pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
 /// What the verdicts promise or why there are none, other remarks, and doubts about runs.
 pub(crate) fn common_remarks<'a>(
     promise: &str,
-    compared: impl Iterator<Item = &'a Compared>,
+    compared: impl Iterator<Item = &'a SetComparison>,
     others: impl IntoIterator<Item = String>,
 ) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -142,7 +142,7 @@ pub(crate) fn common_remarks<'a>(
 }
 
 /// Reports that one cell was much warmer than the other.
-fn warmth(row: &Row) -> Option<String> {
+fn warmth(row: &PairRow) -> Option<String> {
     let [first, other] = row.apart_mc?.map(|[least, most]| {
         let degrees = |mc: i64| format!("{:.1}", mc as f64 / 1_000.0);
         match least == most {
@@ -157,7 +157,7 @@ fn warmth(row: &Row) -> Option<String> {
     ))
 }
 
-pub(crate) fn head(row: &Row) -> String {
+pub(crate) fn head(row: &PairRow) -> String {
     let with: Vec<String> = row
         .with
         .iter()
@@ -170,23 +170,19 @@ pub(crate) fn head(row: &Row) -> String {
     };
     let (first, other) = (row.compared.first_runs, row.compared.other_runs);
     let (axis, from, to) = (safe(row.axis), safe(row.from), safe(row.to));
-    format!(
-        "{axis}: {from} -> {to}{with} ({} and {})",
-        runs(first),
-        runs(other)
-    )
+    format!("{axis}: {from} -> {to}{with} ({} and {})", runs(first), runs(other))
 }
 
 /// One line for every number that differs, and one for all others of a thread.
-fn differences(compared: &Compared, style: Style) -> Vec<String> {
+fn differences(compared: &SetComparison, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     if compared.withheld.is_some() {
-        lines.push(format!("  {}", style.paint(Role::Quiet, "no verdict")));
+        lines.push(format!("  {}", style.paint(TextRole::Quiet, "no verdict")));
     }
     let mut threads: Vec<&str> = Vec::new();
-    for (asked, _) in &compared.answers {
-        if !threads.contains(&asked.thread.as_str()) {
-            threads.push(&asked.thread);
+    for (quantity, _) in &compared.answers {
+        if !threads.contains(&quantity.thread.as_str()) {
+            threads.push(&quantity.thread);
         }
     }
     for thread in threads {
@@ -194,28 +190,24 @@ fn differences(compared: &Compared, style: Style) -> Vec<String> {
             compared
                 .answers
                 .iter()
-                .filter(|(asked, _)| asked.thread == thread)
+                .filter(|(quantity, _)| quantity.thread == thread)
         };
         let mut alike = Vec::new();
-        for (asked, answer) in of_thread() {
+        for (quantity, answer) in of_thread() {
             let (word, role) = match answer.verdict {
-                Verdict::Lower => ("better", Role::Good),
-                Verdict::Higher => ("WORSE ", Role::Bad),
+                Verdict::Lower => ("better", TextRole::Good),
+                Verdict::Higher => ("WORSE ", TextRole::Bad),
                 Verdict::NotShown => {
-                    alike.push(name(asked.number));
+                    alike.push(name(quantity.number));
                     continue;
                 }
             };
             let (now, was) = (
-                shown(asked.number, answer.other_mean),
-                shown(asked.number, answer.first_mean),
+                number_text(quantity.number, answer.other_mean),
+                number_text(quantity.number, answer.first_mean),
             );
-            let line = format!("{} {}: {now}, was {was}", safe(thread), name(asked.number));
-            lines.push(format!(
-                "  {}  {}",
-                style.paint(role, word),
-                wrap(&line, 10, COLUMNS)
-            ));
+            let line = format!("{} {}: {now}, was {was}", safe(thread), name(quantity.number));
+            lines.push(format!("  {}  {}", style.paint(role, word), wrap(&line, 10, COLUMNS)));
         }
         if !alike.is_empty() {
             let line = format!("{}: no difference shown in {}", safe(thread), alike.join(", "));
@@ -228,18 +220,18 @@ fn differences(compared: &Compared, style: Style) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compare::{Answer, Number, Quantity};
-    use formats::{Basis, Kind};
+    use compare::{ComparisonAnswer, Number, Quantity};
+    use formats::{Basis, SeriesKind};
     use std::collections::BTreeMap;
 
-    fn compared(verdict: Verdict) -> Compared {
+    fn compared(verdict: Verdict) -> SetComparison {
         let asked = Quantity {
             thread: "CPU 1".to_owned(),
-            kind: Kind::Latency,
+            kind: SeriesKind::Latency,
             basis: Basis::Samples,
             number: Number::Quantile(0.99),
         };
-        let answer = Answer {
+        let answer = ComparisonAnswer {
             first_mean: 80_500.0,
             other_mean: 40_500.0,
             difference: -40_000.0,
@@ -249,7 +241,7 @@ mod tests {
             detectable: 10_000.0,
             resolution: 0.0,
         };
-        Compared {
+        SetComparison {
             first: "a".to_owned(),
             first_runs: 5,
             other: "b".to_owned(),
@@ -264,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn each_pair_is_headed_by_what_differs_and_cautions_stand_once() {
+    fn each_pair_has_its_difference_as_heading_and_cautions_appear_once() {
         let with = [("load".to_owned(), "idle".to_owned())];
         let (better, alike) = (compared(Verdict::Lower), compared(Verdict::NotShown));
-        let row = |compared| Row {
+        let row = |compared| PairRow {
             axis: "isolation",
             from: "none",
             to: "strict",
@@ -280,17 +272,11 @@ mod tests {
             text.contains("isolation: none -> strict, with load idle (5 runs and 4 runs)\n"),
             "{text}"
         );
-        assert!(
-            text.contains("  better  CPU 1 p99: 40.5 us, was 80.5 us\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("  -       CPU 1: no difference shown in p99\n"),
-            "{text}"
-        );
+        assert!(text.contains("  better  CPU 1 p99: 40.5 us, was 80.5 us\n"), "{text}");
+        assert!(text.contains("  -       CPU 1: no difference shown in p99\n"), "{text}");
         assert_eq!(text.matches("Means over the runs").count(), 1, "{text}");
         assert!(!text.contains("Temperature"), "{text}");
-        let warm = Row {
+        let warm = PairRow {
             apart_mc: Some([[41_000, 44_500], [62_000, 62_000]]),
             ..row(&better)
         };

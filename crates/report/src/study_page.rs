@@ -7,11 +7,11 @@ use crate::page;
 use crate::page::picture::{SCRIPT, STYLE};
 use crate::page::text::unit;
 use crate::recording::sets::runs;
-use crate::study::{Row, head, headline, lines, remarks, withheld};
+use crate::study::{PairRow, head, headline, lines, remarks, withheld};
 use crate::study_samples::StudyCell;
 use crate::style::safe;
-use compare::{Compared, Verdict};
-use formats::Kind;
+use compare::{SetComparison, Verdict};
+use formats::SeriesKind;
 use maud::{Markup, html};
 
 /// The warning above results of emulated processors.
@@ -24,13 +24,13 @@ pub struct StudyPage<'a> {
     /// Name of the study.
     pub name: &'a str,
     /// Number of existing runs.
-    pub done: usize,
+    pub runs_done: usize,
     /// Number of all runs.
     pub runs: usize,
     /// The cells with their runs, in the order of the study, including those without a run.
     pub cells: &'a [StudyCell<'a>],
     /// All pairs of cells that differ in one axis.
-    pub rows: &'a [Row<'a>],
+    pub rows: &'a [PairRow<'a>],
     /// All numbers, to be saved with one click, and their format.
     pub json: Option<&'a [u8]>,
     /// The name of that file.
@@ -44,19 +44,14 @@ pub fn study_html(study: &StudyPage) -> String {
     let content = html! {
         @if own.is_some_and(|own| own.environment.emulated) { (stamp()) }
         (header(study))
-        @for kind in [Kind::Latency, Kind::Noise] { (cells::section(kind, "cell", study.cells)) }
+        @for kind in [SeriesKind::Latency, SeriesKind::Noise] { (cells::section(kind, "cell", study.cells)) }
         (differences(study.rows))
         @if let Some(own) = own {
             (page::environment(&own.environment, &[("began", own.started_at.clone())], &[]))
             (page::footer(&own.environment.tool_version, study.json_name, study.json))
         }
     };
-    page::page(
-        &format!("quietcore study: {}", study.name),
-        STYLE,
-        SCRIPT,
-        &content,
-    )
+    page::page(&format!("quietcore study: {}", study.name), STYLE, SCRIPT, &content)
 }
 
 /// The first run that quietcore itself made: its machine and conditions.
@@ -70,7 +65,7 @@ fn header(study: &StudyPage) -> Markup {
         header { "\n"
             div.brand { b { "quietcore study" } span { (safe(study.name)) } } "\n"
             h1 { (unit(&headline(study.rows))) } "\n"
-            p.lead { (study.done) " of " (runs(study.runs)) " in " (study.cells.len()) " cells are done." } "\n"
+            p.lead { (study.runs_done) " of " (runs(study.runs)) " in " (study.cells.len()) " cells are done." } "\n"
         } "\n"
     }
 }
@@ -80,7 +75,7 @@ pub(crate) fn stamp() -> Markup {
     html! { p.stamp role="note" { (STAMP) } "\n" }
 }
 
-fn differences(rows: &[Row]) -> Markup {
+fn differences(rows: &[PairRow]) -> Markup {
     html! {
         @if !rows.is_empty() {
             section { "\n"
@@ -93,7 +88,7 @@ fn differences(rows: &[Row]) -> Markup {
 }
 
 /// All numbers of two sets of runs in a table, with the result of the repetitions.
-pub(crate) fn pair(compared: &Compared) -> Markup {
+pub(crate) fn pair(compared: &SetComparison) -> Markup {
     if let Some(why) = withheld(compared) {
         return html! { p.care { (why) } "\n" };
     }

@@ -1,8 +1,8 @@
 //! Collects the samples of a study, cell by cell, as input for its page, its tables and its scripts.
 
 use crate::units::time;
-use formats::statistics::{Span, quantile};
-use formats::{Bucket, Kind, Recording, Series};
+use formats::statistics::{ValueRange, quantile};
+use formats::{Bucket, Recording, Series, SeriesKind};
 use std::collections::BTreeMap;
 
 /// Quantiles in tables of cells.
@@ -20,7 +20,7 @@ pub struct StudyCell<'a> {
 }
 
 /// All samples of one cell.
-pub(crate) struct Samples<'a> {
+pub(crate) struct CellSamples<'a> {
     pub cell: &'a str,
     pub runs: usize,
     pub all: Series,
@@ -28,7 +28,7 @@ pub(crate) struct Samples<'a> {
     pub worst_ns: Vec<u64>,
 }
 
-impl Samples<'_> {
+impl CellSamples<'_> {
     /// The smallest sample of all.
     pub(crate) fn least(&self) -> Option<String> {
         self.all.buckets.first().map(|bucket| time(bucket.low_ns))
@@ -36,7 +36,7 @@ impl Samples<'_> {
 
     /// The upper bound of this share of samples, as far as the files report it.
     pub(crate) fn at_most(&self, share: f64) -> Option<u64> {
-        quantile(&self.all, share).map(|span: Span| span.high_ns.unwrap_or(span.low_ns))
+        quantile(&self.all, share).map(|span: ValueRange| span.high_ns.unwrap_or(span.low_ns))
     }
 
     /// The range of the largest samples of all runs, ascending.
@@ -49,12 +49,12 @@ impl Samples<'_> {
 }
 
 /// The samples of that kind in each cell, without empty cells.
-pub(crate) fn measured<'a>(kind: Kind, cells: &'a [StudyCell<'a>]) -> Vec<Samples<'a>> {
+pub(crate) fn measured<'a>(kind: SeriesKind, cells: &'a [StudyCell<'a>]) -> Vec<CellSamples<'a>> {
     cells.iter().filter_map(|cell| together(cell, kind)).collect()
 }
 
 /// The samples of all runs of a cell, of one kind; `None` if there are none.
-fn together<'a>(cell: &StudyCell<'a>, kind: Kind) -> Option<Samples<'a>> {
+fn together<'a>(cell: &StudyCell<'a>, kind: SeriesKind) -> Option<CellSamples<'a>> {
     let of_kind = || {
         cell.runs
             .iter()
@@ -81,7 +81,7 @@ fn together<'a>(cell: &StudyCell<'a>, kind: Kind) -> Option<Samples<'a>> {
         let of_run = run.series.iter().filter(|series| series.kind == kind);
         of_run.filter_map(|series| series.stated.max_ns).max()
     };
-    Some(Samples {
+    Some(CellSamples {
         cell: cell.name,
         runs: cell.runs.len(),
         all,

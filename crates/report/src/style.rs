@@ -20,17 +20,17 @@ pub enum Style {
 
 /// The role of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum TextRole {
     Head,
     Quiet,
     Good,
-    Care,
+    Warning,
     Bad,
 }
 
 impl Style {
     /// The text in the colour of its role.
-    pub(crate) fn paint(self, role: Role, text: &str) -> String {
+    pub(crate) fn paint(self, role: TextRole, text: &str) -> String {
         match self {
             Style::Plain => text.to_owned(),
             Style::Colour if text.is_empty() => String::new(),
@@ -39,17 +39,23 @@ impl Style {
     }
 }
 
-impl Role {
-    const ALL: [Role; 5] = [Role::Head, Role::Quiet, Role::Good, Role::Care, Role::Bad];
+impl TextRole {
+    const ALL: [TextRole; 5] = [
+        TextRole::Head,
+        TextRole::Quiet,
+        TextRole::Good,
+        TextRole::Warning,
+        TextRole::Bad,
+    ];
 
     /// The parameter of SGR.
     const fn code(self) -> &'static str {
         match self {
-            Role::Head => "1",
-            Role::Quiet => "2",
-            Role::Good => "32",
-            Role::Care => "33",
-            Role::Bad => "31",
+            TextRole::Head => "1",
+            TextRole::Quiet => "2",
+            TextRole::Good => "32",
+            TextRole::Warning => "33",
+            TextRole::Bad => "31",
         }
     }
 }
@@ -58,12 +64,10 @@ impl Role {
 #[must_use]
 pub fn safe_lines(text: &str) -> String {
     let keeps = |letter: char| matches!(letter, '\n' | '\t' | '\\');
-    let pieces = text
-        .split_inclusive(keeps)
-        .map(|piece| match piece.chars().last() {
-            Some(last) if keeps(last) => format!("{}{last}", safe(&piece[..piece.len() - 1])),
-            _ => safe(piece),
-        });
+    let pieces = text.split_inclusive(keeps).map(|piece| match piece.chars().last() {
+        Some(last) if keeps(last) => format!("{}{last}", safe(&piece[..piece.len() - 1])),
+        _ => safe(piece),
+    });
     pieces.collect()
 }
 
@@ -93,15 +97,16 @@ pub fn for_terminal(text: &str, style: Style) -> Cow<'_, str> {
 /// The sequence of one of our own colours at the start of a text.
 fn colour_at(text: &str) -> Option<&str> {
     const END: &str = "\u{1b}[0m";
-    let begin = |role: Role| format!("\u{1b}[{}m", role.code());
-    let is_own = |sequence: &str| sequence == END || Role::ALL.iter().any(|role| sequence == begin(*role));
+    let begin = |role: TextRole| format!("\u{1b}[{}m", role.code());
+    let is_own = |sequence: &str| sequence == END || TextRole::ALL.iter().any(|role| sequence == begin(*role));
     let end = text.find('m')?;
     text.get(..=end).filter(|sequence| is_own(sequence))
 }
 
 /// Whether a character could control a terminal, be invisible, or change the writing direction.
 fn is_unsafe(letter: char) -> bool {
-    let hidden = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let hidden =
+        matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     letter.is_control() || hidden
 }
 
@@ -132,10 +137,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
-    text.chars()
-        .take(width.saturating_sub(2))
-        .chain("..".chars())
-        .collect()
+    text.chars().take(width.saturating_sub(2)).chain("..".chars()).collect()
 }
 
 /// Wraps a text into lines of `width` columns; every line except the first starts with `indent` spaces. The first is
@@ -215,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_names_lose_their_teeth() {
+    fn hostile_names_are_escaped() {
         assert_eq!(
             safe("a\u{1b}[2Jb\n\u{9b}c\u{202e}d\\"),
             "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}d\\\\"
@@ -224,33 +226,27 @@ mod tests {
     }
 
     #[test]
-    fn only_own_colours_reach_a_terminal() {
-        let painted = Style::Colour.paint(Role::Bad, "x");
+    fn only_own_colour_codes_reach_a_terminal() {
+        let painted = Style::Colour.paint(TextRole::Bad, "x");
         let text = format!("a\tb\n{painted} \u{1b}[8m\u{1b}]0;t\u{7}\r\u{202e}\\m");
         let safe = "\\u{1b}[8m\\u{1b}]0;t\\u{7}\\r\\u{202e}\\m";
-        assert_eq!(
-            for_terminal(&text, Style::Colour),
-            format!("a\tb\n{painted} {safe}")
-        );
+        assert_eq!(for_terminal(&text, Style::Colour), format!("a\tb\n{painted} {safe}"));
         assert_eq!(
             for_terminal(&text, Style::Plain),
             format!("a\tb\n\\u{{1b}}[31mx\\u{{1b}}[0m {safe}")
         );
-        assert!(matches!(
-            for_terminal("a\tb\n\\ ü", Style::Plain),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(for_terminal("a\tb\n\\ ü", Style::Plain), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn words_wrap_and_lists_break_at_commas() {
+    fn text_wraps_at_spaces_and_lists_at_commas() {
         assert_eq!(wrap("one two three four", 2, 14), "one two\n  three four");
         let list = wrap("0,2,4,6,8,10,12,14", 2, 14);
         assert_eq!(list, "0,2,4,6,8,\n  10,12,14");
     }
 
     #[test]
-    fn numbers_read_easily() {
+    fn numbers_are_grouped_and_units_are_scaled() {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(grouped(999), "999");
         assert_eq!(counted(1, "CPU"), "1 CPU");

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_as_in_the_article() {
+    fn the_screen_equals_the_one_in_the_article() {
         let row = TimerRow {
             index: 0,
             tid: 256_845,
@@ -115,9 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn time_is_told_as_systress_tells_it() {
-        let check =
-            |time, said: &str| assert_eq!(systress_elapsed(time), format!("Total elapsed time: {said}\n"));
+    fn elapsed_time_is_formatted_as_by_systress() {
+        let check = |time, said: &str| assert_eq!(systress_elapsed(time), format!("Total elapsed time: {said}\n"));
         check(Duration::new(60, 15_254_842), "1 minutes, 15254842 nanoseconds");
         check(Duration::new(600, 23_959_755), "10 minutes, 23959755 nanoseconds");
         check(Duration::new(83, 5), "1 minutes, 23 seconds, 5 nanoseconds");

@@ -2,10 +2,10 @@
 
 use crate::recording::sets::{name, runs, words};
 use crate::study::common_remarks;
-use crate::style::{COLUMNS, Role, Style, safe, wrap};
-use compare::{Answer, Quantity, Verdict};
+use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
+use compare::{ComparisonAnswer, Quantity, Verdict};
 use std::fmt::Write as _;
-use study::which_knob::{Effect, KnobAnswer, Side};
+use study::which_knob::{KnobAnswer, KnobComparison, KnobEffect};
 
 /// The validity of the sentences.
 const PROMISE: &str = "The chance that any knob is called helpful or harmful without being so is at most 5 %, over all knobs \
@@ -13,7 +13,7 @@ const PROMISE: &str = "The chance that any knob is called helpful or harmful wit
 
 /// Further facts for the report.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct KnobReportContext<'a> {
     /// Names of the cells, by index.
     pub cells: &'a [String],
     /// The minimum number of repetitions per cell that can show a difference.
@@ -24,16 +24,16 @@ pub struct Context<'a> {
 
 /// The answers, in their order.
 #[must_use]
-pub fn which_knob_text(answers: &[KnobAnswer], context: &Context, style: Style) -> String {
+pub fn which_knob_text(answers: &[KnobAnswer], context: &KnobReportContext, style: Style) -> String {
     let mut text = String::new();
     for line in summary(answers) {
-        let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&line, 2, COLUMNS)));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&line, 2, COLUMNS)));
     }
     let _ = writeln!(
         text,
         "\n{}",
         style.paint(
-            Role::Quiet,
+            TextRole::Quiet,
             &row(["knob", "", "alone", "beside the others"]).join(" ")
         )
     );
@@ -53,7 +53,7 @@ pub fn which_knob_text(answers: &[KnobAnswer], context: &Context, style: Style) 
         text.push_str(&evidence(one, context, style));
     }
     for line in remarks(answers, context) {
-        let _ = writeln!(text, "{}", style.paint(Role::Care, &wrap(&line, 2, COLUMNS)));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Warning, &wrap(&line, 2, COLUMNS)));
     }
     text
 }
@@ -61,7 +61,7 @@ pub fn which_knob_text(answers: &[KnobAnswer], context: &Context, style: Style) 
 /// One sentence for each result about a knob.
 #[must_use]
 pub fn summary(answers: &[KnobAnswer]) -> Vec<String> {
-    let of = |effect: Effect, words: &str| {
+    let of = |effect: KnobEffect, words: &str| {
         let knobs: Vec<String> = answers
             .iter()
             .filter(|one| one.effect == effect)
@@ -70,25 +70,25 @@ pub fn summary(answers: &[KnobAnswer]) -> Vec<String> {
         (!knobs.is_empty()).then(|| format!("{words}: {}.", knobs.join(", ")))
     };
     let all = [
-        of(Effect::Helped, "Helped this machine"),
+        of(KnobEffect::Helped, "Helped this machine"),
         of(
-            Effect::HelpedAndDidHarm,
+            KnobEffect::HelpedAndDidHarm,
             "Made some numbers better and others worse",
         ),
-        of(Effect::DidHarm, "Did harm"),
-        of(Effect::NotShown, "No difference shown"),
-        of(Effect::NoVerdict, "No verdict"),
+        of(KnobEffect::DidHarm, "Did harm"),
+        of(KnobEffect::NotShown, "No difference shown"),
+        of(KnobEffect::NoVerdict, "No verdict"),
     ];
     all.into_iter().flatten().collect()
 }
 
-fn verdict(effect: Effect) -> (&'static str, Role) {
+fn verdict(effect: KnobEffect) -> (&'static str, TextRole) {
     match effect {
-        Effect::Helped => ("helped", Role::Good),
-        Effect::HelpedAndDidHarm => ("both", Role::Care),
-        Effect::DidHarm => ("HARM", Role::Bad),
-        Effect::NotShown => ("-", Role::Quiet),
-        Effect::NoVerdict => ("?", Role::Quiet),
+        KnobEffect::Helped => ("helped", TextRole::Good),
+        KnobEffect::HelpedAndDidHarm => ("both", TextRole::Warning),
+        KnobEffect::DidHarm => ("HARM", TextRole::Bad),
+        KnobEffect::NotShown => ("-", TextRole::Quiet),
+        KnobEffect::NoVerdict => ("?", TextRole::Quiet),
     }
 }
 
@@ -103,7 +103,7 @@ fn row(cells: [&str; 4]) -> [String; 4] {
 }
 
 /// The result of one comparison, in a few letters.
-fn cell(side: Option<&Side>, needs: &[String]) -> String {
+fn cell(side: Option<&KnobComparison>, needs: &[String]) -> String {
     let Some(side) = side else {
         return match needs {
             [] => String::new(),
@@ -112,15 +112,15 @@ fn cell(side: Option<&Side>, needs: &[String]) -> String {
         };
     };
     let headline = side.headline().filter(|place| side.counts.contains(place));
-    let asked = headline.and_then(|place| side.compared.answers.get(place).map(|(asked, _)| asked));
-    match (headline.and_then(|place| side.share(place)), asked) {
-        (Some(share), Some(asked)) => format!("{} {:+.0} %", name(asked.number), share * 100.0),
+    let quantity = headline.and_then(|place| side.compared.answers.get(place).map(|(quantity, _)| quantity));
+    match (headline.and_then(|place| side.share(place)), quantity) {
+        (Some(share), Some(quantity)) => format!("{} {:+.0} %", name(quantity.number), share * 100.0),
         _ if side.compared.answers.is_empty() => "no verdict".to_owned(),
         _ => "no difference shown".to_owned(),
     }
 }
 
-fn evidence(one: &KnobAnswer, context: &Context, style: Style) -> String {
+fn evidence(one: &KnobAnswer, context: &KnobReportContext, style: Style) -> String {
     let knob = safe(&one.question.knob);
     let mut text = String::new();
     let mut lines = Vec::new();
@@ -130,15 +130,9 @@ fn evidence(one: &KnobAnswer, context: &Context, style: Style) -> String {
     }
     let along: Vec<String> = one.question.along.iter().map(|knob| safe(knob)).collect();
     if !along.is_empty() {
-        lines.push(format!(
-            "left out together with {}, which needs it",
-            along.join(", ")
-        ));
+        lines.push(format!("left out together with {}, which needs it", along.join(", ")));
     }
-    let sides = [
-        (one.question.alone, &one.alone),
-        (one.question.in_plan, &one.in_plan),
-    ];
+    let sides = [(one.question.alone, &one.alone), (one.question.in_plan, &one.in_plan)];
     for (pair, side) in sides {
         let Some(pair) = pair else { continue };
         let cell = |place: usize| context.cells.get(place).map_or("?".to_owned(), |cell| safe(cell));
@@ -147,19 +141,19 @@ fn evidence(one: &KnobAnswer, context: &Context, style: Style) -> String {
             None => lines.push(format!("{head}: no result yet")),
             Some(side) => {
                 lines.push(format!("{head}:"));
-                lines.extend(shown(side));
+                lines.extend(significant_numbers(side));
             }
         }
     }
     let _ = writeln!(text, "{knob}");
     for line in lines {
-        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(&line, 6, COLUMNS)));
+        let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &wrap(&line, 6, COLUMNS)));
     }
     text
 }
 
 /// All numbers that are significant over all knobs, largest relative difference first; otherwise the most certain one.
-fn shown(side: &Side) -> Vec<String> {
+fn significant_numbers(side: &KnobComparison) -> Vec<String> {
     let Some(headline) = side.headline() else {
         return vec!["no verdict".to_owned()];
     };
@@ -168,17 +162,17 @@ fn shown(side: &Side) -> Vec<String> {
         .chain(others)
         .filter_map(|place| Some((place, side.compared.answers.get(place)?)));
     let percent = side.p.map_or(100.0, |p| p * 100.0);
-    let line = |(place, (asked, answer)): (usize, &(Quantity, Answer))| {
-        let is_told = side.told.contains(&place);
+    let line = |(place, (quantity, answer)): (usize, &(Quantity, ComparisonAnswer))| {
+        let is_reported_only = side.told.contains(&place);
         let word = match answer.verdict {
-            _ if side.counts.is_empty() || is_told => "",
+            _ if side.counts.is_empty() || is_reported_only => "",
             Verdict::Lower => "better: ",
             Verdict::Higher => "WORSE: ",
             Verdict::NotShown => "",
         };
-        let text = words(&side.compared, asked, answer, None);
+        let text = words(&side.compared, quantity, answer, None);
         let alone = match answer.verdict {
-            _ if is_told => "; no harm, for less time is stolen and the longest gaps are not more".to_owned(),
+            _ if is_reported_only => "; no harm, for less time is stolen and the longest gaps are not more".to_owned(),
             Verdict::Lower | Verdict::Higher if side.counts.is_empty() => {
                 format!("; by itself that would count, over all knobs it does not (p {percent:.0} %)")
             }
@@ -186,8 +180,8 @@ fn shown(side: &Side) -> Vec<String> {
         };
         format!(
             "{word}{} {}: {text}{alone}",
-            safe(&asked.thread),
-            name(asked.number)
+            safe(&quantity.thread),
+            name(quantity.number)
         )
     };
     let mut lines: Vec<String> = answers.map(line).collect();
@@ -199,7 +193,7 @@ fn shown(side: &Side) -> Vec<String> {
     lines
 }
 
-fn remarks(answers: &[KnobAnswer], context: &Context) -> Vec<String> {
+fn remarks(answers: &[KnobAnswer], context: &KnobReportContext) -> Vec<String> {
     let few = (context.repetitions < context.least_repetitions).then(|| {
         format!(
             "With {} of each cell nothing can be shown over so many comparisons; {} can.",
@@ -214,21 +208,21 @@ fn remarks(answers: &[KnobAnswer], context: &Context) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compare::{Compared, Number};
-    use formats::{Basis, Kind};
+    use compare::{Number, SetComparison};
+    use formats::{Basis, SeriesKind};
     use std::collections::BTreeMap;
     use study::which_knob::{KnobQuestion, knob_answers};
 
     /// A comparison with one answer, with that p-value.
-    fn compared(other_mean: f64, verdict: Verdict, p: f64) -> Compared {
+    fn compared(other_mean: f64, verdict: Verdict, p: f64) -> SetComparison {
         let asked = Quantity {
             thread: "CPU 1".to_owned(),
-            kind: Kind::Latency,
+            kind: SeriesKind::Latency,
             basis: Basis::Samples,
             number: Number::Quantile(0.99),
         };
         let difference = other_mean - 80_000.0;
-        let answer = Answer {
+        let answer = ComparisonAnswer {
             first_mean: 80_000.0,
             other_mean,
             difference,
@@ -238,7 +232,7 @@ mod tests {
             detectable: 10_000.0,
             resolution: 0.0,
         };
-        Compared {
+        SetComparison {
             first: "a".to_owned(),
             first_runs: 8,
             other: "b".to_owned(),
@@ -253,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_counts_only_over_all_knobs_and_the_table_says_by_how_much() {
+    fn knobs_are_judged_over_all_knobs_and_the_table_shows_the_effect() {
         let question = |knob: &str, alone, in_plan, needs: &[&str]| KnobQuestion {
             knob: knob.to_owned(),
             alone,
@@ -274,7 +268,7 @@ mod tests {
             })
         });
         let cells = ["bare", "only_ksm_run", "full", "only_irq_affinity"].map(str::to_owned);
-        let context = Context {
+        let context = KnobReportContext {
             cells: &cells,
             least_repetitions: 5,
             repetitions: 8,
@@ -291,7 +285,7 @@ mod tests {
             assert!(text.contains(words), "{words}: {text}");
         }
         assert!(!text.contains("nothing can be shown"), "{text}");
-        let few = Context {
+        let few = KnobReportContext {
             repetitions: 4,
             ..context
         };

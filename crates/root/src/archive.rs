@@ -1,8 +1,8 @@
-//! Unpacks a tar archive, plain or compressed, into a [`Tree`]. The content decides the format, never the name.
+//! Unpacks a tar archive, plain or compressed, into a [`ArchiveTree`]. The content decides the format, never the name.
 
 use crate::RootError;
 use crate::capture_rules::{hostile, not_a_machine};
-use crate::tree::{Tree, TreeBuilder};
+use crate::tree::{ArchiveTree, TreeBuilder};
 use crate::zstd::ZstdFrames;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -33,7 +33,7 @@ const MAX_NAME: usize = 4096;
 const BLOCK: usize = 512;
 
 /// Unpacks an archive.
-pub(crate) fn unpack(path: &Path) -> Result<Tree, RootError> {
+pub(crate) fn unpack(path: &Path) -> Result<ArchiveTree, RootError> {
     let shown = path.display().to_string();
     let file = File::open(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
     let meter = Rc::new(Meter::default());
@@ -51,12 +51,12 @@ pub(crate) fn unpack(path: &Path) -> Result<Tree, RootError> {
 
 fn fill(file: File, meter: &Rc<Meter>) -> Result<TreeBuilder, RootError> {
     let bad = |error: &Error| unreadable(meter, error);
-    let content = decoder(Packed {
+    let content = decoder(CompressedInput {
         inner: file,
         meter: Rc::clone(meter),
     })
     .map_err(|error| bad(&error))?;
-    let mut archive = tar::Archive::new(Unpacked {
+    let mut archive = tar::Archive::new(DecompressedInput {
         inner: BufReader::with_capacity(1 << 16, content),
         meter: Rc::clone(meter),
     });
@@ -91,11 +91,7 @@ fn fill(file: File, meter: &Rc<Meter>) -> Result<TreeBuilder, RootError> {
     Ok(builder)
 }
 
-fn add(
-    builder: &mut TreeBuilder,
-    entry: &mut tar::Entry<'_, impl Read>,
-    meter: &Meter,
-) -> Result<(), RootError> {
+fn add(builder: &mut TreeBuilder, entry: &mut tar::Entry<'_, impl Read>, meter: &Meter) -> Result<(), RootError> {
     let path = clean(&entry.path_bytes())?.into_owned();
     let shown = || String::from_utf8_lossy(&path).into_owned();
     if path.len() > MAX_NAME {
@@ -109,9 +105,7 @@ fn add(
             builder.dir(&path);
             Ok(())
         }
-        EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-            add_file(builder, &path, entry, meter)
-        }
+        EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => add_file(builder, &path, entry, meter),
         EntryType::Symlink => {
             let target = entry.link_name_bytes().unwrap_or_default();
             if path.is_empty() || target.is_empty() || target.contains(&0) {
@@ -191,32 +185,32 @@ fn clean(path: &[u8]) -> Result<Cow<'_, [u8]>, RootError> {
 }
 
 /// Selects the decoder by the first bytes.
-fn decoder(mut packed: Packed) -> Result<Box<dyn Read>, Error> {
+fn decoder(mut packed: CompressedInput) -> Result<Box<dyn Read>, Error> {
     let mut head = Vec::with_capacity(BLOCK);
     packed.by_ref().take(BLOCK as u64).read_to_end(&mut head)?;
     let begins = |magic: &[u8]| head.starts_with(magic);
     let kind = if begins(&[0x1f, 0x8b]) {
-        Packing::Gzip
+        ArchiveCompression::Gzip
     } else if begins(b"BZh") {
-        Packing::Bzip2
+        ArchiveCompression::Bzip2
     } else if begins(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
-        Packing::Xz
+        ArchiveCompression::Xz
     } else if begins(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        Packing::Zstd
+        ArchiveCompression::Zstd
     } else {
-        Packing::None
+        ArchiveCompression::None
     };
     let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(packed));
     Ok(match kind {
-        Packing::None => Box::new(whole),
-        Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
-        Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
-        Packing::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(whole, true, MAX_DECODER_KIB)),
-        Packing::Zstd => Box::new(ZstdFrames::new(whole)),
+        ArchiveCompression::None => Box::new(whole),
+        ArchiveCompression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
+        ArchiveCompression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
+        ArchiveCompression::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(whole, true, MAX_DECODER_KIB)),
+        ArchiveCompression::Zstd => Box::new(ZstdFrames::new(whole)),
     })
 }
 
-enum Packing {
+enum ArchiveCompression {
     None,
     Gzip,
     Bzip2,
@@ -281,9 +275,7 @@ impl Meter {
         match self.allowed.get().checked_sub(len) {
             Some(left) => self.allowed.set(left),
             None => {
-                return Err(
-                    self.refuse("it has a header or padding of a size that no tar program writes".to_owned())
-                );
+                return Err(self.refuse("it has a header or padding of a size that no tar program writes".to_owned()));
             }
         }
         self.check(self.unpacked.get())
@@ -321,12 +313,12 @@ fn blank_end(bytes: &[u8]) -> usize {
     words + rest.iter().rev().take_while(|&&byte| byte == 0).count()
 }
 
-struct Packed {
+struct CompressedInput {
     inner: File,
     meter: Rc<Meter>,
 }
 
-impl Read for Packed {
+impl Read for CompressedInput {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         let read = self.inner.read(buffer)?;
         self.meter.packed.set(self.meter.packed.get() + read as u64);
@@ -334,13 +326,13 @@ impl Read for Packed {
     }
 }
 
-struct Unpacked {
+struct DecompressedInput {
     /// Tar reads headers of 512 bytes; a decoder is called for larger pieces.
     inner: BufReader<Box<dyn Read>>,
     meter: Rc<Meter>,
 }
 
-impl Read for Unpacked {
+impl Read for DecompressedInput {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         let read = self.inner.read(buffer)?;
         self.meter.take(buffer.get(..read).unwrap_or_default())?;

@@ -17,15 +17,11 @@ const OF_CONTENT: [&CStr; 3] = [c"security.ima", c"security.evm", c"security.cap
 ///
 /// # Errors
 /// The errno of the step that failed: `EPERM` if the owner or an attribute may not be set.
-pub(crate) fn keep(old: impl AsFd, new: impl AsFd) -> Result<(), Errno> {
+pub(crate) fn copy(old: impl AsFd, new: impl AsFd) -> Result<(), Errno> {
     let stat = rustix::fs::fstat(&old)?;
     let now = rustix::fs::fstat(&new)?;
     if (stat.st_uid, stat.st_gid) != (now.st_uid, now.st_gid) {
-        rustix::fs::fchown(
-            &new,
-            Some(Uid::from_raw(stat.st_uid)),
-            Some(Gid::from_raw(stat.st_gid)),
-        )?;
+        rustix::fs::fchown(&new, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)))?;
     }
     rustix::fs::fchmod(&new, permissions(&stat))?;
     let (theirs, ours) = (names(&old)?, names(&new)?);
@@ -77,27 +73,21 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn mode_and_attributes_go_to_the_new_file() {
+    fn mode_and_attributes_are_copied_to_the_new_file() {
         let dir = tempfile::tempdir().unwrap();
         let [old, new] = ["old", "new"].map(|name| std::fs::File::create(dir.path().join(name)).unwrap());
-        old.set_permissions(std::fs::Permissions::from_mode(0o640))
-            .unwrap();
+        old.set_permissions(std::fs::Permissions::from_mode(0o640)).unwrap();
         rustix::fs::fsetxattr(&old, c"user.note", b"kept", XattrFlags::empty()).unwrap();
-        keep(&old, &new).unwrap();
+        copy(&old, &new).unwrap();
         assert_eq!(new.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
         assert_eq!(value(&new, c"user.note").unwrap(), b"kept");
     }
 
     /// Entries of an access list as in `posix_acl_xattr.h`: version 2, then tag, permissions and number of each.
     #[test]
-    fn an_access_list_is_kept_and_a_default_one_is_not_added() {
+    fn an_access_list_is_copied_and_a_default_one_is_not_added() {
         let entry = |tag: u16, permissions: u16, id: u32| {
-            [
-                &tag.to_le_bytes()[..],
-                &permissions.to_le_bytes(),
-                &id.to_le_bytes(),
-            ]
-            .concat()
+            [&tag.to_le_bytes()[..], &permissions.to_le_bytes(), &id.to_le_bytes()].concat()
         };
         let nobody = u32::MAX;
         let entries = [
@@ -109,13 +99,13 @@ mod tests {
         ];
         let list = [2_u32.to_le_bytes().to_vec(), entries.concat()].concat();
         let dir = tempfile::tempdir().unwrap();
-        let [plain, listed, new, other] = ["plain", "listed", "new", "other"]
-            .map(|name| std::fs::File::create(dir.path().join(name)).unwrap());
+        let [plain, listed, new, other] =
+            ["plain", "listed", "new", "other"].map(|name| std::fs::File::create(dir.path().join(name)).unwrap());
         rustix::fs::fsetxattr(&listed, ACCESS_LIST, &list, XattrFlags::empty()).unwrap();
-        keep(&listed, &new).unwrap();
+        copy(&listed, &new).unwrap();
         assert_eq!(value(&new, ACCESS_LIST).unwrap(), list);
         rustix::fs::fsetxattr(&other, ACCESS_LIST, &list, XattrFlags::empty()).unwrap();
-        keep(&plain, &other).unwrap();
+        copy(&plain, &other).unwrap();
         assert_eq!(value(&other, ACCESS_LIST).err(), Some(Errno::NODATA));
     }
 }

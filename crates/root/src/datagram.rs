@@ -18,8 +18,7 @@ pub fn send(address: &str, message: &[u8]) -> Result<(), RootError> {
         None => SocketAddrUnix::new(address),
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket =
-        rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None).map_err(failed)?;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None).map_err(failed)?;
     let sent = rustix::net::sendto(&socket, message, SendFlags::NOSIGNAL, &name.map_err(failed)?);
     sent.map(|_| ()).map_err(failed)
 }
@@ -29,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_hears_it_or_nobody_is_there() {
+    fn a_datagram_is_delivered_or_the_missing_socket_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("socket");
         let shown = path.to_str().unwrap();

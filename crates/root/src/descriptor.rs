@@ -8,21 +8,21 @@ use std::path::Path;
 
 /// Where writing starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
+pub enum WriteStart {
     /// With an empty file.
-    Anew,
+    Empty,
     /// At the end of the existing content.
-    Further,
+    Append,
 }
 
 /// Opens a file, a device or a pipe for a program's output, and creates the file if it is missing.
 ///
 /// # Errors
 /// The errno of open.
-pub fn sink(path: &Path, begin: Begin) -> Result<OwnedFd, RootError> {
+pub fn sink(path: &Path, begin: WriteStart) -> Result<OwnedFd, RootError> {
     let how = match begin {
-        Begin::Anew => OFlags::TRUNC,
-        Begin::Further => OFlags::APPEND,
+        WriteStart::Empty => OFlags::TRUNC,
+        WriteStart::Append => OFlags::APPEND,
     };
     open(path, OFlags::WRONLY | OFlags::CREATE | how)
 }

@@ -33,11 +33,11 @@ pub(crate) struct Destination {
 
 /// How to handle a symbolic link as the last component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
+enum LastLinkPolicy {
     /// Follow it, if its owner is trusted.
     Followed,
     /// Return the link itself.
-    Kept,
+    NotFollowed,
 }
 
 impl Destination {
@@ -46,7 +46,7 @@ impl Destination {
     /// # Errors
     /// [`RootError::ForeignLink`]; the errno of a lookup; `EISDIR` if the path has no last name, `ELOOP` after too many links.
     pub fn of(path: &Path) -> Result<Destination, RootError> {
-        Destination::find(path, Last::Followed)
+        Destination::find(path, LastLinkPolicy::Followed)
     }
 
     /// As [`Destination::of`], for a file that must not be a link: a link at the end is not followed.
@@ -54,13 +54,13 @@ impl Destination {
     /// # Errors
     /// As [`Destination::of`].
     pub fn of_no_link(path: &Path) -> Result<Destination, RootError> {
-        Destination::find(path, Last::Kept)
+        Destination::find(path, LastLinkPolicy::NotFollowed)
     }
 
-    fn find(path: &Path, last: Last) -> Result<Destination, RootError> {
+    fn find(path: &Path, last: LastLinkPolicy) -> Result<Destination, RootError> {
         let failed = |errno: Errno| RootError::from_io(&path.display().to_string(), "create", &errno.into());
         let mut rest: VecDeque<OsString> = VecDeque::new();
-        let mut dir = begin(path, &mut rest).map_err(failed)?;
+        let mut dir = open_start(path, &mut rest).map_err(failed)?;
         let mut links = 0;
         while let Some(name) = rest.pop_front() {
             let is_last = rest.is_empty();
@@ -75,7 +75,7 @@ impl Destination {
             let stat = rustix::fs::fstat(&file).map_err(failed)?;
             match FileType::from_raw_mode(stat.st_mode) {
                 // The links of /proc/PID/fd belong to the process and have no target that can be written as a path.
-                FileType::Symlink if is_last && (last == Last::Kept || is_in_proc(&dir)) => {
+                FileType::Symlink if is_last && (last == LastLinkPolicy::NotFollowed || is_in_proc(&dir)) => {
                     let stat = Some(stat);
                     return Ok(Destination { dir, name, stat });
                 }
@@ -115,14 +115,12 @@ impl Destination {
     /// # Errors
     /// [`RootError::ForeignPipe`].
     pub fn refuse_planted(&self, path: &Path) -> Result<(), RootError> {
-        const FOR_EVERYBODY: u32 = 0o1002;
+        const STICKY_WORLD_WRITABLE: u32 = 0o1002;
         let is_open =
-            rustix::fs::fstat(&self.dir).is_ok_and(|dir| dir.st_mode & FOR_EVERYBODY == FOR_EVERYBODY);
+            rustix::fs::fstat(&self.dir).is_ok_and(|dir| dir.st_mode & STICKY_WORLD_WRITABLE == STICKY_WORLD_WRITABLE);
         match self.stat {
             Some(stat)
-                if is_open
-                    && FileType::from_raw_mode(stat.st_mode) == FileType::Fifo
-                    && !is_trusted(stat.st_uid) =>
+                if is_open && FileType::from_raw_mode(stat.st_mode) == FileType::Fifo && !is_trusted(stat.st_uid) =>
             {
                 Err(RootError::ForeignPipe {
                     path: path.to_owned(),
@@ -158,14 +156,14 @@ fn follow(link: &OwnedFd, rest: &mut VecDeque<OsString>) -> Result<Option<OwnedF
     let target = rustix::fs::readlinkat(link, "", Vec::new())?;
     let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
     let mut names = VecDeque::new();
-    let start = begin(&target, &mut names)?;
+    let start = open_start(&target, &mut names)?;
     names.append(rest);
     *rest = names;
     Ok(target.is_absolute().then_some(start))
 }
 
 /// Splits a path, and opens the directory that it starts in. A blank path has no name, and `x/` is a directory.
-fn begin(path: &Path, names: &mut VecDeque<OsString>) -> Result<OwnedFd, Errno> {
+fn open_start(path: &Path, names: &mut VecDeque<OsString>) -> Result<OwnedFd, Errno> {
     for component in path.components() {
         match component {
             Component::Normal(name) => names.push_back(name.to_owned()),
@@ -202,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn own_links_lead_to_where_the_kernel_would_go() {
+    fn own_links_resolve_as_the_kernel_resolves_them() {
         use std::os::unix::fs::MetadataExt;
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path();
@@ -236,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_without_a_file_are_refused() {
+    fn paths_without_a_file_name_are_refused() {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path();
         std::fs::create_dir(top.join("dir")).unwrap();

@@ -19,8 +19,8 @@ impl Live {
         let mut bytes = ATTRIBUTES.to_le_bytes().to_vec();
         bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = rustix::fs::open(&place, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|errno| failed(path, "open", errno))?;
+        let file =
+            rustix::fs::open(&place, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(path, "open", errno))?;
         // One write is one call of the firmware.
         match rustix::io::write(&file, &bytes) {
             Ok(written) if written == bytes.len() => Ok(()),
@@ -38,8 +38,7 @@ impl Live {
             Err(errno) if is_absence(errno) => return Ok(()),
             Err(errno) => return Err(failed(path, "open", errno)),
         };
-        let flags =
-            rustix::fs::ioctl_getflags(&file).map_err(|errno| failed(path, "ask for flags of", errno))?;
+        let flags = rustix::fs::ioctl_getflags(&file).map_err(|errno| failed(path, "ask for flags of", errno))?;
         if flags.contains(IFlags::IMMUTABLE) {
             rustix::fs::ioctl_setflags(&file, flags - IFlags::IMMUTABLE)
                 .map_err(|errno| failed(path, "take the protection from", errno))?;

@@ -19,7 +19,7 @@ pub enum RootError {
         /// Path inside the root.
         path: String,
         /// `read`, `write`, `create` ...
-        doing: &'static str,
+        operation: &'static str,
         /// The errno.
         errno: i32,
     },
@@ -99,7 +99,7 @@ impl RootError {
             },
             _ => RootError::Io {
                 path: path.to_owned(),
-                doing,
+                operation: doing,
                 errno,
             },
         }
@@ -124,7 +124,11 @@ impl From<&RootError> for Failure {
                 "permission denied",
                 "run it as root (sudo quietcore ...)",
             ),
-            RootError::Io { path, doing, errno } => Failure::unable(
+            RootError::Io {
+                path,
+                operation: doing,
+                errno,
+            } => Failure::unable(
                 path,
                 format!("{doing}: {}", std::io::Error::from_raw_os_error(*errno)),
                 "look at the path named above",
@@ -134,21 +138,17 @@ impl From<&RootError> for Failure {
                 format!("{what}; captured roots may hold only files, directories and links that stay inside"),
                 NOT_CAPTURED,
             ),
-            RootError::Archive { path, why } => Failure::usage(
-                shown(path),
-                format!("not a captured machine: {why}"),
-                NOT_CAPTURED,
-            ),
+            RootError::Archive { path, why } => {
+                Failure::usage(shown(path), format!("not a captured machine: {why}"), NOT_CAPTURED)
+            }
             RootError::Ending { path } => Failure::usage(
                 shown(path),
                 "this name says no archive format; end it in .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst",
                 "give it a name with one of these endings",
             ),
-            RootError::State { path, what } => Failure::unable(
-                path,
-                what,
-                "move the file named above out of the way, then try again",
-            ),
+            RootError::State { path, what } => {
+                Failure::unable(path, what, "move the file named above out of the way, then try again")
+            }
             RootError::ForeignLink { path, uid } => Failure::new(
                 Status::Denied,
                 shown(path),

@@ -68,12 +68,7 @@ impl Failure {
     }
 
     /// Creates a failure from its three parts.
-    pub fn new(
-        status: Status,
-        what: impl Into<String>,
-        why: impl Into<String>,
-        next: impl Into<String>,
-    ) -> Failure {
+    pub fn new(status: Status, what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
         Failure {
             status,
             what: what.into(),

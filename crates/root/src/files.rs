@@ -4,10 +4,10 @@
 //! target starts at the root, as it did on the machine). A link that leaves the root or forms a loop is refused when it is
 //! followed, and devices and pipes are never read. A dangling link counts as absence, because captures are incomplete.
 
-use crate::{Entry, Kind, RootError};
+use crate::{DirectoryEntry, PathKind, RootError};
 
 /// The queries of [`Root`](crate::Root), which documents them. Buffers for content are empty.
-pub(crate) trait Files {
+pub(crate) trait FileQueries {
     fn bytes_into(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError>;
 
     fn record_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
@@ -16,11 +16,11 @@ pub(crate) trait Files {
 
     fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError>;
 
-    fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError>;
+    fn entries(&self, dir: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError>;
 
     fn mode(&self, path: &str) -> Result<Option<u32>, RootError>;
 
-    fn kind(&self, path: &str) -> Result<Option<Kind>, RootError>;
+    fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError>;
 
     fn link(&self, path: &str) -> Result<Option<String>, RootError>;
 }

@@ -72,10 +72,8 @@ impl Port {
     pub fn open(path: &str) -> Result<Port, RootError> {
         let failed = |doing, errno: rustix::io::Errno| RootError::from_io(path, doing, &errno.into());
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let descriptor =
-            rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno))?;
-        let mut settings =
-            rustix::termios::tcgetattr(&descriptor).map_err(|errno| failed("set up", errno))?;
+        let descriptor = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno))?;
+        let mut settings = rustix::termios::tcgetattr(&descriptor).map_err(|errno| failed("set up", errno))?;
         settings.make_raw();
         rustix::termios::tcsetattr(&descriptor, OptionalActions::Now, &settings)
             .map_err(|errno| failed("set up", errno))?;

@@ -4,9 +4,9 @@
 //! for an absolute link or because the call is missing, we walk name by name ourselves, and open each without following links.
 
 use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
-use crate::files::Files;
+use crate::files::FileQueries;
 use crate::live::{each_line, is_absence, kind_of, list, read_whole};
-use crate::{Entry, Kind, RootError, Stands};
+use crate::{DirectoryEntry, DirectoryEntryType, PathKind, RootError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
@@ -36,7 +36,7 @@ impl Folder {
             return Ok(folder);
         }
         let entries = folder.entries("/")?.unwrap_or_default();
-        let mut folders = entries.iter().filter(|entry| entry.stands == Stands::Dir);
+        let mut folders = entries.iter().filter(|entry| entry.kind == DirectoryEntryType::Dir);
         let (Some(only), None) = (folders.next(), folders.next()) else {
             return Err(not_a_machine(path));
         };
@@ -55,7 +55,7 @@ impl Folder {
 
     fn is_machine(&self) -> Result<bool, RootError> {
         for name in TOP_NAMES {
-            if self.kind(name)? == Some(Kind::Dir) {
+            if self.kind(name)? == Some(PathKind::Dir) {
                 return Ok(true);
             }
         }
@@ -66,8 +66,7 @@ impl Folder {
         let Some(file) = self.reach(path, OFlags::PATH)? else {
             return Ok(None);
         };
-        let stat =
-            rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
+        let stat = rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
         Ok(Some(stat))
     }
 
@@ -77,8 +76,7 @@ impl Folder {
         let Some(file) = self.reach(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)? else {
             return Ok(None);
         };
-        let stat =
-            rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
+        let stat = rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok(Some((file, u64::try_from(stat.st_size).unwrap_or(0)))),
             FileType::Directory => Ok(None),
@@ -145,12 +143,12 @@ impl Folder {
                 _ if is_last && flags.contains(OFlags::PATH) => {}
                 _ => return Err(hostile(path, "it is a device, a pipe or a socket")),
             }
-            let wanted = if is_last {
+            let open_flags = if is_last {
                 flags
             } else {
                 OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
             };
-            match rustix::fs::openat(at, name.as_slice(), wanted | OFlags::NOFOLLOW, Mode::empty()) {
+            match rustix::fs::openat(at, name.as_slice(), open_flags | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(file) if is_last => return Ok(Some(file)),
                 Ok(dir) => way.push(dir),
                 Err(errno) if is_absence(errno) => return Ok(None),
@@ -167,7 +165,7 @@ impl Folder {
     }
 }
 
-impl Files for Folder {
+impl FileQueries for Folder {
     fn bytes_into(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
         match self.open_file(path)? {
             Some((file, size)) => read_file(&file, size, path, limit, content),
@@ -182,7 +180,7 @@ impl Files for Folder {
         each_line(std::fs::File::from(file), path, each)
     }
 
-    fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
+    fn entries(&self, path: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError> {
         match self.reach(path, OFlags::RDONLY | OFlags::DIRECTORY)? {
             Some(dir) => list(dir, path),
             None => Ok(None),
@@ -193,7 +191,7 @@ impl Files for Folder {
         Ok(self.stat(path)?.map(|stat| stat.st_mode & 0o7777))
     }
 
-    fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+    fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError> {
         Ok(self.stat(path)?.and_then(|stat| kind_of(stat.st_mode)))
     }
 
@@ -289,7 +287,7 @@ mod tests {
 
     /// Old kernels and sandboxes have no `openat2`: walking manually must give the same results.
     #[test]
-    fn both_ways_agree() {
+    fn openat2_and_the_manual_walk_agree() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path();
         std::fs::create_dir_all(top.join("proc/1")).unwrap();
@@ -310,11 +308,7 @@ mod tests {
         let mut refusals = 0;
         for path in PATHS {
             let found = bytes(&by_hand, path);
-            assert_eq!(
-                format!("{:?}", bytes(&kernel, path)),
-                format!("{found:?}"),
-                "{path}"
-            );
+            assert_eq!(format!("{:?}", bytes(&kernel, path)), format!("{found:?}"), "{path}");
             assert_eq!(
                 format!("{:?}", kernel.kind(path)),
                 format!("{:?}", by_hand.kind(path)),

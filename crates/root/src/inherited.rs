@@ -10,9 +10,9 @@ static IS_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 /// The loader calls the functions in this section before the standard library runs.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
+static INIT_HOOK: extern "C" fn() = record_descriptors;
 
-extern "C" fn look() {
+extern "C" fn record_descriptors() {
     // SAFETY: plain numbers; a descriptor that does not exist only returns an error.
     let flags = unsafe { libc::fcntl(1, libc::F_GETFD) };
     IS_OUTPUT_CLOSED.store(flags == -1, Ordering::Relaxed);

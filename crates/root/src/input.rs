@@ -58,12 +58,10 @@ pub fn files_in(dir: &Path) -> Result<Option<Vec<PathBuf>>, RootError> {
 
 pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
     let name = path.display().to_string();
-    let failed =
-        |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
+    let failed = |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
     // A fifo must not block us, so open does not wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file =
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno.raw_os_error()))?;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno.raw_os_error()))?;
     let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno.raw_os_error()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(failed("read", libc::EISDIR));
@@ -78,8 +76,7 @@ pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
 /// that is too large, `EILSEQ` for invalid gzip; [`RootError::Denied`] without permission.
 pub fn text(path: &Path) -> Result<String, RootError> {
     let name = path.display().to_string();
-    let failed =
-        |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
+    let failed = |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
     let limited = |content: &[u8]| content.len() as u64 <= MAX_INFLATED;
     let mut content = bytes(path, MAX_INFLATED)?;
     if content.starts_with(&[0x1f, 0x8b]) {
@@ -101,7 +98,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn plain_and_packed_files_are_read_and_others_are_refused() {
+    fn plain_and_compressed_files_are_read_and_others_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config");
         std::fs::write(&file, "CONFIG_A=y\n").unwrap();

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_split() {
+    fn kernel_log_records_are_split() {
         assert_eq!(
             split("6,339,5140900,-;NET: Registered\n SUBSYSTEM=net\n"),
             Some((339, "NET: Registered"))
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_device_is_no_log() {
+    fn a_file_that_is_no_device_is_refused_as_kernel_log() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kmsg");
         assert_eq!(messages(&path).unwrap(), None);

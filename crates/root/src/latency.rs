@@ -12,7 +12,7 @@ pub const DEVICE: &str = "/dev/cpu_dma_latency";
 ///
 /// # Errors
 /// The errno of open or write; ENOENT if the kernel has no such file.
-pub fn hold(microseconds: i32) -> Result<OwnedFd, RootError> {
+pub fn request(microseconds: i32) -> Result<OwnedFd, RootError> {
     let failed = |doing, errno: rustix::io::Errno| RootError::from_io(DEVICE, doing, &errno.into());
     let file = rustix::fs::open(DEVICE, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| failed("open", errno))?;

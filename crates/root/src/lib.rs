@@ -5,7 +5,6 @@
 //! archive" does not compile. The tool's own state (journal, results) goes through [`state`].
 
 mod archive;
-mod ask;
 mod attributes;
 mod capture_rules;
 pub mod datagram;
@@ -24,8 +23,10 @@ pub mod latency;
 mod live;
 pub mod log;
 pub mod mapped;
+pub mod notification;
 pub mod output;
 mod ownership;
+mod path_state;
 pub mod pipe;
 mod place;
 pub mod process;
@@ -34,31 +35,30 @@ mod registers;
 pub mod ring;
 pub mod sched;
 pub mod snapshot;
+mod socket_query;
 mod spinner;
 pub mod spool;
-mod standing;
 pub mod state;
-pub mod told;
 mod tracefs;
 mod tree;
 mod zstd;
 
-pub use ask::Address;
 pub use error::RootError;
 pub use failure::{Failure, Status};
 pub use live::Live;
 pub use ownership::{Ownership, changeable_by_others};
-pub use place::Place;
+pub use path_state::{Content, PathState, RenameAtomicity};
+pub use place::DirectoryHandle;
 pub use process_group::ProcessGroup;
+pub use socket_query::Address;
 pub use spinner::Spinner;
-pub use standing::{Content, Renames, Standing};
 pub use tracefs::Tracefs;
 
-use files::Files;
+use files::FileQueries;
 use folder::Folder;
 use std::io::Read;
 use std::path::Path;
-use tree::Tree;
+use tree::ArchiveTree;
 
 /// Whether the files describe the machine that we run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -73,7 +73,7 @@ pub enum Origin {
 
 /// What exists at a path, after links were followed inside the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PathKind {
     /// A regular file.
     File,
     /// A directory.
@@ -82,27 +82,27 @@ pub enum Kind {
 
 /// The result of a query to the running kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum QueryResult {
     /// It answered.
-    Told,
+    Answered,
     /// The subject of the query no longer exists.
-    Gone,
+    Missing,
     /// There is no kernel to query, or it does not answer: read the files instead.
     Cannot,
 }
 
 /// One name in a directory, links not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// The name.
     pub name: String,
     /// The type of the name itself.
-    pub stands: Stands,
+    pub kind: DirectoryEntryType,
 }
 
 /// The type of a name in a directory, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stands {
+pub enum DirectoryEntryType {
     /// A regular file.
     File,
     /// A directory.
@@ -131,7 +131,7 @@ pub struct Root {
 enum Backend {
     Live(Live),
     Folder(Folder),
-    Archive(Tree),
+    Archive(ArchiveTree),
 }
 
 impl Root {
@@ -177,7 +177,7 @@ impl Root {
         }
     }
 
-    fn files(&self) -> &dyn Files {
+    fn files(&self) -> &dyn FileQueries {
         match &self.backend {
             Backend::Live(live) => live,
             Backend::Folder(folder) => folder,
@@ -227,7 +227,7 @@ impl Root {
         if read.is_err() || content.len() as u64 > MAX_INFLATED {
             return Err(RootError::Io {
                 path: path.to_owned(),
-                doing: "unpack",
+                operation: "unpack",
                 errno: libc::EILSEQ,
             });
         }
@@ -272,7 +272,7 @@ impl Root {
     }
 
     /// The entries of a directory, sorted by name; `None` if it does not exist.
-    pub fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
+    pub fn entries(&self, dir: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError> {
         self.files().entries(dir)
     }
 
@@ -283,20 +283,20 @@ impl Root {
     }
 
     /// What exists at a path; `None` for nothing, and for anything that is neither file nor directory.
-    pub fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+    pub fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError> {
         self.files().kind(path)
     }
 
     /// The active CPUs that a thread may run on, by system call and without opening a file. This is for queries about
     /// ten thousand threads: each file of `/proc` costs ten times as much.
-    pub fn affinity(&self, tid: u32, words: &mut Vec<u64>) -> Asked {
+    pub fn affinity(&self, tid: u32, words: &mut Vec<u64>) -> QueryResult {
         match &self.backend {
             Backend::Live(live) if live.is_host() => match sched::affinity(tid, words) {
-                Ok(()) => Asked::Told,
-                Err(libc::ESRCH) => Asked::Gone,
-                Err(_) => Asked::Cannot,
+                Ok(()) => QueryResult::Answered,
+                Err(libc::ESRCH) => QueryResult::Missing,
+                Err(_) => QueryResult::Cannot,
             },
-            _ => Asked::Cannot,
+            _ => QueryResult::Cannot,
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Every kernel file is written with exactly one `write(2)`: the kernel treats each write as one command.
 
-use crate::files::Files;
-use crate::{Entry, Kind, Ownership, RootError, Stands};
+use crate::files::FileQueries;
+use crate::{DirectoryEntry, DirectoryEntryType, Ownership, PathKind, RootError};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use std::fmt::Write as _;
@@ -68,7 +68,7 @@ impl Live {
         } else {
             Err(RootError::Io {
                 path: path.to_owned(),
-                doing: "short write",
+                operation: "short write",
                 errno: libc::EIO,
             })
         }
@@ -130,11 +130,11 @@ impl Live {
     ///
     /// # Errors
     /// The errno of chown or chmod.
-    pub fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError> {
-        let (uid, gid) = (Uid::from_raw(wanted.uid), Gid::from_raw(wanted.gid));
+    pub fn set_ownership(&self, path: &str, ownership: Ownership) -> Result<(), RootError> {
+        let (uid, gid) = (Uid::from_raw(ownership.uid), Gid::from_raw(ownership.gid));
         rustix::fs::chown(self.locate(path), Some(uid), Some(gid))
             .map_err(|errno| RootError::from_io(path, "chown", &errno.into()))?;
-        rustix::fs::chmod(self.locate(path), Mode::from_raw_mode(wanted.mode))
+        rustix::fs::chmod(self.locate(path), Mode::from_raw_mode(ownership.mode))
             .map_err(|errno| RootError::from_io(path, "chmod", &errno.into()))
     }
 
@@ -165,7 +165,7 @@ impl Live {
     }
 }
 
-impl Files for Live {
+impl FileQueries for Live {
     fn record_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
         let Some(file) = self.open(path)? else {
             return Ok(false);
@@ -187,7 +187,7 @@ impl Files for Live {
         each_line(File::from(file), path, each)
     }
 
-    fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
+    fn entries(&self, dir: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::open(self.locate(dir), flags, Mode::empty()) {
             Ok(file) => list(file, dir),
@@ -204,7 +204,7 @@ impl Files for Live {
         }
     }
 
-    fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+    fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError> {
         match rustix::fs::stat(self.locate(path)) {
             Ok(stat) => Ok(kind_of(stat.st_mode)),
             Err(errno) if is_absence(errno) => Ok(None),
@@ -246,12 +246,7 @@ fn no_content(errno: Errno, path: &str, content: &mut Vec<u8>) -> Result<bool, R
 }
 
 /// Reads to the end. Files of `/proc` have no size, and a short read is not their end.
-pub(crate) fn read_whole(
-    file: &OwnedFd,
-    path: &str,
-    limit: u64,
-    content: &mut Vec<u8>,
-) -> Result<bool, RootError> {
+pub(crate) fn read_whole(file: &OwnedFd, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
     loop {
         if content.len() as u64 > limit {
             return Err(too_large(path));
@@ -268,11 +263,7 @@ pub(crate) fn read_whole(
     }
 }
 
-pub(crate) fn each_line(
-    source: impl Read,
-    path: &str,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<bool, RootError> {
+pub(crate) fn each_line(source: impl Read, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
     let mut reader = BufReader::with_capacity(1 << 17, source);
     let mut line = Vec::new();
     loop {
@@ -292,7 +283,7 @@ pub(crate) fn each_line(
     }
 }
 
-pub(crate) fn list(dir: OwnedFd, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
+pub(crate) fn list(dir: OwnedFd, path: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError> {
     let failed = |errno: Errno| RootError::from_io(path, "list", &errno.into());
     let mut dir = rustix::fs::Dir::new(dir).map_err(failed)?;
     let mut entries = Vec::new();
@@ -314,15 +305,15 @@ pub(crate) fn list(dir: OwnedFd, path: &str) -> Result<Option<Vec<Entry>>, RootE
                 .and_then(|fd| rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW));
             file_type = own.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
         }
-        let stands = match file_type {
-            FileType::RegularFile => Stands::File,
-            FileType::Directory => Stands::Dir,
-            FileType::Symlink => Stands::Link,
-            _ => Stands::Other,
+        let kind = match file_type {
+            FileType::RegularFile => DirectoryEntryType::File,
+            FileType::Directory => DirectoryEntryType::Dir,
+            FileType::Symlink => DirectoryEntryType::Link,
+            _ => DirectoryEntryType::Other,
         };
-        entries.push(Entry {
+        entries.push(DirectoryEntry {
             name: name.to_string_lossy().into_owned(),
-            stands,
+            kind,
         });
     }
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -332,15 +323,15 @@ pub(crate) fn list(dir: OwnedFd, path: &str) -> Result<Option<Vec<Entry>>, RootE
 pub(crate) fn too_large(path: &str) -> RootError {
     RootError::Io {
         path: path.to_owned(),
-        doing: "read",
+        operation: "read",
         errno: libc::EFBIG,
     }
 }
 
-pub(crate) fn kind_of(mode: u32) -> Option<Kind> {
+pub(crate) fn kind_of(mode: u32) -> Option<PathKind> {
     match FileType::from_raw_mode(mode) {
-        FileType::RegularFile => Some(Kind::File),
-        FileType::Directory => Some(Kind::Dir),
+        FileType::RegularFile => Some(PathKind::File),
+        FileType::Directory => Some(PathKind::Dir),
         _ => None,
     }
 }
@@ -358,7 +349,7 @@ mod tests {
 
     /// A record is read like any file, whatever its length; so are files of the running kernel.
     #[test]
-    fn a_record_is_the_whole_file() {
+    fn record_into_reads_the_whole_file() {
         let dir = tempfile::tempdir().unwrap();
         let rehearsal = Root::of(&Live::rehearsal(dir.path()));
         let same = |root: &Root, path: &str| {

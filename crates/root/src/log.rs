@@ -21,23 +21,18 @@ pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
             .map_err(|error| RootError::from_io(&folder.display().to_string(), "create", &error))?;
     }
     // NONBLOCK: opening a fifo without a reader must not block forever.
-    let flags = OFlags::WRONLY
-        | OFlags::APPEND
-        | OFlags::CREATE
-        | OFlags::CLOEXEC
-        | OFlags::NOFOLLOW
-        | OFlags::NONBLOCK;
+    let flags =
+        OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let Destination { dir, name, .. } = Destination::of_no_link(path)?;
-    let file = rustix::fs::openat(&dir, &name, flags, Mode::from_raw_mode(0o640))
-        .map_err(|errno| failed("open", errno))?;
+    let file =
+        rustix::fs::openat(&dir, &name, flags, Mode::from_raw_mode(0o640)).map_err(|errno| failed("open", errno))?;
     let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno))?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     match rustix::io::retry_on_intr(|| rustix::io::write(&file, line)) {
         Ok(written) if written == line.len() => Ok(()),
         // A partial write is truncated again, so that the next line starts on its own.
         Ok(_) if is_file => {
-            rustix::fs::ftruncate(&file, stat.st_size.unsigned_abs())
-                .map_err(|errno| failed("cut", errno))?;
+            rustix::fs::ftruncate(&file, stat.st_size.unsigned_abs()).map_err(|errno| failed("cut", errno))?;
             Err(failed("write", Errno::NOSPC))
         }
         Ok(_) => Err(failed("write", Errno::NOSPC)),
@@ -50,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_added_also_after_a_rotation() {
+    fn lines_are_appended_after_a_log_rotation_too() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/log");
         append(&path, b"one\n").unwrap();
@@ -62,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_refused() {
+    fn links_directories_and_full_devices_are_refused_as_logs() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();

@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 /// A file in the address space of this process: it is read in place, and uses memory only while there is enough.
 ///
 /// If another process truncates the file, this process ends by `SIGBUS`, as with any mapped file; see [`when_cut`].
-pub struct Mapped {
+pub struct MappedFile {
     at: *mut c_void,
     len: usize,
 }
 
-impl Deref for Mapped {
+impl Deref for MappedFile {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -29,7 +29,7 @@ impl Deref for Mapped {
     }
 }
 
-impl Drop for Mapped {
+impl Drop for MappedFile {
     fn drop(&mut self) {
         if self.len > 0 {
             // SAFETY: mapped by `mapped` with this length, and no slice of it outlives its owner.
@@ -43,7 +43,7 @@ impl Drop for Mapped {
 ///
 /// # Errors
 /// As [`input::bytes`](crate::input::bytes).
-pub fn mapped(path: &Path, most: u64) -> Result<Mapped, RootError> {
+pub fn mapped(path: &Path, most: u64) -> Result<MappedFile, RootError> {
     let name = path.display().to_string();
     let file = crate::input::regular(path)?;
     let len = file
@@ -55,24 +55,15 @@ pub fn mapped(path: &Path, most: u64) -> Result<Mapped, RootError> {
     let len = fits.ok_or_else(too_long)?;
     if len == 0 {
         let at = std::ptr::null_mut();
-        return Ok(Mapped { at, len });
+        return Ok(MappedFile { at, len });
     }
     // SAFETY: a new, unused range of addresses, for reading only.
-    let at = unsafe {
-        rustix::mm::mmap(
-            std::ptr::null_mut(),
-            len,
-            ProtFlags::READ,
-            MapFlags::PRIVATE,
-            &file,
-            0,
-        )
-    };
+    let at = unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::PRIVATE, &file, 0) };
     let at = at.map_err(|errno| {
         let error = std::io::Error::from_raw_os_error(errno.raw_os_error());
         RootError::from_io(&name, "map", &error)
     })?;
-    Ok(Mapped { at, len })
+    Ok(MappedFile { at, len })
 }
 
 /// Sets the message and the exit status of this process for the case that a mapped file is truncated while it is read.
@@ -103,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mapped_file_is_what_is_in_it_and_has_a_limit() {
+    fn a_mapped_file_has_its_content_and_a_size_limit() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("trace");
         std::fs::write(&file, b"pages").unwrap();

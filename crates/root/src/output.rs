@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// The errno of the step that failed; an older file is then unchanged.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RootError> {
-    let mut draft = Draft::create(path, Readers::Everybody)?;
+    let mut draft = Draft::create(path, ReadAccess::All)?;
     draft.append(content)?;
     draft.finish()
 }
@@ -73,16 +73,16 @@ pub fn remove(path: &Path) -> Result<(), RootError> {
 
 /// Which users may read the file, before the umask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readers {
+pub enum ReadAccess {
     /// Mode 0666: results and pages.
-    Everybody,
+    All,
     /// Mode 0600: content that only root could read on the machine.
     Owner,
 }
 
 /// What a file in its final place survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
+pub enum OutputDurability {
     /// A crash of the machine; costs a wait for the disk.
     Synced,
     /// The end of this process. For files that are replaced soon.
@@ -91,7 +91,7 @@ pub enum Durability {
 
 /// What exists at the path of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputTarget {
     /// Nothing, or a regular file: it can be replaced repeatedly.
     File,
     /// A device or a pipe: what is written to it cannot be undone.
@@ -102,7 +102,7 @@ pub enum Place {
 ///
 /// # Errors
 /// Always wrong usage, whatever the cause: nothing was done.
-pub fn check_named(path: &Path) -> Result<Place, Failure> {
+pub fn check_named(path: &Path) -> Result<OutputTarget, Failure> {
     check(path).map_err(|error| Failure {
         status: Status::Usage,
         next: "name a file in a directory that you may write to, on a disk with room".to_owned(),
@@ -115,10 +115,10 @@ pub fn check_named(path: &Path) -> Result<Place, Failure> {
 ///
 /// # Errors
 /// The errno of the step that failed.
-pub fn check(path: &Path) -> Result<Place, RootError> {
-    let mut draft = Draft::create(path, Readers::Owner)?;
+pub fn check(path: &Path) -> Result<OutputTarget, RootError> {
+    let mut draft = Draft::create(path, ReadAccess::Owner)?;
     if draft.temporary.is_none() {
-        return Ok(Place::Special);
+        return Ok(OutputTarget::Special);
     }
     // On a full disk empty files can still be created.
     draft.append(&[0; 4096])?;
@@ -127,7 +127,7 @@ pub fn check(path: &Path) -> Result<Place, RootError> {
         // The folder's permissions may allow us to replace a file that its owner has protected from us.
         open(dir, name, path, OFlags::WRONLY | OFlags::NOFOLLOW, Mode::empty())?;
     }
-    Ok(Place::File)
+    Ok(OutputTarget::File)
 }
 
 /// A file that is written under a temporary name. If dropped without [`Draft::finish`], it is removed.
@@ -146,7 +146,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errno of open, with the path given by the user; [`RootError::ForeignLink`], [`RootError::ForeignPipe`].
-    pub fn create(path: &Path, readers: Readers) -> Result<Draft, RootError> {
+    pub fn create(path: &Path, readers: ReadAccess) -> Result<Draft, RootError> {
         let destination = Destination::of(path)?;
         let Destination { dir, name, stat } = &destination;
         let old = match stat.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
@@ -174,7 +174,7 @@ impl Draft {
         temporary.push(format!(".{}", std::process::id()));
         let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
         let mode = match (readers, old) {
-            (Readers::Everybody, None) => Mode::from_raw_mode(0o666),
+            (ReadAccess::All, None) => Mode::from_raw_mode(0o666),
             _ => Mode::RUSR | Mode::WUSR,
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
@@ -186,28 +186,28 @@ impl Draft {
             file,
         };
         match old {
-            Some(old) => draft.keep(&old, readers).map(|()| draft),
+            Some(old) => draft.copy_permissions(&old, readers).map(|()| draft),
             None => Ok(draft),
         }
     }
 
     /// Copies the permissions of the file that is replaced.
-    fn keep(&self, old: &rustix::fs::Stat, readers: Readers) -> Result<(), RootError> {
+    fn copy_permissions(&self, old: &rustix::fs::Stat, readers: ReadAccess) -> Result<(), RootError> {
         let Destination { dir, name, .. } = &self.destination;
         let is_own = old.st_uid == rustix::process::geteuid().as_raw();
-        if is_own && readers == Readers::Everybody {
+        if is_own && readers == ReadAccess::All {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-            let kept = open(dir, name, &self.path, flags, Mode::empty())
-                .is_ok_and(|file| attributes::keep(&file, &self.file).is_ok());
-            if kept {
+            let is_copied = open(dir, name, &self.path, flags, Mode::empty())
+                .is_ok_and(|file| attributes::copy(&file, &self.file).is_ok());
+            if is_copied {
                 return Ok(());
             }
         }
         // This process may be unable to set the file's group: then no member of another group may read it.
         let most = match readers {
-            Readers::Everybody if is_own => Mode::RWXU | Mode::RWXO,
-            Readers::Everybody => Mode::RWXU | Mode::RWXG | Mode::RWXO,
-            Readers::Owner => Mode::RUSR | Mode::WUSR,
+            ReadAccess::All if is_own => Mode::RWXU | Mode::RWXO,
+            ReadAccess::All => Mode::RWXU | Mode::RWXG | Mode::RWXO,
+            ReadAccess::Owner => Mode::RUSR | Mode::WUSR,
         };
         rustix::fs::fchmod(&self.file, attributes::permissions(old) & most)
             .map_err(|errno| failed(&self.path, "chmod", errno))
@@ -226,34 +226,33 @@ impl Draft {
     /// # Errors
     /// The errno of fsync or rename.
     pub fn finish(self) -> Result<(), RootError> {
-        self.place(Durability::Synced)
+        self.place(OutputDurability::Synced)
     }
 
     /// Moves the file to its place.
     ///
     /// # Errors
     /// The errno of fsync or rename.
-    pub fn place(mut self, durability: Durability) -> Result<(), RootError> {
+    pub fn place(mut self, durability: OutputDurability) -> Result<(), RootError> {
         self.rename(durability)
     }
 
-    fn rename(&mut self, durability: Durability) -> Result<(), RootError> {
+    fn rename(&mut self, durability: OutputDurability) -> Result<(), RootError> {
         let Some(temporary) = self.temporary.take() else {
             return Ok(());
         };
         let Destination { dir, name, .. } = &self.destination;
         let shown = self.path.display().to_string();
         let synced = match durability {
-            Durability::Synced => sync(&self.file, &shown),
-            Durability::Cached => Ok(()),
+            OutputDurability::Synced => sync(&self.file, &shown),
+            OutputDurability::Cached => Ok(()),
         };
         let outcome = synced.and_then(|()| {
-            rustix::fs::renameat(dir, &temporary, dir, name)
-                .map_err(|errno| failed(&self.path, "rename", errno))
+            rustix::fs::renameat(dir, &temporary, dir, name).map_err(|errno| failed(&self.path, "rename", errno))
         });
         if outcome.is_err() {
             let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
-        } else if durability == Durability::Synced {
+        } else if durability == OutputDurability::Synced {
             self.destination.sync(&shown)?;
         }
         outcome
@@ -270,9 +269,7 @@ impl Drop for Draft {
 
 impl std::io::Write for Draft {
     fn write(&mut self, content: &[u8]) -> std::io::Result<usize> {
-        Ok(rustix::io::retry_on_intr(|| {
-            rustix::io::write(&self.file, content)
-        })?)
+        Ok(rustix::io::retry_on_intr(|| rustix::io::write(&self.file, content))?)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -300,8 +297,8 @@ impl Appender {
     /// # Errors
     /// As [`Draft::create`].
     pub fn create(path: &Path) -> Result<Appender, RootError> {
-        let mut draft = Draft::create(path, Readers::Everybody)?;
-        draft.rename(Durability::Cached)?;
+        let mut draft = Draft::create(path, ReadAccess::All)?;
+        draft.rename(OutputDurability::Cached)?;
         Ok(Appender(draft))
     }
 
@@ -323,13 +320,7 @@ impl Appender {
     }
 }
 
-fn open(
-    dir: impl AsFd,
-    name: impl AsRef<Path>,
-    shown: &Path,
-    flags: OFlags,
-    mode: Mode,
-) -> Result<OwnedFd, RootError> {
+fn open(dir: impl AsFd, name: impl AsRef<Path>, shown: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, RootError> {
     rustix::fs::openat(dir, name.as_ref(), flags | OFlags::CLOEXEC, mode)
         .map_err(|errno| failed(shown, "create", errno))
 }
@@ -343,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_files_replace_nothing() {
+    fn write_new_replaces_no_existing_file() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let (first, second) = (dir.path().join("a/b/first.sh"), dir.path().join("second"));
@@ -363,16 +354,16 @@ mod tests {
     }
 
     #[test]
-    fn whole_files_appear_complete() {
+    fn a_file_appears_only_when_it_is_complete() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("result.json");
         write(&path, b"old").unwrap();
-        let mut draft = Draft::create(&path, Readers::Owner).unwrap();
+        let mut draft = Draft::create(&path, ReadAccess::Owner).unwrap();
         draft.append(b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         draft.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        let mut dropped = Draft::create(&path, Readers::Owner).unwrap();
+        let mut dropped = Draft::create(&path, ReadAccess::Owner).unwrap();
         dropped.append(b"half").unwrap();
         drop(dropped);
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
@@ -384,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_what_is_replaced() {
+    fn writing_through_a_link_replaces_its_target() {
         let dir = tempfile::tempdir().unwrap();
         let (real, link) = (dir.path().join("real"), dir.path().join("link"));
         std::fs::write(&real, "old").unwrap();
@@ -402,10 +393,10 @@ mod tests {
         let mode = || path.metadata().unwrap().permissions().mode() & 0o7777;
         std::fs::write(&path, "old").unwrap();
         for (readers, before, after) in [
-            (Readers::Everybody, 0o600, 0o600),
-            (Readers::Everybody, 0o640, 0o640),
-            (Readers::Owner, 0o640, 0o600),
-            (Readers::Owner, 0o400, 0o400),
+            (ReadAccess::All, 0o600, 0o600),
+            (ReadAccess::All, 0o640, 0o640),
+            (ReadAccess::Owner, 0o640, 0o600),
+            (ReadAccess::Owner, 0o400, 0o400),
         ] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(before)).unwrap();
             Draft::create(&path, readers).unwrap().finish().unwrap();
@@ -415,25 +406,21 @@ mod tests {
 
     /// An open descriptor is written directly, even if it is a file: its name may be anywhere.
     #[test]
-    fn an_open_file_is_written_to_by_its_number() {
+    fn an_open_descriptor_is_written_directly() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("open");
         let file = std::fs::File::create(&path).unwrap();
         let number = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-        assert_eq!(check(Path::new(&number)).unwrap(), Place::Special);
+        assert_eq!(check(Path::new(&number)).unwrap(), OutputTarget::Special);
         write(Path::new(&number), b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(file.metadata().unwrap().len(), 3, "it is the same file");
     }
 
     #[test]
-    fn errors_name_the_path() {
+    fn write_errors_name_the_path() {
         let dir = tempfile::tempdir().unwrap();
-        for path in [
-            dir.path().to_owned(),
-            dir.path().join("absent/x"),
-            PathBuf::from("/"),
-        ] {
+        for path in [dir.path().to_owned(), dir.path().join("absent/x"), PathBuf::from("/")] {
             let message = write(&path, b"x").unwrap_err().to_string();
             assert!(message.contains(&path.display().to_string()), "{message}");
         }
@@ -443,26 +430,22 @@ mod tests {
     }
 
     #[test]
-    fn places_are_checked_without_a_trace() {
+    fn checking_a_path_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("result.json");
-        assert_eq!(check(&path).unwrap(), Place::File);
+        assert_eq!(check(&path).unwrap(), OutputTarget::File);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         std::fs::write(&path, b"old").unwrap();
-        assert_eq!(check(&path).unwrap(), Place::File);
+        assert_eq!(check(&path).unwrap(), OutputTarget::File);
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
-        assert_eq!(check(Path::new("/dev/null")).unwrap(), Place::Special);
-        for path in [
-            dir.path().to_owned(),
-            dir.path().join("absent/x"),
-            path.join("below"),
-        ] {
+        assert_eq!(check(Path::new("/dev/null")).unwrap(), OutputTarget::Special);
+        for path in [dir.path().to_owned(), dir.path().join("absent/x"), path.join("below")] {
             assert!(check(&path).is_err(), "{}", path.display());
         }
     }
 
     #[test]
-    fn growing_files_keep_what_they_have() {
+    fn appended_content_is_visible_immediately() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         std::fs::write(&path, "of an earlier run").unwrap();

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_back() {
+    fn ownership_survives_a_round_trip_through_text() {
         let root = Ownership {
             uid: 0,
             gid: 0,

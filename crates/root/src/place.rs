@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
 /// A directory; held open if the root is in the file system.
-pub struct Place<'r> {
+pub struct DirectoryHandle<'r> {
     root: &'r Root,
     path: String,
     dir: Option<OwnedFd>,
@@ -21,9 +21,9 @@ impl Root {
     ///
     /// # Errors
     /// [`RootError`] for every reason except absence.
-    pub fn place(&self, path: &str) -> Result<Option<Place<'_>>, RootError> {
+    pub fn place(&self, path: &str) -> Result<Option<DirectoryHandle<'_>>, RootError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let place = |dir| Place {
+        let place = |dir| DirectoryHandle {
             root: self,
             path: path.trim_end_matches('/').to_owned(),
             dir,
@@ -44,7 +44,7 @@ impl Root {
     }
 }
 
-impl Place<'_> {
+impl DirectoryHandle<'_> {
     /// The names in it that are decimal numbers, in ascending order.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ mod tests {
 
     /// The slow path and the fast path give the same bytes, names and refusals.
     #[test]
-    fn a_place_is_the_root_seen_from_there() {
+    fn reading_through_an_open_directory_equals_reading_by_path() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path();
         for tid in [9, 10, 100] {

@@ -96,7 +96,7 @@ pub fn disable_thp() -> Result<(), i32> {
 ///
 /// # Errors
 /// ESRCH if the parent is gone.
-pub fn die_with(parent: u32) -> Result<(), i32> {
+pub fn kill_with_parent(parent: u32) -> Result<(), i32> {
     // SAFETY: plain numbers.
     let now = unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
@@ -109,19 +109,19 @@ pub fn die_with(parent: u32) -> Result<(), i32> {
     }
 }
 
-/// The signals that were blocked before [`hold_signals`].
-pub struct Former(libc::sigset_t);
+/// The signals that were blocked before [`block_signals`].
+pub struct FormerSignalMask(libc::sigset_t);
 
 /// Blocks every signal, so that [`next_signal`] gets them one by one. Children inherit the mask and must restore it.
 #[must_use]
-pub fn hold_signals() -> Former {
+pub fn block_signals() -> FormerSignalMask {
     let mut former = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: both sets are filled before they are read; a failure leaves an empty set. A parent that ignores SIGCHLD
     // would never learn how its child ended.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::sigprocmask(libc::SIG_BLOCK, &raw const *all().as_ptr(), former.as_mut_ptr());
-        Former(former.assume_init())
+        FormerSignalMask(former.assume_init())
     }
 }
 
@@ -130,12 +130,12 @@ pub const ENDINGS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// Blocks [`ENDINGS`], so that they take effect only after [`release_signals`] or [`admit_endings`].
 #[must_use]
-pub fn hold_endings() -> Former {
+pub fn block_endings() -> FormerSignalMask {
     let mut former = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: as in `hold_signals`.
     unsafe {
         libc::sigprocmask(libc::SIG_BLOCK, endings().as_ptr(), former.as_mut_ptr());
-        Former(former.assume_init())
+        FormerSignalMask(former.assume_init())
     }
 }
 
@@ -172,14 +172,14 @@ pub fn unblock_signals() -> Result<(), i32> {
 }
 
 /// Restores the former mask.
-pub fn release_signals(former: &Former) {
+pub fn release_signals(former: &FormerSignalMask) {
     // SAFETY: a set that the kernel filled.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const former.0, std::ptr::null_mut()) };
 }
 
 /// A signal that arrived while signals were blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub struct PendingSignal {
     /// Its number.
     pub number: i32,
     /// Whether a process sent it. Signals of the terminal go to the whole foreground group, so a child has them already.
@@ -188,7 +188,7 @@ pub struct Arrived {
 
 /// Waits for a blocked signal, at most for `wait`; `None` if none arrived.
 #[must_use]
-pub fn next_signal(wait: Duration) -> Option<Arrived> {
+pub fn next_signal(wait: Duration) -> Option<PendingSignal> {
     // SAFETY: an all-zero timespec is a valid one; its fields differ in width between targets.
     let mut time: libc::timespec = unsafe { std::mem::zeroed() };
     time.tv_sec = wait.as_secs().try_into().unwrap_or(0);
@@ -199,7 +199,7 @@ pub fn next_signal(wait: Duration) -> Option<Arrived> {
         let number = libc::sigtimedwait(all().as_ptr(), info.as_mut_ptr(), &raw const time);
         (number, info.assume_init())
     };
-    (number > 0).then_some(Arrived {
+    (number > 0).then_some(PendingSignal {
         number,
         by_process: info.si_code <= 0,
     })
@@ -235,7 +235,7 @@ pub fn stop_here() {
 
 /// The state change of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum ChildState {
     /// None.
     Lives,
     /// It was stopped.
@@ -248,22 +248,22 @@ pub enum News {
 
 /// The state change of a child since the last call. Never blocks.
 #[must_use]
-pub fn news_of(child: u32) -> News {
+pub fn news_of(child: u32) -> ChildState {
     let Ok(pid) = libc::pid_t::try_from(child) else {
-        return News::Lives;
+        return ChildState::Lives;
     };
     let mut status = 0;
     // SAFETY: the kernel fills one int.
     let seen = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG | libc::WUNTRACED) };
     match seen {
-        0 => News::Lives,
-        -1 if errno() == libc::EINTR => News::Lives,
+        0 => ChildState::Lives,
+        -1 if errno() == libc::EINTR => ChildState::Lives,
         // Another caller reaped it: it is gone, and its status is unknown.
-        -1 => News::Exited(125),
-        _ if libc::WIFEXITED(status) => News::Exited(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(125)),
-        _ if libc::WIFSIGNALED(status) => News::Killed(libc::WTERMSIG(status)),
-        _ if libc::WIFSTOPPED(status) => News::Stopped,
-        _ => News::Lives,
+        -1 => ChildState::Exited(125),
+        _ if libc::WIFEXITED(status) => ChildState::Exited(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(125)),
+        _ if libc::WIFSIGNALED(status) => ChildState::Killed(libc::WTERMSIG(status)),
+        _ if libc::WIFSTOPPED(status) => ChildState::Stopped,
+        _ => ChildState::Lives,
     }
 }
 
@@ -279,32 +279,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_is_followed_to_its_end() {
+    fn the_exit_status_of_a_child_is_collected() {
         // Spawned, not forked: the test's own process has many threads.
         let mut child = std::process::Command::new("sh")
             .args(["-c", "kill -STOP $$; exit 7"])
             .spawn()
             .unwrap();
         let pid = child.id();
-        let until = |wanted: News| {
+        let until = |wanted: ChildState| {
             for _ in 0..500 {
                 let news = news_of(pid);
-                if news != News::Lives {
+                if news != ChildState::Lives {
                     return assert_eq!(news, wanted);
                 }
                 std::thread::sleep(Duration::from_millis(10));
             }
             panic!("{wanted:?} never came");
         };
-        until(News::Stopped);
+        until(ChildState::Stopped);
         send(pid, libc::SIGCONT);
-        until(News::Exited(7));
-        assert_eq!(news_of(pid), News::Exited(125), "its status was taken");
+        until(ChildState::Exited(7));
+        assert_eq!(news_of(pid), ChildState::Exited(125), "its status was taken");
         let _ = child.wait();
     }
 
     #[test]
-    fn the_number_that_changes_nothing_is_refused_as_a_user() {
+    fn the_id_that_means_no_change_is_refused_as_a_user() {
         for (uid, gid, groups) in [(NO_ID, 1, None), (1, NO_ID, None), (1, 1, Some(&[NO_ID][..]))] {
             assert_eq!(
                 become_user(uid, gid, groups),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_of_the_kernel_are_told() {
+    fn refusals_by_the_kernel_are_returned_as_errno() {
         assert_eq!(bind_memory(&[0]), Err(libc::EINVAL), "no node at all");
         assert_eq!(crate::sched::set_nice(u32::MAX >> 1, 0), Err(libc::ESRCH));
         assert_eq!(crate::sched::set_deadline(0, 2, 1, 1), Err(libc::EINVAL));

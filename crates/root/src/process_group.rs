@@ -90,7 +90,7 @@ mod tests {
     }
 
     /// Waits until the program has ended.
-    fn until_ended(group: &ProcessGroup) {
+    fn wait_for_end(group: &ProcessGroup) {
         let start = Instant::now();
         while group.is_running() {
             assert!(start.elapsed() < Duration::from_secs(60), "it still runs");
@@ -99,11 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_leaves_behind_ends_with_it() {
+    fn background_children_end_with_their_program() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("pid");
         let group = start(&format!("sleep 600 & echo $! >{}; exit 3", file.display()));
-        until_ended(&group);
+        wait_for_end(&group);
         assert!(group.has_others());
         let pid: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         assert_eq!(group.end().unwrap().code(), Some(3), "the program's own end");
@@ -117,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_leaves_nothing_has_ended() {
+    fn a_program_without_children_has_ended() {
         let group = start("exit 0");
-        until_ended(&group);
+        wait_for_end(&group);
         assert!(!group.is_running(), "reading the state reaps nothing");
         assert!(!group.has_others());
         assert!(group.end().unwrap().success());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_read_whatever_the_name_is() {
+    fn the_process_group_is_parsed_whatever_the_name_contains() {
         for (stat, group) in [
             ("7 (a) b) S 1 42 3", Some(42)),
             ("7 (sh) Z 1 42 3", None),

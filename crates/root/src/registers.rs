@@ -46,7 +46,7 @@ mod tests {
     use crate::{Live, Root};
 
     #[test]
-    fn a_number_is_read_at_its_place_captured_and_running() {
+    fn a_register_is_read_at_its_offset_in_any_root() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("dev/cpu/3/msr");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -54,10 +54,7 @@ mod tests {
         let mut content = vec![0xff; 0x34];
         content.extend(0x0102_u64.to_le_bytes());
         std::fs::write(&path, &content).unwrap();
-        for root in [
-            Root::open(dir.path()).unwrap(),
-            Root::of(&Live::rehearsal(dir.path())),
-        ] {
+        for root in [Root::open(dir.path()).unwrap(), Root::of(&Live::rehearsal(dir.path()))] {
             assert_eq!(root.register("/dev/cpu/3/msr", 0x34).unwrap(), Some(0x0102));
             assert_eq!(root.register("/dev/cpu/4/msr", 0x34).unwrap(), None);
             // Incomplete data is not a number.

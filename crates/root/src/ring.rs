@@ -21,7 +21,7 @@ const LEAST: usize = 4_096;
 /// The start of the first page; the rest is not needed here.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Meta {
+struct RingMetadata {
     meta_page_size: u32,
     meta_struct_len: u32,
     subbuf_size: u32,
@@ -41,7 +41,7 @@ pub struct Ring {
 
 /// The data passed to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handed {
+pub struct ReaderPage {
     /// The sub-buffer.
     pub id: u32,
     /// The number of bytes of its data, from its start, that may be read.
@@ -98,7 +98,7 @@ impl Ring {
     ///
     /// # Errors
     /// The errno of ioctl; EIO for a position outside the buffer.
-    pub fn take(&mut self, into: &mut [u8]) -> Result<Handed, RootError> {
+    pub fn take(&mut self, into: &mut [u8]) -> Result<ReaderPage, RootError> {
         let failed = |errno: Errno| RootError::from_io(&self.path, "map", &errno.into());
         loop {
             // SAFETY: this request has no argument and returns only its status.
@@ -127,7 +127,7 @@ impl Ring {
             }
             _ => return Err(failed(Errno::IO)),
         }
-        Ok(Handed {
+        Ok(ReaderPage {
             id: meta.reader_id,
             read: meta.reader_read as usize,
         })
@@ -152,8 +152,8 @@ impl Mapping {
     }
 
     /// The kernel writes to it only in our calls, but the compiler does not know that.
-    fn meta(&self) -> Meta {
+    fn meta(&self) -> RingMetadata {
         // SAFETY: every mapping has at least the first page, which starts with these fields and is page-aligned.
-        unsafe { self.at.as_ptr().cast::<Meta>().read_volatile() }
+        unsafe { self.at.as_ptr().cast::<RingMetadata>().read_volatile() }
     }
 }

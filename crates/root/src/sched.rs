@@ -30,9 +30,9 @@ pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
         match done {
             -1 if errno() == libc::EINVAL && words.len() < MOST => words.resize(words.len() * 2, 0),
             -1 => return Err(errno()),
-            told => {
-                let told = usize::try_from(told).unwrap_or(0) / 8;
-                words.iter_mut().skip(told).for_each(|word| *word = 0);
+            written => {
+                let word_count = usize::try_from(written).unwrap_or(0) / 8;
+                words.iter_mut().skip(word_count).for_each(|word| *word = 0);
                 return Ok(());
             }
         }
@@ -45,14 +45,7 @@ pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
 /// The errno: EPERM without the privilege, or in a cgroup without real-time runtime (RT_GROUP_SCHED).
 pub fn set_scheduler(tid: u32, policy: i32, priority: i32) -> Result<(), i32> {
     // SAFETY: the kernel's struct sched_param is one int, which lives across the call.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_sched_setscheduler,
-            tid,
-            policy,
-            std::ptr::from_ref(&priority),
-        )
-    };
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, tid, policy, std::ptr::from_ref(&priority)) };
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
@@ -116,7 +109,5 @@ fn kernel_bytes(word: u64) -> [u8; 8] {
 }
 
 pub(crate) fn errno() -> i32 {
-    std::io::Error::last_os_error()
-        .raw_os_error()
-        .unwrap_or(libc::EIO)
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }

@@ -1,7 +1,7 @@
 //! Writes the archive of `snapshot`: tar, compressed according to the name of the output, with one folder at the top.
 
 use crate::RootError;
-use crate::output::{Draft, Readers};
+use crate::output::{Draft, ReadAccess};
 use std::io::{BufWriter, Error, Write};
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
@@ -25,8 +25,8 @@ impl Snapshot {
     /// # Errors
     /// [`RootError::Ending`] for an unsupported file name extension; the errno of open.
     pub fn create(path: &Path, top: &str, mtime: u64) -> Result<Snapshot, RootError> {
-        let format = Format::of(path)?;
-        let draft = BufWriter::with_capacity(1 << 16, Draft::create(path, Readers::Owner)?);
+        let format = SnapshotFormat::of(path)?;
+        let draft = BufWriter::with_capacity(1 << 16, Draft::create(path, ReadAccess::Owner)?);
         let packer = Packer::new(format, draft).map_err(|error| failed(path, &error))?;
         Ok(Snapshot {
             path: path.to_owned(),
@@ -79,9 +79,7 @@ impl Snapshot {
             .into_inner()
             .and_then(Packer::finish)
             .map_err(|error| failed(&path, &error))?;
-        let draft = written
-            .into_inner()
-            .map_err(|error| failed(&path, error.error()))?;
+        let draft = written.into_inner().map_err(|error| failed(&path, error.error()))?;
         draft.finish()
     }
 
@@ -106,11 +104,11 @@ impl Snapshot {
 /// # Errors
 /// [`RootError::Ending`] otherwise.
 pub fn check_name(path: &Path) -> Result<(), RootError> {
-    Format::of(path).map(|_| ())
+    SnapshotFormat::of(path).map(|_| ())
 }
 
 #[derive(Clone, Copy)]
-enum Format {
+enum SnapshotFormat {
     Plain,
     Gzip,
     Bzip2,
@@ -118,29 +116,26 @@ enum Format {
     Zstd,
 }
 
-impl Format {
-    fn of(path: &Path) -> Result<Format, RootError> {
+impl SnapshotFormat {
+    fn of(path: &Path) -> Result<SnapshotFormat, RootError> {
         let endings = [
-            (".tar", Format::Plain),
-            (".tar.gz", Format::Gzip),
-            (".tgz", Format::Gzip),
-            (".tar.bz2", Format::Bzip2),
-            (".tbz2", Format::Bzip2),
-            (".tar.xz", Format::Xz),
-            (".txz", Format::Xz),
-            (".tar.zst", Format::Zstd),
-            (".tzst", Format::Zstd),
+            (".tar", SnapshotFormat::Plain),
+            (".tar.gz", SnapshotFormat::Gzip),
+            (".tgz", SnapshotFormat::Gzip),
+            (".tar.bz2", SnapshotFormat::Bzip2),
+            (".tbz2", SnapshotFormat::Bzip2),
+            (".tar.xz", SnapshotFormat::Xz),
+            (".txz", SnapshotFormat::Xz),
+            (".tar.zst", SnapshotFormat::Zstd),
+            (".tzst", SnapshotFormat::Zstd),
         ];
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy())
-            .unwrap_or_default();
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         let found = endings
             .into_iter()
             .find(|(ending, _)| name.ends_with(ending) && name.len() > ending.len());
-        found.map(|(_, format)| format).ok_or_else(|| RootError::Ending {
-            path: path.to_owned(),
-        })
+        found
+            .map(|(_, format)| format)
+            .ok_or_else(|| RootError::Ending { path: path.to_owned() })
     }
 }
 
@@ -155,19 +150,16 @@ enum Packer {
 }
 
 impl Packer {
-    fn new(format: Format, output: Output) -> Result<Packer, Error> {
+    fn new(format: SnapshotFormat, output: Output) -> Result<Packer, Error> {
         Ok(match format {
-            Format::Plain => Packer::Plain(output),
-            Format::Gzip => Packer::Gzip(flate2::write::GzEncoder::new(
-                output,
-                flate2::Compression::default(),
-            )),
-            Format::Bzip2 => Packer::Bzip2(bzip2::write::BzEncoder::new(output, bzip2::Compression::best())),
-            Format::Xz => {
+            SnapshotFormat::Plain => Packer::Plain(output),
+            SnapshotFormat::Gzip => Packer::Gzip(flate2::write::GzEncoder::new(output, flate2::Compression::default())),
+            SnapshotFormat::Bzip2 => Packer::Bzip2(bzip2::write::BzEncoder::new(output, bzip2::Compression::best())),
+            SnapshotFormat::Xz => {
                 let options = lzma_rust2::XzOptions::with_preset(XZ_PRESET);
                 Packer::Xz(Box::new(lzma_rust2::XzWriter::new(output, options)?))
             }
-            Format::Zstd => Packer::Zstd(ZstdWriter {
+            SnapshotFormat::Zstd => Packer::Zstd(ZstdWriter {
                 output,
                 frame: Vec::new(),
             }),
@@ -237,12 +229,9 @@ mod tests {
     use crate::Root;
 
     #[test]
-    fn every_format_is_read_back() {
+    fn every_archive_format_can_be_read_back() {
         let dir = tempfile::tempdir().unwrap();
-        let long = format!(
-            "/sys/{}/file",
-            "a-rather-long-name/".repeat(20).trim_end_matches('/')
-        );
+        let long = format!("/sys/{}/file", "a-rather-long-name/".repeat(20).trim_end_matches('/'));
         let large: Vec<u8> = (0..9_000_000_u32)
             .map(|n| (n.wrapping_mul(2_654_435_761) >> 28) as u8)
             .collect();
@@ -258,33 +247,21 @@ mod tests {
             assert!(!path.exists());
             snapshot.finish().unwrap();
             let root = Root::open(&path).unwrap_or_else(|error| panic!("{ending}: {error}"));
-            assert_eq!(
-                root.value("/sys/link").unwrap().as_deref(),
-                Some("Linux"),
-                "{ending}"
-            );
+            assert_eq!(root.value("/sys/link").unwrap().as_deref(), Some("Linux"), "{ending}");
             assert_eq!(
                 root.bytes("/proc/empty").unwrap().as_deref(),
                 Some(&b""[..]),
                 "{ending}"
             );
-            assert_eq!(
-                root.bytes("/proc/large").unwrap().as_ref(),
-                Some(&large),
-                "{ending}"
-            );
+            assert_eq!(root.bytes("/proc/large").unwrap().as_ref(), Some(&large), "{ending}");
             assert_eq!(root.mode("/proc/large").unwrap(), Some(0o600), "{ending}");
             assert_eq!(root.value(&long).unwrap().as_deref(), Some("long"), "{ending}");
-            assert_eq!(
-                root.names("/sys/fs/cgroup/none").unwrap(),
-                Some(Vec::new()),
-                "{ending}"
-            );
+            assert_eq!(root.names("/sys/fs/cgroup/none").unwrap(), Some(Vec::new()), "{ending}");
         }
     }
 
     #[test]
-    fn unknown_endings_are_refused() {
+    fn unknown_file_extensions_are_refused() {
         for name in ["m", "m.zip", "m.tar.lz4", ".tar", "tar", "m.gz", ".tar.gz"] {
             assert!(
                 matches!(check_name(Path::new(name)), Err(RootError::Ending { .. })),

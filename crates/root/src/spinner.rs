@@ -1,6 +1,6 @@
 //! Starts processes that only compute.
 
-use crate::process::{die_with, send};
+use crate::process::{kill_with_parent, send};
 use crate::sched::errno;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ impl Spinner {
         match unsafe { libc::fork() } {
             -1 => Err(errno()),
             0 => {
-                while die_with(parent).is_ok() {
+                while kill_with_parent(parent).is_ok() {
                     for _ in 0..1 << 20 {
                         std::hint::spin_loop();
                     }
@@ -51,8 +51,8 @@ impl Drop for Spinner {
         let Ok(pid) = libc::pid_t::try_from(self.pid) else {
             return;
         };
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
             // SAFETY: no status is requested.
             match unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) } {
                 0 => std::thread::sleep(Duration::from_micros(100)),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_computes_until_it_is_dropped() {
+    fn a_spinner_computes_until_it_is_dropped() {
         let spinner = Spinner::start().unwrap();
         let stat = format!("/proc/{}/stat", spinner.pid());
         let computes = || {

@@ -17,7 +17,7 @@ const PIECE: usize = 1 << 20;
 /// The file and its size.
 #[derive(Debug)]
 pub struct Spool {
-    shown: String,
+    display_path: String,
     file: OwnedFd,
     /// The pipe through which the kernel moves pages, without a copy in this process.
     through: (OwnedFd, OwnedFd),
@@ -46,7 +46,7 @@ impl Spool {
         };
         let through = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
         Ok(Spool {
-            shown,
+            display_path: shown,
             file,
             through,
             len: 0,
@@ -70,7 +70,7 @@ impl Spool {
     /// # Errors
     /// The errno of splice: ENOSPC for a full disk; EINVAL from a kernel that does not support it for this pipe.
     pub fn take(&mut self, from: &Pipe, most: usize) -> Result<usize, RootError> {
-        let failed = |errno: Errno| RootError::from_io(&self.shown, "write to a file in", &errno.into());
+        let failed = |errno: Errno| RootError::from_io(&self.display_path, "write to a file in", &errno.into());
         let (out, into) = (self.through.0.as_fd(), self.through.1.as_fd());
         let quick = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
         let taken = loop {
@@ -101,7 +101,7 @@ impl Spool {
     /// # Errors
     /// The errno of write.
     pub fn append(&mut self, content: &[u8]) -> Result<(), RootError> {
-        write_all(&self.file, content, &self.shown)?;
+        write_all(&self.file, content, &self.display_path)?;
         self.len += content.len() as u64;
         Ok(())
     }
@@ -115,10 +115,10 @@ impl Spool {
         let mut at = 0;
         while at < self.len {
             let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, piece.as_mut_slice(), at))
-                .map_err(|errno| RootError::from_io(&self.shown, "read a file in", &errno.into()))?;
+                .map_err(|errno| RootError::from_io(&self.display_path, "read a file in", &errno.into()))?;
             let Some(content) = piece.get(..read).filter(|content| !content.is_empty()) else {
                 return Err(RootError::from_io(
-                    &self.shown,
+                    &self.display_path,
                     "read a file in",
                     &Errno::IO.into(),
                 ));
@@ -143,10 +143,10 @@ fn named(folder: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::output::Readers;
+    use crate::output::ReadAccess;
 
     #[test]
-    fn what_was_taken_and_what_was_added_comes_back_in_order() {
+    fn spooled_data_is_copied_back_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("source");
         let pages: Vec<u8> = (0..8 * 4096_usize).map(|at| (at / 4096) as u8).collect();
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(spool.take(&pipe, 4096).unwrap(), 0);
         spool.append(b"the rest").unwrap();
         assert_eq!(spool.len(), 8 * 4096 + 8);
-        let mut draft = Draft::create(&result, Readers::Owner).unwrap();
+        let mut draft = Draft::create(&result, ReadAccess::Owner).unwrap();
         draft.append(b"head").unwrap();
         spool.copy_into(&mut draft).unwrap();
         draft.finish().unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_said() {
+    fn a_missing_folder_is_an_error() {
         let error = Spool::beside(Path::new("/no/such/folder/trace.dat")).unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENOENT));
         assert!(error.to_string().contains("/no/such/folder"), "{error}");

@@ -11,7 +11,7 @@ mod read;
 pub use lock::{Lock, LockFile};
 
 use crate::RootError;
-use append::Appended;
+use append::AppendedFile;
 use read::ReadFile;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -26,7 +26,7 @@ pub const LIB_DIR: &str = "/var/lib/quietcore";
 
 /// What an append must survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
+pub enum AppendDurability {
     /// The end of our process, even by SIGKILL: the kernel has the record.
     Kernel,
     /// A crash of the machine: file and directory are on disk (`fsync(2)`).
@@ -40,7 +40,7 @@ pub enum Durability {
 pub struct StateDir {
     path: PathBuf,
     dir: OwnedFd,
-    appended: Mutex<Option<Appended>>,
+    appended: Mutex<Option<AppendedFile>>,
     known: Mutex<Vec<ReadFile>>,
 }
 
@@ -48,7 +48,7 @@ impl StateDir {
     /// Opens the directory; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`RootError::Denied`] without permission; [`RootError::State`] for a symbolic link, another owner or a directory
+    /// [`RootError::Denied`] without permission; [`RootError::FrameState`] for a symbolic link, another owner or a directory
     /// that others may use.
     pub fn open(path: &Path) -> Result<Option<StateDir>, RootError> {
         match rustix::fs::open(path, dir_flags(), Mode::empty()) {
@@ -89,13 +89,13 @@ impl StateDir {
     /// # Errors
     /// As [`StateDir::read`].
     pub fn size(&self, name: &str) -> Result<Option<u64>, RootError> {
-        let Some(place) = self.place(name, Missing::Leave)? else {
+        let Some(place) = self.place(name, MissingDirectory::Leave)? else {
             return Ok(None);
         };
         let Some(file) = self.open_file(&place, OFlags::RDONLY)? else {
             return Ok(None);
         };
-        let stat = rustix::fs::fstat(&file).map_err(|errno| io(&self.shown(name), "stat", errno))?;
+        let stat = rustix::fs::fstat(&file).map_err(|errno| io(&self.display_path(name), "stat", errno))?;
         Ok(Some(stat.st_size.unsigned_abs()))
     }
 
@@ -105,7 +105,7 @@ impl StateDir {
     /// The errno of the step that failed; the old file is then unchanged.
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
         let place = self.made_place(name)?;
-        let shown = self.shown(name);
+        let shown = self.display_path(name);
         let temporary = format!(".{}.{}", place.file, std::process::id());
         let dir = place.dir(self);
         // A leftover file with the same number belongs to a process that died.
@@ -116,8 +116,7 @@ impl StateDir {
         let outcome = write_all(&file, content, &shown)
             .and_then(|()| sync(&file, &shown))
             .and_then(|()| {
-                rustix::fs::renameat(dir, &temporary, dir, &place.file)
-                    .map_err(|errno| io(&shown, "rename", errno))
+                rustix::fs::renameat(dir, &temporary, dir, &place.file).map_err(|errno| io(&shown, "rename", errno))
             })
             .and_then(|()| sync(dir, &shown));
         if outcome.is_err() {
@@ -131,8 +130,8 @@ impl StateDir {
     /// # Errors
     /// `ENOENT` without the file, `EEXIST` if `to` exists, else the errno of the step that failed.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
-        let shown = self.shown(from);
-        let Some(old) = self.place(from, Missing::Leave)? else {
+        let shown = self.display_path(from);
+        let Some(old) = self.place(from, MissingDirectory::Leave)? else {
             return Err(io(&shown, "rename", Errno::NOENT));
         };
         let new = self.made_place(to)?;
@@ -141,7 +140,7 @@ impl StateDir {
             // Some file systems support no flags; the caller holds the lock, so checking first is enough.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 if rustix::fs::statat(new_dir, &new.file, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-                    return Err(io(&self.shown(to), "rename", Errno::EXIST));
+                    return Err(io(&self.display_path(to), "rename", Errno::EXIST));
                 }
                 rustix::fs::renameat(old_dir, &old.file, new_dir, &new.file)
             }
@@ -150,7 +149,7 @@ impl StateDir {
         .map_err(|errno| {
             io(
                 if errno == Errno::EXIST {
-                    self.shown(to)
+                    self.display_path(to)
                 } else {
                     shown.clone()
                 }
@@ -169,7 +168,7 @@ impl StateDir {
     /// # Errors
     /// The errno of open or read.
     pub fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
-        let shown = self.shown(sub);
+        let shown = self.display_path(sub);
         let opened = if sub.is_empty() {
             rustix::fs::openat(&self.dir, ".", dir_flags(), Mode::empty())
         } else {
@@ -198,10 +197,10 @@ impl StateDir {
     /// # Errors
     /// The errno of unlink.
     pub fn remove(&self, name: &str) -> Result<(), RootError> {
-        let Some(place) = self.place(name, Missing::Leave)? else {
+        let Some(place) = self.place(name, MissingDirectory::Leave)? else {
             return Ok(());
         };
-        let shown = self.shown(name);
+        let shown = self.display_path(name);
         match rustix::fs::unlinkat(place.dir(self), &place.file, AtFlags::empty()) {
             Ok(()) => sync(place.dir(self), &shown),
             Err(Errno::NOENT) => Ok(()),
@@ -249,28 +248,28 @@ impl StateDir {
         })
     }
 
-    fn shown(&self, name: &str) -> String {
+    fn display_path(&self, name: &str) -> String {
         self.path.join(name).display().to_string()
     }
 
-    fn made_place(&self, name: &str) -> Result<Place, RootError> {
-        self.place(name, Missing::Make)?
-            .ok_or_else(|| io(&self.shown(name), "open", Errno::NOENT))
+    fn made_place(&self, name: &str) -> Result<StatePath, RootError> {
+        self.place(name, MissingDirectory::Make)?
+            .ok_or_else(|| io(&self.display_path(name), "open", Errno::NOENT))
     }
 
     /// Splits a name, and opens (or creates) its subdirectory; `None` if that is missing.
-    fn place(&self, name: &str, missing: Missing) -> Result<Option<Place>, RootError> {
-        let shown = self.shown(name);
+    fn place(&self, name: &str, missing: MissingDirectory) -> Result<Option<StatePath>, RootError> {
+        let shown = self.display_path(name);
         let Some((sub, file)) = name.split_once('/') else {
             check_component(name, &shown)?;
-            return Ok(Some(Place {
+            return Ok(Some(StatePath {
                 sub: None,
                 file: name.to_owned(),
             }));
         };
         check_component(sub, &shown)?;
         check_component(file, &shown)?;
-        if missing == Missing::Make {
+        if missing == MissingDirectory::Make {
             match rustix::fs::mkdirat(&self.dir, sub, Mode::RWXU) {
                 Ok(()) => sync(&self.dir, &shown)?,
                 Err(Errno::EXIST) => {}
@@ -278,7 +277,7 @@ impl StateDir {
             }
         }
         match rustix::fs::openat(&self.dir, sub, dir_flags(), Mode::empty()) {
-            Ok(dir) => Ok(Some(Place {
+            Ok(dir) => Ok(Some(StatePath {
                 sub: Some(dir),
                 file: file.to_owned(),
             })),
@@ -287,23 +286,23 @@ impl StateDir {
         }
     }
 
-    fn open_file(&self, place: &Place, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
-        let shown = self.shown(&place.file);
+    fn open_file(&self, place: &StatePath, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
+        let shown = self.display_path(&place.file);
         // NONBLOCK: opening a planted fifo must not block forever.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::openat(place.dir(self), &place.file, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP) => return Err(not_ours(shown, "it is a symbolic link")),
-            Err(Errno::NXIO) => return Err(not_ours(shown, "it is no plain file")),
+            Err(Errno::LOOP) => return Err(foreign_file_error(shown, "it is a symbolic link")),
+            Err(Errno::NXIO) => return Err(foreign_file_error(shown, "it is no plain file")),
             Err(errno) => return Err(io(&shown, "open", errno)),
         };
         let stat = rustix::fs::fstat(&file).map_err(|errno| io(&shown, "stat", errno))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(not_ours(shown, "it is no plain file"));
+            return Err(foreign_file_error(shown, "it is no plain file"));
         }
         if stat.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(not_ours(shown, "it belongs to another user"));
+            return Err(foreign_file_error(shown, "it belongs to another user"));
         }
         Ok(Some(file))
     }
@@ -311,18 +310,18 @@ impl StateDir {
 
 /// What to do about a missing subdirectory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingDirectory {
     Leave,
     Make,
 }
 
 /// A file name and its subdirectory.
-struct Place {
+struct StatePath {
     sub: Option<OwnedFd>,
     file: String,
 }
 
-impl Place {
+impl StatePath {
     fn dir<'a>(&'a self, state: &'a StateDir) -> &'a OwnedFd {
         self.sub.as_ref().unwrap_or(&state.dir)
     }
@@ -377,13 +376,13 @@ fn dir_error(path: &Path, doing: &'static str, errno: Errno) -> RootError {
     let shown = path.display().to_string();
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_symlink());
     match errno {
-        Errno::LOOP | Errno::NOTDIR if is_link => not_ours(shown, "it is a symbolic link"),
-        Errno::NOTDIR => not_ours(shown, "it is no directory"),
+        Errno::LOOP | Errno::NOTDIR if is_link => foreign_file_error(shown, "it is a symbolic link"),
+        Errno::NOTDIR => foreign_file_error(shown, "it is no directory"),
         _ => io(&shown, doing, errno),
     }
 }
 
-fn not_ours(path: String, what: &str) -> RootError {
+fn foreign_file_error(path: String, what: &str) -> RootError {
     RootError::State {
         path,
         what: format!("{what}; quietcore did not make it: remove it, then try again"),
@@ -395,8 +394,7 @@ fn io(path: &str, doing: &'static str, errno: Errno) -> RootError {
 }
 
 fn check_component(name: &str, shown: &str) -> Result<(), RootError> {
-    let bad =
-        name.is_empty() || name == "." || name == ".." || name.bytes().any(|byte| matches!(byte, b'/' | 0));
+    let bad = name.is_empty() || name == "." || name == ".." || name.bytes().any(|byte| matches!(byte, b'/' | 0));
     if bad {
         return Err(RootError::State {
             path: shown.to_owned(),

@@ -1,7 +1,7 @@
 //! Finds the kernel's tracing files. If they are not mounted, they are accessed through a detached mount that no
 //! directory shows and that ends with this process, so that nothing is left behind.
 
-use crate::files::Files;
+use crate::files::FileQueries;
 use crate::{Live, RootError};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
@@ -64,7 +64,7 @@ impl Tracefs {
 
     /// The path of a file for users: through the usual mount.
     #[must_use]
-    pub fn shown(name: &str) -> String {
+    pub fn display_path(name: &str) -> String {
         format!("{}/{name}", MOUNTS.first().copied().unwrap_or_default())
     }
 }

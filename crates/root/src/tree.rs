@@ -8,21 +8,21 @@ mod store;
 pub(crate) use builder::TreeBuilder;
 
 use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
-use crate::files::Files;
+use crate::files::FileQueries;
 use crate::live::{each_line, too_large};
-use crate::{Entry, Kind, RootError, Stands};
-use nodes::{Node, Nodes, What};
-use store::{Span, Store};
+use crate::{DirectoryEntry, DirectoryEntryType, PathKind, RootError};
+use nodes::{ArchiveNode, NodeContent, Nodes};
+use store::{Store, StoreSpan};
 
 /// An unpacked archive. Immutable, so any number of threads may read it.
-pub(crate) struct Tree {
+pub(crate) struct ArchiveTree {
     store: Store,
     nodes: Nodes,
     /// The folder that is the captured `/`.
     base: u32,
 }
 
-impl Files for Tree {
+impl FileQueries for ArchiveTree {
     fn bytes_into(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
         let Some(span) = self.file(path)? else {
             return Ok(false);
@@ -42,17 +42,17 @@ impl Files for Tree {
         }
     }
 
-    fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
+    fn entries(&self, path: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError> {
         let Some(dir) = self.resolve(path)?.filter(|&found| self.is_dir(found)) else {
             return Ok(None);
         };
         let children = self.nodes.children(dir).iter();
-        let entry = |node: &Node| Entry {
+        let entry = |node: &ArchiveNode| DirectoryEntry {
             name: String::from_utf8_lossy(self.nodes.text(node.name)).into_owned(),
-            stands: match node.what {
-                What::Dir(_) => Stands::Dir,
-                What::File(_) | What::Same(_) => Stands::File,
-                What::Link(_) => Stands::Link,
+            kind: match node.what {
+                NodeContent::Dir(_) => DirectoryEntryType::Dir,
+                NodeContent::File(_) | NodeContent::Same(_) => DirectoryEntryType::File,
+                NodeContent::Link(_) => DirectoryEntryType::Link,
             },
         };
         let nodes = children.filter_map(|&child| self.nodes.get(child));
@@ -63,11 +63,11 @@ impl Files for Tree {
         Ok(self.found(path)?.map(|found| found.mode.into()))
     }
 
-    fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+    fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError> {
         Ok(self.found(path)?.and_then(|found| match found.what {
-            What::File(_) => Some(Kind::File),
-            What::Dir(_) => Some(Kind::Dir),
-            What::Link(_) | What::Same(_) => None,
+            NodeContent::File(_) => Some(PathKind::File),
+            NodeContent::Dir(_) => Some(PathKind::Dir),
+            NodeContent::Link(_) | NodeContent::Same(_) => None,
         }))
     }
 
@@ -77,24 +77,24 @@ impl Files for Tree {
         let dir = self.resolve(dir)?;
         let found = dir.and_then(|dir| self.nodes.get(self.nodes.child(dir, name.as_bytes())?));
         Ok(match found.map(|found| found.what) {
-            Some(What::Link(target)) => Some(String::from_utf8_lossy(self.nodes.text(target)).into_owned()),
+            Some(NodeContent::Link(target)) => Some(String::from_utf8_lossy(self.nodes.text(target)).into_owned()),
             _ => None,
         })
     }
 }
 
-impl Tree {
+impl ArchiveTree {
     fn is_dir(&self, node: u32) -> bool {
-        self.nodes.get(node).is_some_and(Node::is_dir)
+        self.nodes.get(node).is_some_and(ArchiveNode::is_dir)
     }
 
-    fn found(&self, path: &str) -> Result<Option<&Node>, RootError> {
+    fn found(&self, path: &str) -> Result<Option<&ArchiveNode>, RootError> {
         Ok(self.resolve(path)?.and_then(|found| self.nodes.get(found)))
     }
 
-    fn file(&self, path: &str) -> Result<Option<Span>, RootError> {
+    fn file(&self, path: &str) -> Result<Option<StoreSpan>, RootError> {
         Ok(match self.found(path)?.map(|found| found.what) {
-            Some(What::File(span)) => Some(span),
+            Some(NodeContent::File(span)) => Some(span),
             _ => None,
         })
     }
@@ -116,7 +116,7 @@ impl Tree {
             let Some(child) = self.nodes.child(at, name) else {
                 return Ok(None);
             };
-            let Some(What::Link(target)) = self.nodes.get(child).map(|node| node.what) else {
+            let Some(NodeContent::Link(target)) = self.nodes.get(child).map(|node| node.what) else {
                 way.push(child);
                 continue;
             };

@@ -14,11 +14,11 @@ const EMPTY_FRAME: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
 pub(crate) struct ZstdFrames<R> {
     source: R,
     decoder: FrameDecoder,
-    state: State,
+    state: FrameState,
 }
 
 #[derive(PartialEq, Eq)]
-enum State {
+enum FrameState {
     BetweenFrames,
     InFrame,
     Ended,
@@ -29,26 +29,21 @@ impl<R: BufRead> ZstdFrames<R> {
         ZstdFrames {
             source,
             decoder: FrameDecoder::new(),
-            state: State::BetweenFrames,
+            state: FrameState::BetweenFrames,
         }
     }
 
     fn next_frame(&mut self) -> Result<(), Error> {
         if self.source.fill_buf()?.is_empty() {
-            self.state = State::Ended;
+            self.state = FrameState::Ended;
             return Ok(());
         }
         // Only a decoder that has decoded a frame refuses a window that is too large for memory (100 MiB).
         let first = self.decoder.reset(EMPTY_FRAME);
         match first.and_then(|()| self.decoder.reset(&mut self.source)) {
-            Ok(()) => self.state = State::InFrame,
-            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                length, ..
-            })) => {
-                let skipped = std::io::copy(
-                    &mut self.source.by_ref().take(length.into()),
-                    &mut std::io::sink(),
-                )?;
+            Ok(()) => self.state = FrameState::InFrame,
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                let skipped = std::io::copy(&mut self.source.by_ref().take(length.into()), &mut std::io::sink())?;
                 if skipped < u64::from(length) {
                     return Err(Error::from(std::io::ErrorKind::UnexpectedEof));
                 }
@@ -64,9 +59,9 @@ impl<R: BufRead> Read for ZstdFrames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         loop {
             match self.state {
-                State::Ended => return Ok(0),
-                State::BetweenFrames => self.next_frame()?,
-                State::InFrame => {
+                FrameState::Ended => return Ok(0),
+                FrameState::BetweenFrames => self.next_frame()?,
+                FrameState::InFrame => {
                     let read = self.decoder.read(buffer)?;
                     if read > 0 || buffer.is_empty() {
                         return Ok(read);
@@ -76,7 +71,7 @@ impl<R: BufRead> Read for ZstdFrames<R> {
                         if stored.is_some() && stored != self.decoder.get_calculated_checksum() {
                             return Err(Error::other("a zstd checksum does not match"));
                         }
-                        self.state = State::BetweenFrames;
+                        self.state = FrameState::BetweenFrames;
                         continue;
                     }
                     let strategy = BlockDecodingStrategy::UptoBytes(STEP);

@@ -49,10 +49,8 @@ pub fn user(root: &Root, text: &str) -> Result<u32, Failure> {
 pub fn user_names(root: &Root) -> BTreeMap<u32, String> {
     let passwd = root.text("/etc/passwd").ok().flatten().unwrap_or_default();
     let mut names = BTreeMap::new();
-    for account in passwd.lines().filter_map(Account::parse) {
-        names
-            .entry(account.uid)
-            .or_insert_with(|| account.name.to_owned());
+    for account in passwd.lines().filter_map(PasswdEntry::parse) {
+        names.entry(account.uid).or_insert_with(|| account.name.to_owned());
     }
     names
 }
@@ -100,7 +98,7 @@ fn find(
             groups: None,
         });
     };
-    let accounts = || passwd.lines().filter_map(Account::parse);
+    let accounts = || passwd.lines().filter_map(PasswdEntry::parse);
     let number = user.parse::<u32>().ok();
     if number == Some(NO_ID) {
         return Err(no_id("user", user));
@@ -113,7 +111,7 @@ fn find(
             let gid = gid.unwrap_or(account.gid);
             let mut of_user: Vec<u32> = groups
                 .lines()
-                .filter_map(Group::parse)
+                .filter_map(GroupEntry::parse)
                 .filter(|group| group.members.split(',').any(|member| member == account.name))
                 .map(|group| group.gid)
                 .collect();
@@ -147,7 +145,7 @@ fn find(
 fn group_number(groups: &str, group: &str) -> Result<u32, Failure> {
     let named = groups
         .lines()
-        .filter_map(Group::parse)
+        .filter_map(GroupEntry::parse)
         .find(|line| line.name == group)
         .map(|line| line.gid);
     let number = named.or_else(|| group.parse().ok());
@@ -177,17 +175,17 @@ fn id(field: &str) -> Option<u32> {
     field.parse().ok().filter(|id| *id != NO_ID)
 }
 
-struct Account<'a> {
+struct PasswdEntry<'a> {
     name: &'a str,
     uid: u32,
     gid: u32,
 }
 
-impl Account<'_> {
-    fn parse(line: &str) -> Option<Account<'_>> {
+impl PasswdEntry<'_> {
+    fn parse(line: &str) -> Option<PasswdEntry<'_>> {
         let mut fields = line.split(':');
         let name = fields.next()?;
-        Some(Account {
+        Some(PasswdEntry {
             name,
             uid: id(fields.nth(1)?)?,
             gid: id(fields.next()?)?,
@@ -195,17 +193,17 @@ impl Account<'_> {
     }
 }
 
-struct Group<'a> {
+struct GroupEntry<'a> {
     name: &'a str,
     gid: u32,
     members: &'a str,
 }
 
-impl Group<'_> {
-    fn parse(line: &str) -> Option<Group<'_>> {
+impl GroupEntry<'_> {
+    fn parse(line: &str) -> Option<GroupEntry<'_>> {
         let mut fields = line.split(':');
         let name = fields.next()?;
-        Some(Group {
+        Some(GroupEntry {
             name,
             gid: id(fields.nth(1)?)?,
             members: fields.next().unwrap_or_default().trim(),
@@ -218,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners() {
+    fn owners_are_parsed_as_chown_parses_them() {
         let of = |text| owner_among(PASSWD, GROUPS, text).ok();
         for (text, value) in [
             ("ana", "1000"),
@@ -237,8 +235,7 @@ mod tests {
 
     const PASSWD: &str =
         "root:x:0:0:root:/root:/bin/sh\n\nbroken\nana:x:1000:1000:Ana,,,:/home/ana:/bin/sh\n77:x:5:6::/:/\n";
-    const GROUPS: &str =
-        "root:x:0:\naudio:x:29:ana,ben\nana:x:1000:\nrealtime:x:98:ben,ana\nanalysts:x:99:anab\n";
+    const GROUPS: &str = "root:x:0:\naudio:x:29:ana,ben\nana:x:1000:\nrealtime:x:98:ben,ana\nanalysts:x:99:anab\n";
 
     fn of(user: Option<&str>, group: Option<&str>) -> Option<(u32, u32, Option<Vec<u32>>)> {
         let found = find(PASSWD, GROUPS, user, group, (0, 0)).ok()?;
@@ -246,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_that_changes_nothing_is_no_user_and_no_group() {
+    fn the_id_that_means_no_change_is_refused() {
         let no_id = "4294967295";
         for (user, group) in [
             (Some(no_id), None),
@@ -260,10 +257,7 @@ mod tests {
         let passwd = format!("ghost:x:{no_id}:{no_id}::/:/\nhalf:x:1001:{no_id}::/:/\n");
         let groups = format!("ghosts:x:{no_id}:ana\n");
         for user in ["ghost", "half"] {
-            assert!(
-                find(&passwd, &groups, Some(user), None, (0, 0)).is_err(),
-                "{user}"
-            );
+            assert!(find(&passwd, &groups, Some(user), None, (0, 0)).is_err(), "{user}");
         }
         assert!(find(PASSWD, &groups, Some("ana"), Some("ghosts"), (0, 0)).is_err());
         assert!(owner_among(PASSWD, GROUPS, no_id).is_err());
@@ -271,14 +265,11 @@ mod tests {
     }
 
     #[test]
-    fn users_and_groups_by_name_and_number() {
+    fn users_and_groups_are_found_by_name_or_number() {
         let of_ana = Some(vec![29, 98, 1000]);
         assert_eq!(of(Some("ana"), None), Some((1000, 1000, of_ana.clone())));
         assert_eq!(of(Some("1000"), None), Some((1000, 1000, of_ana)));
-        assert_eq!(
-            of(Some("ana"), Some("audio")),
-            Some((1000, 29, Some(vec![29, 98])))
-        );
+        assert_eq!(of(Some("ana"), Some("audio")), Some((1000, 29, Some(vec![29, 98]))));
         assert_eq!(of(Some("4242"), Some("29")), Some((4242, 29, Some(vec![29]))));
         assert_eq!(
             of(Some("77"), None),
@@ -286,11 +277,7 @@ mod tests {
             "a name that is a number"
         );
         assert_eq!(of(None, Some("audio")), Some((0, 29, None)));
-        for (user, group) in [
-            (Some("nobody"), None),
-            (Some("4242"), None),
-            (None, Some("wheel")),
-        ] {
+        for (user, group) in [(Some("nobody"), None), (Some("4242"), None), (None, Some("wheel"))] {
             assert_eq!(of(user, group), None, "{user:?} {group:?}");
         }
     }

@@ -8,13 +8,13 @@ pub mod once;
 pub mod words;
 
 use crate::{ChangeLock, Session};
-use apply::boot_line::{BootChange, BootNotes, Noted, Runner, carry_out, finish, note_state, read_captured};
-use apply::{ApplyError, Lasting};
+use apply::boot_line::{BootChange, BootNotes, BootObservation, Runner, carry_out, finish, note_state, read_captured};
+use apply::{ApplyError, DurableStorage};
 use boot::{
-    After, BootError, BootState, Files, Found, Kept, Limit, Loader, MARK, choose, limit, missing_words,
-    on_line, state_after,
+    BootError, BootSinceWrite, BootState, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, choose,
+    limit, missing_words, on_line, state_after,
 };
-use plan::boot_check::{OurWords, Stage};
+use plan::boot_check::{BootWordStage, OwnBootWords};
 use root::state::LIB_DIR;
 use root::{Failure, Origin, Root};
 
@@ -25,13 +25,13 @@ pub struct BootScene<'s> {
     /// Its files.
     pub root: &'s Root,
     /// Our words; empty if they cannot be determined.
-    pub kept: Kept,
+    pub own_words: RecordedWords,
     /// Whether the machine was booted since our words were written.
-    pub after: After,
+    pub after: BootSinceWrite,
     /// The command line of the running kernel.
     pub running: String,
     /// What was recorded about a boot since then.
-    pub noted: Option<Noted>,
+    pub observed_boot: Option<BootObservation>,
     /// Whether a change was interrupted.
     pub unfinished: bool,
     /// Why our words cannot be determined.
@@ -49,9 +49,9 @@ impl<'s> BootScene<'s> {
         let boot_id = session.boot_id();
         let mut scene = BootScene {
             running,
-            kept: Kept::default(),
-            after: After::SameBoot,
-            noted: None,
+            own_words: RecordedWords::default(),
+            after: BootSinceWrite::SameBoot,
+            observed_boot: None,
             unfinished: false,
             unknown: None,
             session,
@@ -60,19 +60,19 @@ impl<'s> BootScene<'s> {
         if scene.root.origin() == Origin::Captured {
             if let Some(bytes) = scene.root.bytes(&format!("{LIB_DIR}/boot-line")).ok().flatten() {
                 let captured = read_captured(&bytes, boot_id.as_deref())?;
-                (scene.kept, scene.after) = (captured.kept, captured.after);
-                (scene.noted, scene.unfinished) = (captured.noted, captured.unfinished);
+                (scene.own_words, scene.after) = (captured.own_words, captured.after);
+                (scene.observed_boot, scene.unfinished) = (captured.observed_boot, captured.unfinished);
             }
             return Ok(scene);
         }
         match session.lasting_state() {
             Ok(None) => {}
             Ok(Some(state)) => {
-                let lasting = Lasting(&state);
+                let lasting = DurableStorage(&state);
                 let notes = BootNotes::read(&lasting)?;
-                scene.kept = notes.kept();
+                scene.own_words = notes.own_words();
                 scene.after = notes.since(boot_id.as_deref());
-                scene.noted = notes.noted();
+                scene.observed_boot = notes.observed_boot();
                 scene.unfinished = notes.is_unfinished();
             }
             Err(error) => {
@@ -87,9 +87,9 @@ impl<'s> BootScene<'s> {
     ///
     /// # Errors
     /// No loader, a different one, or several.
-    pub fn loader(&self, named: Option<&str>) -> Result<Found, Failure> {
-        let files = Files::of(self.root);
-        let ours = self.kept.line.as_ref().or(self.kept.trial.as_ref());
+    pub fn loader(&self, named: Option<&str>) -> Result<DetectedLoader, Failure> {
+        let files = MachineTree::of(self.root);
+        let ours = self.own_words.line.as_ref().or(self.own_words.trial.as_ref());
         let named = named.or_else(|| ours.map(|ours| ours.loader.as_str()));
         // A loader may be missing only because its files were unreadable.
         let _ = boot::find(&files);
@@ -98,13 +98,13 @@ impl<'s> BootScene<'s> {
 
     /// The maximum length of the line on this machine.
     #[must_use]
-    pub fn limit(&self) -> Limit {
-        let told = self.root.value("/proc/sys/kernel/arch").ok().flatten();
-        let asked = || {
+    pub fn limit(&self) -> LineLimit {
+        let kernel_arch = self.root.value("/proc/sys/kernel/arch").ok().flatten();
+        let query_arch = || {
             let here = self.root.origin() == Origin::Live;
             here.then(|| rustix::system::uname().machine().to_string_lossy().into_owned())
         };
-        limit(told.or_else(asked).as_deref())
+        limit(kernel_arch.or_else(query_arch).as_deref())
     }
 
     /// Rejects words that would make the running line too long. Loaders and firmware add words that are in no file.
@@ -112,7 +112,7 @@ impl<'s> BootScene<'s> {
     /// # Errors
     /// The line that would be truncated.
     pub fn check_running(&self, words: &[String]) -> Result<(), Failure> {
-        let Limit { most, who } = self.limit();
+        let LineLimit { most, source_name: who } = self.limit();
         let length = on_line(&self.running, words).len();
         if length <= most {
             return Ok(());
@@ -122,7 +122,7 @@ impl<'s> BootScene<'s> {
             entry,
             length,
             most,
-            who,
+            source_name: who,
         }
         .into())
     }
@@ -132,37 +132,34 @@ impl<'s> BootScene<'s> {
 ///
 /// # Errors
 /// The failure; the files are then restored.
-pub fn carry(
+pub fn perform(
     session: &Session,
     changing: &ChangeLock,
     change: &BootChange,
     loader: &'static Loader,
-    wanted: Option<Vec<String>>,
+    requested: Option<Vec<String>>,
 ) -> Result<(), Failure> {
     // A half-done change is useless, so signals are checked after it.
     crate::stop_flag();
     let state = session.made_lasting_state()?;
     let boot_id = changing.session.boot_id();
     let good = || {
-        let Some(wanted) = &wanted else {
+        let Some(requested) = &requested else {
             return Ok(());
         };
         let root = session.root();
-        let entries = (loader.entries)(&Files::of(root));
-        match entries.is_empty() || entries.iter().any(|entry| boot::has_words(entry, wanted)) {
+        let entries = (loader.entries)(&MachineTree::of(root));
+        match entries.is_empty() || entries.iter().any(|entry| boot::has_words(entry, requested)) {
             true => Ok(()),
             false => Err(ApplyError::Unable {
-                why: format!(
-                    "no entry of {} has the words after its own tools ran",
-                    loader.name
-                ),
+                why: format!("no entry of {} has the words after its own tools ran", loader.name),
                 next: "nothing more".to_owned(),
             }),
         }
     };
     let carried = carry_out(
         &Runner::new(session.writable()?.clone()),
-        &Lasting(&state),
+        &DurableStorage(&state),
         boot_id.as_deref(),
         change,
         &good,
@@ -191,7 +188,7 @@ pub fn carry(
 pub fn lock_boot_files(session: &Session) -> Result<ChangeLock<'_>, Failure> {
     let changing = session.lock_boot_files()?;
     if let Some(state) = session.lasting_state()? {
-        let done = finish(&Runner::new(session.writable()?.clone()), &Lasting(&state))?;
+        let done = finish(&Runner::new(session.writable()?.clone()), &DurableStorage(&state))?;
         if let Some(done) = done {
             let paths = done.restored.join(", ");
             session.note(&format!("an unfinished change was undone: {paths}\n"));
@@ -199,7 +196,7 @@ pub fn lock_boot_files(session: &Session) -> Result<ChangeLock<'_>, Failure> {
                 .iter()
                 .for_each(|line| session.note(&format!("left alone: {line}\n")));
         }
-        note_first_sight(&changing)?;
+        record_first_boot(&changing)?;
     }
     Ok(changing)
 }
@@ -209,46 +206,42 @@ pub fn lock_boot_files(session: &Session) -> Result<ChangeLock<'_>, Failure> {
 ///
 /// # Errors
 /// A journal that cannot be read or written.
-pub fn note_first_sight(changing: &ChangeLock) -> Result<(), Failure> {
+pub fn record_first_boot(changing: &ChangeLock) -> Result<(), Failure> {
     let session = changing.session;
     let Some(state) = session.lasting_state()? else {
         return Ok(());
     };
     let scene = BootScene::read(session)?;
-    if scene.after == After::AnotherBoot
-        && let Some(ours) = ours(&scene).first()
+    if scene.after == BootSinceWrite::AnotherBoot
+        && let Some(ours) = expected_words(&scene).first()
     {
         let seen = match ours.stage {
-            Stage::Pending => BootState::Pending,
-            Stage::Live => BootState::Live,
-            Stage::Reverted => BootState::Reverted,
+            BootWordStage::Pending => BootState::Pending,
+            BootWordStage::Live => BootState::Live,
+            BootWordStage::Reverted => BootState::Reverted,
         };
-        note_state(&Lasting(&state), changing.session.boot_id().as_deref(), seen)?;
+        note_state(&DurableStorage(&state), changing.session.boot_id().as_deref(), seen)?;
     }
     Ok(())
 }
 
 /// Our words that this boot should have. A trial boot has the words of the trial, not those of the default line.
 #[must_use]
-pub fn ours(scene: &BootScene) -> Vec<OurWords> {
+pub fn expected_words(scene: &BootScene) -> Vec<OwnBootWords> {
     let stage = |words: &[String]| match state_after(words, &scene.running, scene.after) {
-        BootState::Pending => Stage::Pending,
-        BootState::Live => Stage::Live,
-        BootState::Reverted => Stage::Reverted,
+        BootState::Pending => BootWordStage::Pending,
+        BootState::Live => BootWordStage::Live,
+        BootState::Reverted => BootWordStage::Reverted,
     };
-    let of = |words: &Vec<String>| OurWords {
+    let of = |words: &Vec<String>| OwnBootWords {
         words: words.clone(),
         stage: stage(words),
     };
-    let (line, trial) = (scene.kept.line.as_ref(), scene.kept.trial.as_ref());
+    let (line, trial) = (scene.own_words.line.as_ref(), scene.own_words.trial.as_ref());
     let tried = missing_words(&[MARK.to_owned()], &scene.running).is_empty();
     match trial {
         // If the trial was written in an earlier boot, the default line was started on purpose since then.
-        Some(trial) if tried || scene.after == After::AnotherBoot => vec![of(&trial.words)],
-        _ => line
-            .into_iter()
-            .chain(trial)
-            .map(|ours| of(&ours.words))
-            .collect(),
+        Some(trial) if tried || scene.after == BootSinceWrite::AnotherBoot => vec![of(&trial.words)],
+        _ => line.into_iter().chain(trial).map(|ours| of(&ours.words)).collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! Finds the service manager that starts services at boot, and the path of this program for it.
 
 use crate::Session;
-use root::{Failure, Kind, Root, changeable_by_others};
+use root::{Failure, PathKind, Root, changeable_by_others};
 
 /// The program's path in units and scripts.
 pub const PROGRAM: &str = "/usr/local/bin/quietcore";
@@ -17,7 +17,7 @@ pub fn reload_systemd(root: &Root) {
 /// Whether PID 1 is systemd.
 #[must_use]
 pub fn runs_systemd(root: &Root) -> bool {
-    matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir)))
+    matches!(root.kind("/run/systemd/system"), Ok(Some(PathKind::Dir)))
         && matches!(root.value("/proc/1/comm"), Ok(Some(comm)) if comm == "systemd")
 }
 
@@ -32,11 +32,7 @@ pub fn program(session: &Session) -> Result<String, Failure> {
         && path
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
-    if !plain
-        || ["/tmp/", "/run/", "/dev/"]
-            .iter()
-            .any(|dir| path.starts_with(dir))
-    {
+    if !plain || ["/tmp/", "/run/", "/dev/"].iter().any(|dir| path.starts_with(dir)) {
         return Err(not_at_boot(
             &path,
             "the program has to stay where it is, under a plain path",

@@ -1,8 +1,8 @@
 //! Takes the right to change the machine: locks the state directory and holds back signals.
 
 use crate::Session;
-use crate::signals::HeldSignals;
-use apply::{ApplyError, Force, Host, UndoRequest, Undone, Which};
+use crate::signals::SignalBlock;
+use apply::{ApplyError, Force, Host, UndoOutcome, UndoRequest, UndoTarget};
 use root::state::{Lock, LockFile, StateDir};
 use root::{Failure, RootError, Status};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct ChangeLock<'s> {
     state: Arc<StateDir>,
     _lock: Lock,
     // Dropped last, so that a held signal finds the lock free.
-    _held: Option<HeldSignals>,
+    _held: Option<SignalBlock>,
 }
 
 impl Session {
@@ -78,7 +78,7 @@ impl Session {
             left: Vec::new(),
             state,
             _lock: lock,
-            _held: HeldSignals::unless_watched(),
+            _held: SignalBlock::unless_watched(),
         })
     }
 
@@ -102,9 +102,7 @@ impl Session {
 
     /// Reports limits or traces of dead programs that could not be restored.
     pub fn warn_of_leftovers(&self, error: ApplyError) {
-        let Failure {
-            status, what, why, ..
-        } = error.into();
+        let Failure { status, what, why, .. } = error.into();
         self.warn(&Failure::new(
             status,
             "limits or traces of a quietcore command that ended could not be removed",
@@ -121,7 +119,7 @@ impl Session {
     /// Restores what killed commands had changed. If that fails, the change stays in its ledger for the next command, and
     /// this command continues.
     fn swept(&self, state: Arc<StateDir>, lock: Lock) -> Result<ChangeLock<'_>, Failure> {
-        let held = HeldSignals::unless_watched();
+        let held = SignalBlock::unless_watched();
         let host = Host::new(self.writable()?.clone());
         let sweeps = [
             apply::latency::sweep(&host, &*state),
@@ -166,7 +164,7 @@ impl ChangeLock<'_> {
     ///
     /// # Errors
     /// A journal that cannot be read or written.
-    pub fn undo(&self, which: Which, reason: &str) -> Result<Undone, Failure> {
+    pub fn undo(&self, which: UndoTarget, reason: &str) -> Result<UndoOutcome, Failure> {
         let boot_id = self.session.boot_id();
         let undo = |force| {
             let why = reason;
@@ -182,9 +180,7 @@ impl ChangeLock<'_> {
 }
 
 fn lock_boot_files(state: &StateDir) -> Result<Lock, Failure> {
-    state
-        .lock_file(LockFile::BootFiles, LOCK_WAIT)
-        .map_err(not_locked)
+    state.lock_file(LockFile::BootFiles, LOCK_WAIT).map_err(not_locked)
 }
 
 /// A read-only or full file system is not a conflict; everything else is.

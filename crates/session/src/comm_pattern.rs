@@ -43,15 +43,15 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let mut star: Option<(usize, usize)> = None;
     while seen < name.len() {
         match one(pattern.get(at..).unwrap_or_default(), name[seen]) {
-            Step::Star => {
+            PatternStep::Star => {
                 star = Some((at + 1, seen));
                 at += 1;
             }
-            Step::Takes(length) => {
+            PatternStep::Takes(length) => {
                 at += length;
                 seen += 1;
             }
-            Step::No => match &mut star {
+            PatternStep::No => match &mut star {
                 Some((after, taken)) => {
                     *taken += 1;
                     (at, seen) = (*after, *taken);
@@ -60,40 +60,31 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
             },
         }
     }
-    pattern
-        .get(at..)
-        .unwrap_or_default()
-        .iter()
-        .all(|byte| *byte == b'*')
+    pattern.get(at..).unwrap_or_default().iter().all(|byte| *byte == b'*')
 }
 
-enum Step {
+enum PatternStep {
     Star,
     Takes(usize),
     No,
 }
 
-fn one(pattern: &[u8], letter: u8) -> Step {
+fn one(pattern: &[u8], letter: u8) -> PatternStep {
     match pattern.first() {
-        Some(b'*') => Step::Star,
-        Some(b'?') => Step::Takes(1),
+        Some(b'*') => PatternStep::Star,
+        Some(b'?') => PatternStep::Takes(1),
         Some(b'[') => bracket(pattern, letter),
-        Some(byte) if *byte == letter => Step::Takes(1),
-        _ => Step::No,
+        Some(byte) if *byte == letter => PatternStep::Takes(1),
+        _ => PatternStep::No,
     }
 }
 
-fn bracket(pattern: &[u8], letter: u8) -> Step {
-    let Some(end) = pattern
-        .iter()
-        .skip(2)
-        .position(|byte| *byte == b']')
-        .map(|at| at + 2)
-    else {
-        return Step::No;
+fn bracket(pattern: &[u8], letter: u8) -> PatternStep {
+    let Some(end) = pattern.iter().skip(2).position(|byte| *byte == b']').map(|at| at + 2) else {
+        return PatternStep::No;
     };
     let inside = pattern.get(1..end).unwrap_or_default();
-    let (inside, wanted) = match inside.split_first() {
+    let (inside, is_member) = match inside.split_first() {
         Some((b'!' | b'^', rest)) => (rest, false),
         _ => (inside, true),
     };
@@ -111,10 +102,10 @@ fn bracket(pattern: &[u8], letter: u8) -> Step {
             }
         }
     }
-    if found == wanted {
-        Step::Takes(end + 1)
+    if found == is_member {
+        PatternStep::Takes(end + 1)
     } else {
-        Step::No
+        PatternStep::No
     }
 }
 

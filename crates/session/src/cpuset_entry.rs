@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_set_with_all_cpus_is_entered() {
+    fn the_smallest_cpuset_with_all_cpus_is_entered() {
         let cpus = CpuSet::range(2, 3);
         assert_eq!(
             choose(&hierarchy(Version::V1), "/housekeeping", &cpus).as_deref(),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_entered_where_the_cpus_are_at_hand_or_nobodys() {
+    fn no_cpuset_is_entered_if_the_cpus_are_usable_or_no_set_has_them() {
         assert_eq!(choose(&hierarchy(Version::V1), "/rt", &CpuSet::range(2, 2)), None);
         assert_eq!(choose(&hierarchy(Version::V1), "/", &CpuSet::range(2, 2)), None);
         assert_eq!(

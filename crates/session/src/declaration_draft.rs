@@ -2,18 +2,18 @@
 
 use crate::Session;
 use crate::declared::wrong;
-use apply::Lasting;
+use apply::DurableStorage;
 use apply::installed::install;
 use plan::PartitionName;
-use plan::declared::{Declaration, DeclarationError, PATH, add, put_on_boot_line};
-use root::{Content, Failure, Standing, Status};
+use plan::declared::{Declaration, DeclarationError, PATH, add, set_boot_flag};
+use root::{Content, Failure, PathState, Status};
 use std::path::Path;
 
 /// The file as it will be written.
 pub struct DeclarationDraft {
     path: String,
     /// `None` if the file already has the partition.
-    wanted: Option<Standing>,
+    new_state: Option<PathState>,
 }
 
 /// What was saved.
@@ -52,7 +52,7 @@ impl DeclarationDraft {
     /// # Errors
     /// As [`DeclarationDraft::with`].
     pub fn on_boot_line(session: &Session, names: &[PartitionName]) -> Result<DeclarationDraft, Failure> {
-        DeclarationDraft::edited(session, PATH.to_owned(), |text| put_on_boot_line(text, names))
+        DeclarationDraft::edited(session, PATH.to_owned(), |text| set_boot_flag(text, names))
     }
 
     fn edited(
@@ -60,9 +60,9 @@ impl DeclarationDraft {
         path: String,
         edit: impl FnOnce(&str) -> Result<Option<String>, DeclarationError>,
     ) -> Result<DeclarationDraft, Failure> {
-        let (text, mode) = match session.writable()?.standing(&path)? {
-            Standing::Nothing => (String::new(), 0o644),
-            Standing::File {
+        let (text, mode) = match session.writable()?.path_state(&path)? {
+            PathState::Nothing => (String::new(), 0o644),
+            PathState::File {
                 content: Content::Text(text),
                 mode,
             } => (text, mode),
@@ -84,7 +84,7 @@ impl DeclarationDraft {
         })?;
         Ok(DeclarationDraft {
             path,
-            wanted: edited.map(|text| Standing::text(text, mode)),
+            new_state: edited.map(|text| PathState::text(text, mode)),
         })
     }
 
@@ -93,11 +93,18 @@ impl DeclarationDraft {
     /// # Errors
     /// The write error; the file is then unchanged.
     pub fn write(self, session: &Session) -> Result<SavedDeclaration, Failure> {
-        let DeclarationDraft { path, wanted } = self;
+        let DeclarationDraft {
+            path,
+            new_state: wanted,
+        } = self;
         let already = wanted.is_none();
-        if let Some(wanted) = wanted {
+        if let Some(new_state) = wanted {
             let state = session.made_lasting_state()?;
-            install(session.writable()?, &Lasting(&state), &[(path.clone(), wanted)])?;
+            install(
+                session.writable()?,
+                &DurableStorage(&state),
+                &[(path.clone(), new_state)],
+            )?;
         }
         Ok(SavedDeclaration { path, already })
     }

@@ -3,9 +3,9 @@
 use crate::Session;
 use crate::isolation::{existing_cpus, settle};
 use machine::{CpuSet, Machine};
-use plan::declared::{CpuWish, Declaration, DeclarationError, MOST_BYTES, PATH, parse};
+use plan::declared::{CpuSpec, Declaration, DeclarationError, MOST_BYTES, PATH, parse};
 use plan::{Intent, Plan};
-use root::{Failure, Kind, Live, Status};
+use root::{Failure, Live, PathKind, Status};
 use std::path::Path;
 
 /// A file of declarations.
@@ -56,7 +56,7 @@ pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, Failure> {
     if !there {
         // A directory reads as missing, but it does not mean that nothing is declared.
         return match root.kind(PATH) {
-            Ok(Some(Kind::Dir)) => Err(Failure::usage(
+            Ok(Some(PathKind::Dir)) => Err(Failure::usage(
                 format!("{PATH}: cannot be read"),
                 "it is a directory",
                 next,
@@ -98,16 +98,16 @@ impl DeclaredFile {
     /// Only the partition with this name.
     #[must_use]
     pub fn only(mut self, name: &str) -> Option<DeclaredFile> {
-        self.keep(|one| one.name().as_str() == name);
+        self.retain(|one| one.name().as_str() == name);
         (!self.declarations.is_empty()).then_some(self)
     }
 
     /// Restricts the request to some of the partitions.
-    pub fn keep(&mut self, wanted: impl Fn(&Declaration) -> bool) {
-        let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.declarations)
+    pub fn retain(&mut self, is_selected: impl Fn(&Declaration) -> bool) {
+        let (selected, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.declarations)
             .into_iter()
-            .partition(wanted);
-        self.declarations = kept;
+            .partition(is_selected);
+        self.declarations = selected;
         self.others.extend(others);
     }
 
@@ -118,7 +118,7 @@ impl DeclaredFile {
     pub fn named_cpus(&self, machine: &Machine) -> Result<CpuSet, Failure> {
         let mut all = CpuSet::new();
         for one in &self.declarations {
-            let CpuWish::Named(expression) = &one.cpus else {
+            let CpuSpec::Named(expression) = &one.cpus else {
                 continue;
             };
             let cpus = existing_cpus(expression, machine).map_err(|error| self.at(one.line, error))?;
@@ -143,7 +143,7 @@ impl DeclaredFile {
     ///
     /// # Errors
     /// The first declaration that cannot be met.
-    pub fn foresee(&self, session: &Session, machine: &Machine) -> Result<Vec<(Intent, Plan)>, Failure> {
+    pub fn plan_all(&self, session: &Session, machine: &Machine) -> Result<Vec<(Intent, Plan)>, Failure> {
         let reserved = self.named_cpus(machine)?;
         let mut beside = session.in_force();
         let mut seen = Vec::new();
@@ -190,12 +190,7 @@ fn unreadable(path: &str, error: &root::RootError, next: &str) -> Failure {
         Some(libc::EFBIG) => format!("it has more than {MOST_BYTES} bytes"),
         _ => error.to_string(),
     };
-    Failure::new(
-        status,
-        format!("{}: cannot be read", report::safe(path)),
-        why,
-        next,
-    )
+    Failure::new(status, format!("{}: cannot be read", report::safe(path)), why, next)
 }
 
 /// Rejects a file that others may write: root acts on its content, also at boot.

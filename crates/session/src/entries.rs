@@ -1,11 +1,11 @@
 //! Formats entries of `apply` and `undo`: what was changed, from what to what, and the outcome.
 
-use apply::Entry;
+use apply::ChangeEntry;
 use serde::Serialize;
 
 /// One entry of `apply` and `undo` in JSON.
 #[derive(Clone, Debug, Serialize)]
-pub struct EntryJson {
+pub struct ChangeEntryJson {
     seq: u64,
     change: String,
     before: Option<String>,
@@ -13,9 +13,9 @@ pub struct EntryJson {
     outcome: String,
 }
 
-impl From<&Entry> for EntryJson {
-    fn from(entry: &Entry) -> EntryJson {
-        EntryJson {
+impl From<&ChangeEntry> for ChangeEntryJson {
+    fn from(entry: &ChangeEntry) -> ChangeEntryJson {
+        ChangeEntryJson {
             seq: entry.seq,
             change: entry.change.clone(),
             before: entry.before.clone(),
@@ -27,7 +27,7 @@ impl From<&Entry> for EntryJson {
 
 /// Entries as a table: what, before, after, outcome.
 #[must_use]
-pub fn entries_text(entries: &[Entry]) -> String {
+pub fn entries_text(entries: &[ChangeEntry]) -> String {
     let mut text = String::new();
     for entry in entries {
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());

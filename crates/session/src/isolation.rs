@@ -2,8 +2,8 @@
 
 use crate::{Session, accounts};
 use machine::{CpuSet, Machine, devices};
-use plan::declared::{CpuWish, Declaration};
-use plan::{Choice, Intent, Near, Plan, Wish};
+use plan::declared::{CpuSpec, Declaration};
+use plan::{Choice, CpuRequest, Intent, NearbyCpus, Plan};
 use root::{Failure, Root};
 
 /// Resolves the user's CPU expression on a machine.
@@ -29,12 +29,8 @@ pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Fail
     let present = machine.topology.present_cpus().or(&machine.topology.online);
     let missing = cpus.minus(&present);
     match (cpus.is_empty(), missing.is_empty()) {
-        (true, _) => Err(plan::Refusal::NoCpus.into()),
-        (false, false) => Err(plan::Refusal::from(plan::CpuRefusal::Missing {
-            cpus: missing,
-            present,
-        })
-        .into()),
+        (true, _) => Err(plan::PlanRefusal::NoCpus.into()),
+        (false, false) => Err(plan::PlanRefusal::from(plan::CpuRefusal::Missing { cpus: missing, present }).into()),
         (false, true) => Ok(cpus),
     }
 }
@@ -68,15 +64,12 @@ pub fn settle(
     let mut intent = declaration.template.clone();
     let mut choice = None;
     intent.cpus = match &declaration.cpus {
-        CpuWish::Named(expression) => cpus(expression, machine)?,
-        wish @ CpuWish::Chosen { .. } => {
+        CpuSpec::Named(expression) => cpus(expression, machine)?,
+        request @ CpuSpec::Chosen { .. } => {
             let beside = others.iter().filter(|other| other.name != intent.name);
             let taken = beside.fold(reserved.clone(), |all, other| all.or(&other.cpus));
-            choice = choose(wish, taken, machine, root)?;
-            choice
-                .as_ref()
-                .map(|choice| choice.cpus.clone())
-                .unwrap_or_default()
+            choice = choose(request, taken, machine, root)?;
+            choice.as_ref().map(|choice| choice.cpus.clone()).unwrap_or_default()
         }
     };
     if let Some(owner) = &declaration.owner {
@@ -88,20 +81,20 @@ pub fn settle(
     Ok((intent, plan))
 }
 
-fn choose(wish: &CpuWish, taken: CpuSet, machine: &Machine, root: &Root) -> Result<Option<Choice>, Failure> {
-    let CpuWish::Chosen {
+fn choose(request: &CpuSpec, taken: CpuSet, machine: &Machine, root: &Root) -> Result<Option<Choice>, Failure> {
+    let CpuSpec::Chosen {
         count,
         near: device,
         shape,
         kind,
         keep,
-    } = wish
+    } = request
     else {
         return Ok(None);
     };
     let near = device.as_deref().map(|device| near(device, machine, root));
     let keep = keep.as_deref().map(|list| cpus(list, machine)).transpose()?;
-    let wish = Wish {
+    let request = CpuRequest {
         count: *count,
         near: near.transpose()?,
         shape: *shape,
@@ -109,35 +102,30 @@ fn choose(wish: &CpuWish, taken: CpuSet, machine: &Machine, root: &Root) -> Resu
         keep: keep.unwrap_or_default().or(&taken),
         device_nodes: devices::nodes_with_devices(root),
     };
-    Ok(Some(plan::choose(machine, &wish)?))
+    Ok(Some(plan::choose(machine, &request)?))
 }
 
 /// Plans an intent on a machine, with the settings of only its CPUs.
 ///
 /// # Errors
 /// An intent that cannot be met.
-pub fn plan_on(session: &Session, machine: &Machine, intent: &Intent) -> Result<Plan, plan::Refusal> {
+pub fn plan_on(session: &Session, machine: &Machine, intent: &Intent) -> Result<Plan, plan::PlanRefusal> {
     plan_beside(machine, session.root(), intent, &session.in_force())
 }
 
-fn plan_beside(
-    machine: &Machine,
-    root: &Root,
-    intent: &Intent,
-    others: &[Intent],
-) -> Result<Plan, plan::Refusal> {
+fn plan_beside(machine: &Machine, root: &Root, intent: &Intent, others: &[Intent]) -> Result<Plan, plan::PlanRefusal> {
     let concerned = machine.topology.with_siblings(&intent.cpus);
     let settings = machine::settings::for_cpus(root, &concerned, plan::knobs::planned());
     plan::plan_beside(machine, &settings, intent, others)
 }
 
 /// The CPUs near a device, or those of a place with its own keyword (`node:1`, `llc-of:7`).
-fn near(device: &str, machine: &Machine, root: &Root) -> Result<Near, Failure> {
-    let is_place = device.split_once(':').is_some_and(|(word, _)| {
-        !word.starts_with('/') && !word.bytes().all(|byte| byte.is_ascii_hexdigit())
-    });
+fn near(device: &str, machine: &Machine, root: &Root) -> Result<NearbyCpus, Failure> {
+    let is_place = device
+        .split_once(':')
+        .is_some_and(|(word, _)| !word.starts_with('/') && !word.bytes().all(|byte| byte.is_ascii_hexdigit()));
     if is_place {
-        return Ok(Near {
+        return Ok(NearbyCpus {
             device: device.to_owned(),
             cpus: existing_cpus(device, machine)?,
             what: "as named".to_owned(),
@@ -150,5 +138,5 @@ fn near(device: &str, machine: &Machine, root: &Root) -> Result<Near, Failure> {
             "name one as `ip link`, `lsblk` or `lspci -D` do: eth0, nvme0n1, 0000:3b:00.0, /dev/sda; or node:0",
         )
     })?;
-    Ok(Near::of(&found, &machine.topology)?)
+    Ok(NearbyCpus::of(&found, &machine.topology)?)
 }

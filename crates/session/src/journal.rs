@@ -3,7 +3,7 @@
 //! An unreadable journal counts as empty here. The command that has to write to it reports the error.
 
 use crate::Session;
-use apply::{Captured, Host, Journal, JournalState, Layer, Standing};
+use apply::{ApplyLayer, CapturedStorage, Host, Journal, JournalState, PartitionStatus};
 use machine::Machine;
 use plan::Intent;
 use root::state::StateDir;
@@ -25,18 +25,18 @@ impl Session {
     /// The active partitions and their deviations, as the first call since [`Session::refresh`] found them. `None` if unknown:
     /// the journal cannot be read, or was not captured with the machine.
     #[must_use]
-    pub fn standing(&self, machine: &Machine) -> Option<Arc<[Standing]>> {
+    pub fn active_partitions(&self, machine: &Machine) -> Option<Arc<[PartitionStatus]>> {
         self.standing_with(|| self.read_standing(machine))
     }
 
-    fn read_standing(&self, machine: &Machine) -> Option<Vec<Standing>> {
+    fn read_standing(&self, machine: &Machine) -> Option<Vec<PartitionStatus>> {
         let boot_id = machine.kernel.boot_id.as_deref();
         let Some(live) = self.live_root() else {
-            let captured = Captured(self.root());
+            let captured = CapturedStorage(self.root());
             let journal = Journal::open(&captured).ok()??;
             return Some(match journal.state(boot_id) {
                 JournalState::Void => Vec::new(),
-                _ => apply::standing(&captured, &journal, machine),
+                _ => apply::active_partitions(&captured, &journal, machine),
             });
         };
         let Some(state) = self.state().ok()? else {
@@ -47,7 +47,7 @@ impl Session {
         };
         Some(match journal.state(boot_id) {
             JournalState::Void => Vec::new(),
-            _ => apply::standing(&Host::new(live.clone()), &journal, machine),
+            _ => apply::active_partitions(&Host::new(live.clone()), &journal, machine),
         })
     }
 
@@ -66,7 +66,7 @@ impl Session {
         })
     }
 
-    fn layers_in_force<T>(&self, take: impl Fn(&Layer) -> T) -> Vec<T> {
+    fn layers_in_force<T>(&self, take: impl Fn(&ApplyLayer) -> T) -> Vec<T> {
         let Some(state) = self.state().ok().flatten() else {
             return Vec::new();
         };
@@ -78,9 +78,7 @@ impl Session {
             return Vec::new();
         }
         let layers = journal.layers();
-        let partitions = layers
-            .iter()
-            .filter(|layer| layer.is_live() && layer.is_partition());
+        let partitions = layers.iter().filter(|layer| layer.is_live() && layer.is_partition());
         partitions.map(take).collect()
     }
 }

@@ -12,8 +12,8 @@ pub fn allowed(root: &Root) -> CpuSet {
 }
 
 /// Moves this process off these CPUs if there are others. It exits afterwards, so the mask is never restored.
-pub fn step_aside(root: &Root, asked: &CpuSet) {
-    let rest = allowed(root).minus(asked);
+pub fn leave_cpus(root: &Root, cpus: &CpuSet) {
+    let rest = allowed(root).minus(cpus);
     if !rest.is_empty() {
         // If the kernel refuses, we stay and show up in the observation.
         let _ = root::sched::set_affinity(0, rest.words());

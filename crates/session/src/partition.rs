@@ -3,7 +3,9 @@
 use crate::comm_pattern::{Glob, Pin};
 use crate::rt_group::NoRuntime;
 use crate::{ChangeLock, isolation};
-use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
+use apply::{
+    ApplyLayer, ChangeOutcome, Journal, JournalState, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove,
+};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::{Intent, partition_path};
 use root::{Failure, Root, Status};
@@ -13,13 +15,13 @@ use std::os::unix::process::CommandExt;
 
 /// An active partition.
 #[derive(Clone, Debug)]
-pub struct Partition {
+pub struct ActivePartition {
     /// The directory of its cgroup.
     pub path: String,
     /// Its CPUs.
     pub cpus: CpuSet,
     /// CPUs that it and the other active partitions took from all other tasks.
-    pub taken: CpuSet,
+    pub reserved_cpus: CpuSet,
     /// The directory of the housekeeping set, if there is one.
     pub housekeeping: Option<String>,
     /// The cgroup hierarchy version.
@@ -28,14 +30,14 @@ pub struct Partition {
     pub arguments: String,
 }
 
-impl Partition {
+impl ActivePartition {
     /// The partition of an intent on a hierarchy.
     #[must_use]
-    pub fn of(hierarchy: &Hierarchy, intent: &Intent) -> Partition {
-        Partition {
+    pub fn of(hierarchy: &Hierarchy, intent: &Intent) -> ActivePartition {
+        ActivePartition {
             path: partition_path(hierarchy, intent.name.as_str()),
             cpus: intent.cpus.clone(),
-            taken: intent.cpus.clone(),
+            reserved_cpus: intent.cpus.clone(),
             housekeeping: intent.housekeeping_path(hierarchy),
             version: hierarchy.version,
             arguments: intent.arguments(),
@@ -62,7 +64,7 @@ impl Partition {
     }
 }
 
-impl Partition {
+impl ActivePartition {
     /// The CPUs of an expression; all must be in the partition and at least one online.
     fn cpus_of(&self, expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
         let cpus = isolation::cpus(expression, machine)?;
@@ -104,7 +106,7 @@ pub fn partition_in_force(
     changing: &ChangeLock,
     machine: &Machine,
     name: &str,
-) -> Result<Option<Partition>, Failure> {
+) -> Result<Option<ActivePartition>, Failure> {
     let Some(journal) = Journal::open(changing.state())? else {
         return Ok(None);
     };
@@ -117,11 +119,11 @@ pub fn partition_in_force(
         return Ok(None);
     };
     let layers = journal.layers();
-    let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
+    let live: Vec<&ApplyLayer> = layers.iter().filter(|layer| layer.is_live()).collect();
     let layer = live.iter().find(|layer| layer.intent.name.as_str() == name);
-    Ok(layer.map(|layer| Partition {
-        taken: apply::isolated(&live),
-        ..Partition::of(hierarchy, layer.intent)
+    Ok(layer.map(|layer| ActivePartition {
+        reserved_cpus: apply::isolated(&live),
+        ..ActivePartition::of(hierarchy, layer.intent)
     }))
 }
 
@@ -133,7 +135,7 @@ pub fn partition_in_force(
 pub fn join(
     changing: &ChangeLock,
     machine: &Machine,
-    partition: &Partition,
+    partition: &ActivePartition,
     pin: Option<&CpuSet>,
     later: &[CpuSet],
 ) -> Result<(), Failure> {
@@ -142,44 +144,43 @@ pub fn join(
         let what = format!("the process could not join {}", partition.path);
         Failure::new(Status::Unable, what, why, next)
     };
-    let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?)
-    else {
+    let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?) else {
         return Err(failed(
             "nothing is in force".to_owned(),
             "see `quietcore history`".to_owned(),
         ));
     };
     let own = std::process::id();
-    let parcel = Parcel {
+    let parcel = PlannedMove {
         tid: own,
-        unit: Unit::Process,
+        unit: MoveUnit::Process,
         to: partition.path.clone(),
-        tasks: vec![Passenger {
+        tasks: vec![ThreadMove {
             tid: own,
             pin: pin.cloned(),
             policy: None,
         }],
         later: later.to_vec(),
-        stay: Stay::Belongs,
+        stay: MovePurpose::Belongs,
     };
-    let ground = Ground {
+    let ground = MoveContext {
         system: &changing.host,
         hierarchy,
-        isolated: &partition.taken,
+        isolated: &partition.reserved_cpus,
     };
     let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
     let arrival = arrivals
         .first()
         .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
     match (&arrival.outcome, arrival.pin_refused) {
-        (Outcome::Done, None) => Ok(()),
-        (Outcome::Done, Some(errno)) => Err(Failure::new(
+        (ChangeOutcome::Done, None) => Ok(()),
+        (ChangeOutcome::Done, Some(errno)) => Err(Failure::new(
             Status::Unable,
             "the program cannot be pinned",
             std::io::Error::from_raw_os_error(errno).to_string(),
             "leave out the CPUs, or look at the error above",
         )),
-        (Outcome::Refused(errno), _) => {
+        (ChangeOutcome::Refused(errno), _) => {
             let task = machine::tasks::read_one(root, own);
             let (why, next) = refused(*errno, task.as_ref(), root, machine, &partition.path);
             Err(failed(why, next))
@@ -192,11 +193,7 @@ pub fn join(
 #[must_use]
 pub fn become_program(command: &[OsString]) -> Failure {
     let Some((program, arguments)) = command.split_first() else {
-        return Failure::usage(
-            "no program was named",
-            "there is nothing to run",
-            "write it after --",
-        );
+        return Failure::usage("no program was named", "there is nothing to run", "write it after --");
     };
     let error = std::process::Command::new(program).args(arguments).exec();
     let (code, next) = match error.kind() {
@@ -226,7 +223,7 @@ impl Pins {
     /// # Errors
     /// Expressions that do not parse, and CPUs that the partition does not have.
     pub fn within(
-        partition: &Partition,
+        partition: &ActivePartition,
         machine: &Machine,
         all: Option<&str>,
         named: &[Pin],
@@ -260,13 +257,7 @@ impl Pins {
 
 /// Why the kernel refuses to move a task into a cgroup, and what to do.
 #[must_use]
-pub fn refused(
-    errno: i32,
-    task: Option<&Task>,
-    root: &Root,
-    machine: &Machine,
-    dir: &str,
-) -> (String, String) {
+pub fn refused(errno: i32, task: Option<&Task>, root: &Root, machine: &Machine, dir: &str) -> (String, String) {
     let error = std::io::Error::from_raw_os_error(errno).to_string();
     let realtime = task.is_some_and(|task| task.policy.is_realtime());
     let deadline = task.is_some_and(|task| task.policy == machine::Policy::Deadline);

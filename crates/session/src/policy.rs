@@ -8,7 +8,7 @@ use root::Root;
 
 /// A scheduling policy with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum SchedulingPolicy {
     /// A policy with at most a priority.
     Plain {
         /// Which.
@@ -32,18 +32,18 @@ pub enum Policy {
 ///
 /// # Errors
 /// Other words, priorities outside 1 to 99, times that the kernel rejects.
-pub fn parse(text: &str) -> Result<Policy, String> {
+pub fn parse(text: &str) -> Result<SchedulingPolicy, String> {
     use machine::Policy::{Batch, Fifo, Idle, Other, Rr};
     let (word, rest) = match text.split_once(':') {
         Some((word, rest)) => (word, Some(rest)),
         None => (text, None),
     };
     let plain = |policy| match rest {
-        None => Ok(Policy::Plain { policy, priority: 0 }),
+        None => Ok(SchedulingPolicy::Plain { policy, priority: 0 }),
         Some(_) => Err(format!("`{word}` has no priority")),
     };
     let realtime = |policy| match rest.map(str::parse) {
-        Some(Ok(priority @ 1..=99)) => Ok(Policy::Plain { policy, priority }),
+        Some(Ok(priority @ 1..=99)) => Ok(SchedulingPolicy::Plain { policy, priority }),
         _ => Err(format!("`{word}` needs a priority from 1 to 99, as in {word}:80")),
     };
     match word {
@@ -59,7 +59,7 @@ pub fn parse(text: &str) -> Result<Policy, String> {
     }
 }
 
-fn deadline(text: &str) -> Result<Policy, String> {
+fn deadline(text: &str) -> Result<SchedulingPolicy, String> {
     /// `DL_SCALE`: the kernel rejects shorter runtimes.
     const SHORTEST_NS: u64 = 1024;
     let times: Result<Vec<u64>, String> = text
@@ -83,21 +83,21 @@ fn deadline(text: &str) -> Result<Policy, String> {
     if runtime_ns > deadline_ns || deadline_ns > period_ns {
         return Err("runtime, deadline and period must not decrease: 100us/500us/1ms".to_owned());
     }
-    Ok(Policy::Deadline {
+    Ok(SchedulingPolicy::Deadline {
         runtime_ns,
         deadline_ns,
         period_ns,
     })
 }
 
-impl Policy {
+impl SchedulingPolicy {
     /// Sets the policy of a thread (0: this one).
     ///
     /// # Errors
     /// The errno.
-    pub fn give(self, tid: u32) -> Result<(), i32> {
+    pub fn set_for(self, tid: u32) -> Result<(), i32> {
         match self {
-            Policy::Plain { policy, priority } => {
+            SchedulingPolicy::Plain { policy, priority } => {
                 let number = match policy {
                     machine::Policy::Fifo => libc::SCHED_FIFO,
                     machine::Policy::Rr => libc::SCHED_RR,
@@ -107,7 +107,7 @@ impl Policy {
                 };
                 root::sched::set_scheduler(tid, number, i32::try_from(priority).unwrap_or(0))
             }
-            Policy::Deadline {
+            SchedulingPolicy::Deadline {
                 runtime_ns,
                 deadline_ns,
                 period_ns,
@@ -117,14 +117,10 @@ impl Policy {
 
     /// The policy that a task will have, in the form of the journal.
     #[must_use]
-    pub fn kept(self, nice: i32) -> FormerPolicy {
+    pub fn to_former_policy(self, nice: i32) -> FormerPolicy {
         match self {
-            Policy::Plain { policy, priority } => FormerPolicy {
-                policy,
-                priority,
-                nice,
-            },
-            Policy::Deadline { .. } => FormerPolicy {
+            SchedulingPolicy::Plain { policy, priority } => FormerPolicy { policy, priority, nice },
+            SchedulingPolicy::Deadline { .. } => FormerPolicy {
                 policy: machine::Policy::Deadline,
                 priority: 0,
                 nice,
@@ -136,25 +132,25 @@ impl Policy {
     #[must_use]
     pub fn refused(self, errno: i32, root: &Root, machine: &Machine, tid: u32) -> (String, String) {
         let error = std::io::Error::from_raw_os_error(errno).to_string();
-        let is = |wanted: machine::Policy| self.kept(0).policy == wanted;
+        let is = |policy: machine::Policy| self.to_former_policy(0).policy == policy;
         let no_runtime = (is(machine::Policy::Fifo) || is(machine::Policy::Rr))
             .then(|| NoRuntime::of(root, machine, tid))
             .flatten();
         match (self, errno) {
-            (Policy::Deadline { runtime_ns, period_ns, .. }, libc::EBUSY) => (
+            (SchedulingPolicy::Deadline { runtime_ns, period_ns, .. }, libc::EBUSY) => (
                 format!(
                     "the kernel admits no more SCHED_DEADLINE on these CPUs: {} of a CPU is asked for ({error})",
                     share(runtime_ns, period_ns)
                 ),
                 "ask for less runtime or a longer period; kernel.sched_rt_runtime_us is the share that all such tasks may have".to_owned(),
             ),
-            (Policy::Deadline { .. }, libc::EPERM) => (
+            (SchedulingPolicy::Deadline { .. }, libc::EPERM) => (
                 "SCHED_DEADLINE needs CAP_SYS_NICE, and a thread that may run on every CPU of its scheduling domain: \
                  all unbalanced CPUs together are one, also those of isolcpus= and of other partitions"
                     .to_owned(),
                 "leave out --cpus and --pin, and keep to one partition and no isolcpus=; or use fifo:PRIORITY".to_owned(),
             ),
-            (Policy::Deadline { .. }, libc::EINVAL) => (
+            (SchedulingPolicy::Deadline { .. }, libc::EINVAL) => (
                 "the kernel does not take these times".to_owned(),
                 "keep the period between kernel.sched_deadline_period_min_us and _max_us (100us and 4s)".to_owned(),
             ),
@@ -190,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policies_need_the_right_priority() {
+    fn scheduling_policies_require_a_valid_priority() {
         for text in ["other", "batch", "idle", "fifo:1", "fifo:99", "rr:50"] {
             assert!(parse(text).is_ok(), "{text}");
         }
@@ -202,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn deadlines_need_units_and_order() {
-        let wanted = Policy::Deadline {
+    fn deadline_times_require_units_and_the_right_order() {
+        let wanted = SchedulingPolicy::Deadline {
             runtime_ns: 100_000,
             deadline_ns: 500_000,
             period_ns: 1_000_000,
@@ -211,7 +207,7 @@ mod tests {
         assert_eq!(parse("deadline:100us/500us/1ms"), Ok(wanted));
         assert_eq!(
             parse("deadline:1ms/10ms"),
-            Ok(Policy::Deadline {
+            Ok(SchedulingPolicy::Deadline {
                 runtime_ns: 1_000_000,
                 deadline_ns: 10_000_000,
                 period_ns: 10_000_000,
@@ -231,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn nice_values_have_bounds() {
+    fn nice_values_out_of_range_are_refused() {
         assert_eq!(parse_nice("-20"), Ok(-20));
         assert!(parse_nice("-21").is_err() && parse_nice("20").is_err() && parse_nice("x").is_err());
     }

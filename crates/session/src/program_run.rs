@@ -9,9 +9,9 @@ mod parent;
 use crate::Session;
 use crate::accounts::{self, Identity};
 use crate::comm_pattern::Pin;
-use crate::partition::{self, Partition, Pins};
-use crate::policy::Policy;
-use apply::latency::Held;
+use crate::partition::{self, ActivePartition, Pins};
+use crate::policy::SchedulingPolicy;
+use apply::latency::LatencyLimitResult;
 use machine::{CpuSet, Machine, TaskKey};
 use root::{Failure, Root, Status, process};
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ pub struct RunOptions {
     /// CPUs of the partition for threads by name.
     pub pins: Vec<Pin>,
     /// Its policy.
-    pub policy: Option<Policy>,
+    pub policy: Option<SchedulingPolicy>,
     /// Its nice value.
     pub nice: Option<i32>,
     /// Its user, by name or number of `/etc/passwd`, with the user's groups.
@@ -57,13 +57,13 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
         status: Status::Program(125),
         ..error
     };
-    let ready = Ready::check(session, options).map_err(ours)?;
+    let ready = PreparedRun::check(session, options).map_err(ours)?;
     if options.latency.is_none() && ready.pins.named.is_empty() {
         return ready.become_program(session, options, None);
     }
     let request = options
         .latency
-        .map(|time| ready.hold_latency(session, options, time))
+        .map(|time| ready.request_latency(session, options, time))
         .transpose()
         .map_err(ours)?;
     let failed = |what: &str, error: std::io::Error| {
@@ -74,10 +74,9 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
             "try again; there may be too many processes or open files",
         ))
     };
-    let (started, starts) =
-        std::io::pipe().map_err(|error| failed("no pipe to the program could be made", error))?;
+    let (started, starts) = std::io::pipe().map_err(|error| failed("no pipe to the program could be made", error))?;
     let parent = std::process::id();
-    let former = process::hold_signals();
+    let former = process::block_signals();
     let child = process::fork().map_err(|errno| {
         failed(
             "the program's process could not be made",
@@ -109,7 +108,7 @@ impl LatencyHold {
     fn end(self, session: &Session) {
         let LatencyHold::PerCpu(own) = self else { return };
         let left = session.lock_existing().and_then(|changing| match changing {
-            Some(changing) => Ok(apply::latency::let_go(&changing.host, changing.state(), own)?),
+            Some(changing) => Ok(apply::latency::release_own(&changing.host, changing.state(), own)?),
             None => Ok(Vec::new()),
         });
         match left {
@@ -124,7 +123,7 @@ impl LatencyHold {
     }
 }
 
-fn hold_everywhere(time: Duration) -> Result<OwnedFd, Failure> {
+fn request_global_latency(time: Duration) -> Result<OwnedFd, Failure> {
     let microseconds = i32::try_from(time.as_micros()).map_err(|_| {
         Failure::usage(
             "the latency is too long",
@@ -132,35 +131,30 @@ fn hold_everywhere(time: Duration) -> Result<OwnedFd, Failure> {
             "write it as 0us or 20us",
         )
     })?;
-    Ok(root::latency::hold(microseconds)?)
+    Ok(root::latency::request(microseconds)?)
 }
 
 /// The checked options, before anything is changed.
-pub(super) struct Ready<'s> {
+pub(super) struct PreparedRun<'s> {
     machine: Machine,
     root: &'s Root,
-    partition: Partition,
+    partition: ActivePartition,
     pins: Pins,
     identity: Option<Identity>,
     mems: Option<CpuSet>,
 }
 
-impl<'s> Ready<'s> {
-    fn check(session: &'s Session, options: &RunOptions) -> Result<Ready<'s>, Failure> {
+impl<'s> PreparedRun<'s> {
+    fn check(session: &'s Session, options: &RunOptions) -> Result<PreparedRun<'s>, Failure> {
         let nothing = || partition::no_partition(&options.partition);
         let changing = session.lock_existing()?.ok_or_else(nothing)?;
         let root = session.root();
         let machine = session.machine();
-        let partition =
-            partition::partition_in_force(&changing, &machine, &options.partition)?.ok_or_else(nothing)?;
+        let partition = partition::partition_in_force(&changing, &machine, &options.partition)?.ok_or_else(nothing)?;
         drop(changing);
         let pins = Pins::within(&partition, &machine, options.cpus.as_deref(), &options.pins)?;
         let identity = accounts::identity(root, options.user.as_deref(), options.group.as_deref())?;
-        let mems = options
-            .mems
-            .as_deref()
-            .map(|list| nodes(list, &machine))
-            .transpose()?;
+        let mems = options.mems.as_deref().map(|list| nodes(list, &machine)).transpose()?;
         let prefix = machine
             .cgroups
             .cpuset
@@ -174,7 +168,7 @@ impl<'s> Ready<'s> {
                 partition.cpus
             ));
         }
-        Ok(Ready {
+        Ok(PreparedRun {
             machine,
             root,
             partition,
@@ -186,14 +180,9 @@ impl<'s> Ready<'s> {
 
     /// Requests the latency for the CPUs that the program uses. Applies to all CPUs if they have no file of their own, or if
     /// requested.
-    fn hold_latency(
-        &self,
-        session: &Session,
-        options: &RunOptions,
-        time: Duration,
-    ) -> Result<LatencyHold, Failure> {
+    fn request_latency(&self, session: &Session, options: &RunOptions, time: Duration) -> Result<LatencyHold, Failure> {
         if options.latency_everywhere {
-            return Ok(LatencyHold::Everywhere(hold_everywhere(time)?));
+            return Ok(LatencyHold::Everywhere(request_global_latency(time)?));
         }
         let changing = session
             .lock_existing()?
@@ -203,14 +192,14 @@ impl<'s> Ready<'s> {
         let cpus = self.cpus();
         if let Some(own) = own
             && apply::latency::hold(&changing.host, changing.state(), own, microseconds, &cpus)?
-                == Held::PerCpu
+                == LatencyLimitResult::PerCpu
         {
             return Ok(LatencyHold::PerCpu(own));
         }
         session.note(&format!(
             "note: CPU {cpus} has no pm_qos_resume_latency_us of its own here: the latency is held for all CPUs\n"
         ));
-        Ok(LatencyHold::Everywhere(hold_everywhere(time)?))
+        Ok(LatencyHold::Everywhere(request_global_latency(time)?))
     }
 
     /// The CPUs that the program may use: the partition's, or those that it is pinned to.
@@ -247,7 +236,7 @@ impl<'s> Ready<'s> {
             root::sched::set_nice(0, nice).map_err(|errno| refusal("the nice value was refused", errno))?;
         }
         if let Some(policy) = options.policy {
-            policy.give(0).map_err(|errno| {
+            policy.set_for(0).map_err(|errno| {
                 let (why, next) = policy.refused(errno, self.root, &self.machine, std::process::id());
                 Failure::new(Status::Denied, "the policy was refused", why, next)
             })?;
@@ -257,7 +246,7 @@ impl<'s> Ready<'s> {
                 .map_err(|errno| refusal("the user could not be changed", errno))?;
         }
         if let Some(parent) = parent {
-            process::die_with(parent)
+            process::kill_with_parent(parent)
                 .map_err(|errno| refusal("the parent that should have stayed is gone", errno))?;
         }
         Ok(())
@@ -267,16 +256,10 @@ impl<'s> Ready<'s> {
         let nothing = || partition::no_partition(&options.partition);
         let changing = session.lock_existing()?.ok_or_else(nothing)?;
         // It may have been undone since it was read.
-        let partition = partition::partition_in_force(&changing, &self.machine, &options.partition)?
-            .ok_or_else(nothing)?;
+        let partition =
+            partition::partition_in_force(&changing, &self.machine, &options.partition)?.ok_or_else(nothing)?;
         let later: Vec<CpuSet> = self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect();
-        partition::join(
-            &changing,
-            &self.machine,
-            &partition,
-            self.pins.all.as_ref(),
-            &later,
-        )
+        partition::join(&changing, &self.machine, &partition, self.pins.all.as_ref(), &later)
     }
 
     fn bind(&self, nodes: &CpuSet) -> Result<(), Failure> {

@@ -8,7 +8,8 @@ use crate::isolation::plan_on;
 use crate::{ChangeLock, partition};
 use apply::resize::{begin, end};
 use apply::{
-    Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, UndoRequest, Undone, Which,
+    ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, MoveContext, PartitionTasks, TaskDestination,
+    UndoOutcome, UndoRequest, UndoTarget,
 };
 use machine::Machine;
 use plan::{Finding, FindingId, Intent, Level};
@@ -16,9 +17,9 @@ use root::{Failure, Status};
 use std::sync::atomic::AtomicBool;
 
 /// A partition that was undone to be created again.
-pub struct Former {
+pub struct FormerPartition {
     intent: Intent,
-    inhabitants: Inhabitants,
+    partition_tasks: PartitionTasks,
 }
 
 /// Undoes the partition that is to get another intent. `None` if none of that name is active, or if it already has this intent.
@@ -27,10 +28,10 @@ pub struct Former {
 /// What undo could not restore: the partition is then as undo left it, and nothing else was done.
 pub fn make_room(
     changing: &ChangeLock,
-    wanted: &Intent,
+    new_intent: &Intent,
     machine: &Machine,
-) -> Result<Option<Former>, Failure> {
-    let name = wanted.name.as_str();
+) -> Result<Option<FormerPartition>, Failure> {
+    let name = new_intent.name.as_str();
     let Some(partition) = partition::partition_in_force(changing, machine, name)? else {
         return Ok(None);
     };
@@ -40,18 +41,24 @@ pub fn make_room(
     let intent = journal
         .layers()
         .iter()
-        .find(|layer| layer.is_live() && layer.intent.name == wanted.name)
+        .find(|layer| layer.is_live() && layer.intent.name == new_intent.name)
         .map(|layer| layer.intent.clone());
-    let Some(intent) = intent.filter(|intent| intent != wanted) else {
+    let Some(intent) = intent.filter(|intent| intent != new_intent) else {
         return Ok(None);
     };
-    let dwelling = Dwelling {
+    let dwelling = TaskDestination {
         path: &partition.path,
         cpus: &partition.cpus,
     };
-    let inhabitants = Inhabitants::of(&changing.host, journal.records(), partition.version, dwelling)?;
+    let partition_tasks = PartitionTasks::of(&changing.host, journal.records(), partition.version, dwelling)?;
     drop(journal);
-    let undone = begin(&changing.host, changing.state(), name, &wanted.cpus, &inhabitants)?;
+    let undone = begin(
+        &changing.host,
+        changing.state(),
+        name,
+        &new_intent.cpus,
+        &partition_tasks,
+    )?;
     for line in &undone.tasks {
         changing.session.warn(&Failure::new(
             Status::Conflict,
@@ -68,19 +75,22 @@ pub fn make_room(
             "see `quietcore undo --force` and `undo --keep`, then apply again",
         ));
     }
-    Ok(Some(Former { intent, inhabitants }))
+    Ok(Some(FormerPartition {
+        intent,
+        partition_tasks,
+    }))
 }
 
-impl Former {
+impl FormerPartition {
     /// Moves its programs into the new partition. Those that could not be moved are findings.
     ///
     /// # Errors
     /// A journal that cannot be read or written.
-    pub fn come_back(
+    pub fn move_back(
         &self,
         changing: &ChangeLock,
         machine: &Machine,
-        applied: &mut Applied,
+        applied: &mut ApplyOutcome,
         intent: &Intent,
     ) -> Result<(), Failure> {
         let name = intent.name.as_str();
@@ -91,22 +101,22 @@ impl Former {
         let Some(mut journal) = Journal::open(changing.state())? else {
             return Err(partition::no_partition(name));
         };
-        let ground = Ground {
+        let ground = MoveContext {
             system: &changing.host,
             hierarchy,
-            isolated: &partition.taken,
+            isolated: &partition.reserved_cpus,
         };
-        let dwelling = Dwelling {
+        let dwelling = TaskDestination {
             path: &partition.path,
             cpus: &partition.cpus,
         };
-        let arrivals = self.inhabitants.come_back(&ground, &mut journal, dwelling)?;
+        let arrivals = self.partition_tasks.move_back(&ground, &mut journal, dwelling)?;
         end(changing.state())?;
         let trouble = arrivals.iter().filter_map(|arrival| {
             let task = format!("task {}", arrival.before.key.tid);
             let why = match (&arrival.outcome, arrival.pin_refused) {
-                (Outcome::Done, None) | (Outcome::Gone, _) => return None,
-                (Outcome::Done, Some(errno)) => {
+                (ChangeOutcome::Done, None) | (ChangeOutcome::Gone, _) => return None,
+                (ChangeOutcome::Done, Some(errno)) => {
                     format!(
                         "is in, but not pinned as before: {}",
                         std::io::Error::from_raw_os_error(errno)
@@ -121,12 +131,11 @@ impl Former {
             )
         });
         applied.findings.extend(trouble);
-        for task in self.inhabitants.without_policy(&changing.host) {
+        for task in self.partition_tasks.without_policy(&changing.host) {
             let message = format!("{task} could not be given the policy that it had before");
-            applied.findings.push(
-                Finding::new(Level::Error, FindingId::POLICY_LOST, task, message)
-                    .fix("give it again with chrt"),
-            );
+            applied
+                .findings
+                .push(Finding::new(Level::Error, FindingId::POLICY_LOST, task, message).fix("give it again with chrt"));
         }
         Ok(())
     }
@@ -135,23 +144,15 @@ impl Former {
     pub fn failed(&self, error: Failure, changing: &ChangeLock) -> Failure {
         let name = &self.intent.name;
         let again = match self.make_again(changing) {
-            Ok(applied)
-                if applied
-                    .findings
-                    .iter()
-                    .all(|finding| finding.level != Level::Error) =>
-            {
-                format!(
-                    "partition {name} is as it was before, with CPU {}",
-                    self.intent.cpus
-                )
+            Ok(applied) if applied.findings.iter().all(|finding| finding.level != Level::Error) => {
+                format!("partition {name} is as it was before, with CPU {}", self.intent.cpus)
             }
             Ok(_) => {
                 format!("partition {name} is in force again, but not all is as before: look at its tasks")
             }
             Err(error) => {
                 // Its programs are back in their original cgroups; only their policies remain to be restored.
-                let undone = self.give_up(changing).unwrap_or_default();
+                let undone = self.roll_back(changing).unwrap_or_default();
                 let remains = undone.remains().join("; ");
                 format!("partition {name} is gone: {} {remains}", error.why)
             }
@@ -160,10 +161,10 @@ impl Former {
         Failure { why, ..error }
     }
 
-    fn give_up(&self, changing: &ChangeLock) -> Result<Undone, Failure> {
+    fn roll_back(&self, changing: &ChangeLock) -> Result<UndoOutcome, Failure> {
         let boot_id = changing.session.boot_id();
         let request = UndoRequest {
-            which: Which::Named(self.intent.name.as_str()),
+            which: UndoTarget::Named(self.intent.name.as_str()),
             force: Force::No,
             why: "resize",
         };
@@ -175,12 +176,12 @@ impl Former {
         )?)
     }
 
-    fn make_again(&self, changing: &ChangeLock) -> Result<Applied, Failure> {
+    fn make_again(&self, changing: &ChangeLock) -> Result<ApplyOutcome, Failure> {
         let (session, root) = (changing.session, changing.session.root());
         session.refresh();
         let machine = session.machine().for_plan(root);
         let plan = plan_on(session, &machine, &self.intent)?;
-        let request = Request {
+        let request = ApplyRequest {
             machine: &machine,
             intent: &self.intent,
             plan: &plan,
@@ -190,7 +191,7 @@ impl Former {
             stop: &AtomicBool::new(false),
         };
         let mut applied = apply::apply_resized(&changing.host, changing.state(), &request)?;
-        self.come_back(changing, &machine, &mut applied, &self.intent)?;
+        self.move_back(changing, &machine, &mut applied, &self.intent)?;
         Ok(applied)
     }
 }

@@ -38,11 +38,8 @@ impl NoRuntime {
         let config = machine.kernel.config.as_ref()?;
         let (_, mount, _) = mounts.iter().find(|(version, ..)| *version == Version::V2)?;
         let cgroup = machine::tasks::parse_cgroup_file(&text, Version::V2)?;
-        let has_controller =
-            |path: &str| matches!(root.kind(&format!("{mount}{path}/cpu.weight")), Ok(Some(_)));
-        let configured = config
-            .get("CONFIG_RT_GROUP_SCHED")
-            .is_some_and(|value| value == "y");
+        let has_controller = |path: &str| matches!(root.kind(&format!("{mount}{path}/cpu.weight")), Ok(Some(_)));
+        let configured = config.get("CONFIG_RT_GROUP_SCHED").is_some_and(|value| value == "y");
         (configured && cgroup != "/" && has_controller(&cgroup)).then_some(NoRuntime { cgroup, file: None })
     }
 
@@ -67,18 +64,14 @@ impl NoRuntime {
         match &self.file {
             Some(file) => {
                 let top = file
-                    .strip_suffix(&format!(
-                        "{}/cpu.rt_runtime_us",
-                        self.cgroup.trim_end_matches('/')
-                    ))
+                    .strip_suffix(&format!("{}/cpu.rt_runtime_us", self.cgroup.trim_end_matches('/')))
                     .unwrap_or("/sys/fs/cgroup/cpu");
                 format!(
                     "`echo 100000 >{file}` gives it 10 % of real time, or `echo {tid} >{top}/tasks` takes the task out"
                 )
             }
             None => {
-                "take `cpu` out of cgroup.subtree_control above it, or move the task to a group without it"
-                    .to_owned()
+                "take `cpu` out of cgroup.subtree_control above it, or move the task to a group without it".to_owned()
             }
         }
     }
@@ -101,14 +94,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cpu_controller_is_not_cpuset_nor_cpuacct() {
+    fn the_cpu_controller_is_not_confused_with_cpuset_or_cpuacct() {
         let text = "9:cpuset:/rt\n8:cpuacct:/no\n4:cpu,cpuacct:/user.slice\n0::/x\n";
         assert_eq!(cpu_cgroup(text).as_deref(), Some("/user.slice"));
         assert_eq!(cpu_cgroup("9:cpuset:/rt\n0::/x\n"), None);
     }
 
     #[test]
-    fn the_exact_file_is_named() {
+    fn the_message_names_the_file_and_the_command() {
         let group = NoRuntime {
             cgroup: "/a".to_owned(),
             file: Some("/cg/cpu/a/cpu.rt_runtime_us".to_owned()),
@@ -118,10 +111,6 @@ mod tests {
             "{}",
             group.why()
         );
-        assert!(
-            group.next(7).contains("echo 7 >/cg/cpu/tasks"),
-            "{}",
-            group.next(7)
-        );
+        assert!(group.next(7).contains("echo 7 >/cg/cpu/tasks"), "{}", group.next(7));
     }
 }

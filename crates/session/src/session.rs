@@ -1,6 +1,6 @@
 //! Defines the machine that a command works on, and the location of its state.
 
-use apply::Standing;
+use apply::PartitionStatus;
 use machine::Machine;
 use root::state::{LIB_DIR, RUN_DIR, StateDir};
 use root::{Failure, Live, Root, RootError, Status};
@@ -26,7 +26,7 @@ pub struct Session {
     reporter: &'static dyn Reporter,
     state: Mutex<Option<Arc<StateDir>>>,
     machine: Mutex<Option<Machine>>,
-    standing: Mutex<Option<Option<Arc<[Standing]>>>>,
+    standing: Mutex<Option<Option<Arc<[PartitionStatus]>>>>,
 }
 
 impl Session {
@@ -128,8 +128,8 @@ impl Session {
     /// The active partitions that `read` finds: a copy of what the first call read.
     pub(crate) fn standing_with(
         &self,
-        read: impl FnOnce() -> Option<Vec<Standing>>,
-    ) -> Option<Arc<[Standing]>> {
+        read: impl FnOnce() -> Option<Vec<PartitionStatus>>,
+    ) -> Option<Arc<[PartitionStatus]>> {
         let mut known = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         known.get_or_insert_with(|| read().map(Arc::from)).clone()
     }

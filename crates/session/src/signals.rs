@@ -1,22 +1,22 @@
 //! Handles signals that end a process: holds them while the machine is changed, or sets a flag that the change checks.
 
-use root::process::{self, ENDINGS, Former};
+use root::process::{self, ENDINGS, FormerSignalMask};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether signals set [`stop_flag`].
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Blocks [`ENDINGS`] while it lives, so that none interrupts a change. They are delivered when it is dropped.
-pub(crate) struct HeldSignals(Former);
+pub(crate) struct SignalBlock(FormerSignalMask);
 
-impl HeldSignals {
+impl SignalBlock {
     /// `None` for a command that undoes its changes on a signal: the signal has to reach it.
-    pub(crate) fn unless_watched() -> Option<HeldSignals> {
-        (!IS_WATCHED.load(Ordering::Relaxed)).then(|| HeldSignals(process::hold_endings()))
+    pub(crate) fn unless_watched() -> Option<SignalBlock> {
+        (!IS_WATCHED.load(Ordering::Relaxed)).then(|| SignalBlock(process::block_endings()))
     }
 }
 
-impl Drop for HeldSignals {
+impl Drop for SignalBlock {
     fn drop(&mut self) {
         process::release_signals(&self.0);
     }

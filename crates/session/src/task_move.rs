@@ -9,18 +9,21 @@ mod summary;
 mod threads;
 
 use crate::comm_pattern::Pin;
-use crate::partition::{self, Partition, Pins};
-use crate::policy::Policy;
+use crate::partition::{self, ActivePartition, Pins};
+use crate::policy::SchedulingPolicy;
 use crate::{ChangeLock, Session};
-use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, Stay, System, Unit};
+use apply::{
+    Arrival, ChangeOutcome, FormerPolicy, Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, System,
+    TaskOrigins, ThreadMove,
+};
 use machine::{Hierarchy, Machine, Task, TaskKey, Version};
 use owners::Owners;
 use plan::Finding;
 use root::{Failure, Root};
 pub use selection::Selection;
-use selection::{Children, Chosen};
+use selection::{Children, MoveSelection};
 use std::collections::BTreeSet;
-pub use summary::{Fate, MovedTask, Summary};
+pub use summary::{MoveSummary, MovedTask, ThreadOutcome};
 
 /// Which tasks to move where, and how.
 #[derive(Clone, Debug)]
@@ -38,7 +41,7 @@ pub struct MoveOptions {
     /// CPUs of the partition for threads by name.
     pub pins: Vec<Pin>,
     /// Their new policy.
-    pub policy: Option<Policy>,
+    pub policy: Option<SchedulingPolicy>,
     /// Their new nice value.
     pub nice: Option<i32>,
     /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice.
@@ -58,7 +61,7 @@ pub enum Direction {
 
 /// The direction without the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum MoveDirection {
     In,
     Out,
 }
@@ -70,10 +73,10 @@ const PASSES: usize = 200;
 ///
 /// # Errors
 /// No such partition, no matching task, no permission.
-pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<Summary, Failure> {
+pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<MoveSummary, Failure> {
     let (way, name) = match &options.direction {
-        Direction::Into(name) => (Way::In, name),
-        Direction::OutOf(name) => (Way::Out, name),
+        Direction::Into(name) => (MoveDirection::In, name),
+        Direction::OutOf(name) => (MoveDirection::Out, name),
     };
     let nothing = || partition::no_partition(name);
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
@@ -106,10 +109,10 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<Summary, F
     for line in &mut mover.lines {
         line.user = owners.name(line.tid);
     }
-    Ok(Summary {
+    Ok(MoveSummary {
         partition: name.clone(),
         cpus: partition.cpus.clone(),
-        out: way == Way::Out,
+        out: way == MoveDirection::Out,
         dry_run: options.dry_run,
         storm: mover.storm,
         is_by_name: options.user.is_none() && options.selection.has_names(),
@@ -120,26 +123,26 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<Summary, F
 
 fn no_match(options: &MoveOptions) -> Failure {
     let user = options.user.as_ref();
-    let whose = user.map_or_else(String::new, |user| format!(" of user {}", report::safe(user)));
+    let owner_text = user.map_or_else(String::new, |user| format!(" of user {}", report::safe(user)));
     let place = match &options.direction {
         Direction::Into(_) => String::new(),
         Direction::OutOf(name) => format!(" in partition {name}"),
     };
     Failure::usage(
         "nothing matches",
-        format!("no task{whose}{place} is {}", options.selection.text()),
+        format!("no task{owner_text}{place} is {}", options.selection.text()),
         "`quietcore inspect --tasks` lists processes and threads by name",
     )
 }
 
 struct Mover<'a> {
     options: &'a MoveOptions,
-    way: Way,
+    way: MoveDirection,
     changing: &'a ChangeLock<'a>,
     root: &'a Root,
     machine: &'a Machine,
     hierarchy: &'a Hierarchy,
-    partition: &'a Partition,
+    partition: &'a ActivePartition,
     pins: &'a Pins,
     owners: &'a Owners<'a>,
     /// Threads that are done.
@@ -160,11 +163,11 @@ impl Mover<'_> {
         let children = if self.options.children {
             Children::All
         } else {
-            Children::Newborn
+            Children::CreatedDuringMove
         };
         for _ in 0..PASSES {
             let mut chosen = self.options.selection.choose(self.root, self.owners, children);
-            if self.way == Way::Out {
+            if self.way == MoveDirection::Out {
                 // `--out` by name applies to tasks in the partition.
                 chosen.retain(|one| one.by_number || !self.is_there(one));
             }
@@ -201,8 +204,8 @@ impl Mover<'_> {
     }
 
     /// The batches that are still to be moved. Tasks that cannot or need not be moved get their line here.
-    fn parcels(&mut self, chosen: Vec<Chosen>, journal: &Journal) -> Vec<Parcel> {
-        let homes = (self.way == Way::Out).then(|| Homes::read(journal.records()));
+    fn parcels(&mut self, chosen: Vec<MoveSelection>, journal: &Journal) -> Vec<PlannedMove> {
+        let homes = (self.way == MoveDirection::Out).then(|| TaskOrigins::read(journal.records()));
         let mut parcels = Vec::new();
         let mut leaving = Vec::new();
         let is_threaded = self.is_threaded();
@@ -216,22 +219,22 @@ impl Mover<'_> {
                 continue;
             }
             if let Some(reason) = self.impossible(&one) {
-                self.leave(&one, &reason);
+                self.report_left(&one, &reason);
                 continue;
             }
             let target = match self.way {
-                Way::In => self.partition.path.clone(),
-                Way::Out => String::new(),
+                MoveDirection::In => self.partition.path.clone(),
+                MoveDirection::Out => String::new(),
             };
-            if self.is_there(&one) && (self.way == Way::Out || !self.changes_inside()) {
+            if self.is_there(&one) && (self.way == MoveDirection::Out || !self.changes_inside()) {
                 self.already(&one);
                 continue;
             }
-            if self.way == Way::Out && is_threaded {
+            if self.way == MoveDirection::Out && is_threaded {
                 leaving.push(one);
                 continue;
             }
-            let unit = if one.whole { Unit::Process } else { Unit::Thread };
+            let unit = if one.whole { MoveUnit::Process } else { MoveUnit::Thread };
             parcels.push(self.parcel(&one, unit, target, homes.as_ref()));
         }
         if let Some(homes) = &homes {
@@ -246,13 +249,10 @@ impl Mover<'_> {
 
     fn changes_inside(&self) -> bool {
         let options = self.options;
-        self.pins.all.is_some()
-            || !self.pins.named.is_empty()
-            || options.policy.is_some()
-            || options.nice.is_some()
+        self.pins.all.is_some() || !self.pins.named.is_empty() || options.policy.is_some() || options.nice.is_some()
     }
 
-    fn parcel(&self, one: &Chosen, unit: Unit, target: String, homes: Option<&Homes>) -> Parcel {
+    fn parcel(&self, one: &MoveSelection, unit: MoveUnit, target: String, homes: Option<&TaskOrigins>) -> PlannedMove {
         let mut to = target;
         let tasks = one
             .tasks
@@ -269,28 +269,28 @@ impl Mover<'_> {
                         (pin, former)
                     }
                 };
-                Passenger {
+                ThreadMove {
                     tid: task.key.tid,
                     pin,
-                    policy: self.wanted_policy(task).or(former),
+                    policy: self.intended_policy(task).or(former),
                 }
             })
             .collect();
-        Parcel {
+        PlannedMove {
             tid: one.leader,
             unit,
             to,
             tasks,
             later: Vec::new(),
-            stay: Stay::Belongs,
+            stay: MovePurpose::Belongs,
         }
     }
 
-    fn ground(&self) -> Ground<'_> {
-        Ground {
+    fn ground(&self) -> MoveContext<'_> {
+        MoveContext {
             system: &self.changing.host,
             hierarchy: self.hierarchy,
-            isolated: &self.partition.taken,
+            isolated: &self.partition.reserved_cpus,
         }
     }
 
@@ -300,10 +300,10 @@ impl Mover<'_> {
         set.unwrap_or_else(|| self.hierarchy.mount.clone())
     }
 
-    fn wanted_policy(&self, task: &Task) -> Option<FormerPolicy> {
+    fn intended_policy(&self, task: &Task) -> Option<FormerPolicy> {
         let nice = self.options.nice.unwrap_or(task.nice);
         match (self.options.policy, self.options.nice) {
-            (Some(policy), _) => Some(policy.kept(nice)),
+            (Some(policy), _) => Some(policy.to_former_policy(nice)),
             (None, Some(nice)) => Some(FormerPolicy {
                 nice,
                 ..FormerPolicy::of(task)
@@ -313,11 +313,8 @@ impl Mover<'_> {
     }
 
     /// Why a task cannot be moved at all, determined before trying.
-    fn impossible(&mut self, one: &Chosen) -> Option<String> {
-        let bound = one
-            .tasks
-            .iter()
-            .find(|task| task.is_kernel() && !task.is_movable());
+    fn impossible(&mut self, one: &MoveSelection) -> Option<String> {
+        let bound = one.tasks.iter().find(|task| task.is_kernel() && !task.is_movable());
         if let Some(task) = bound {
             let cpus = task
                 .allowed
@@ -331,24 +328,24 @@ impl Mover<'_> {
             return None;
         }
         match self.way {
-            Way::In if self.is_there(one) => None,
-            Way::In => self.obstacle(one),
-            Way::Out if self.is_threaded() || self.is_there(one) => None,
-            Way::Out => Some(format!(
+            MoveDirection::In if self.is_there(one) => None,
+            MoveDirection::In => self.obstacle(one),
+            MoveDirection::Out if self.is_threaded() || self.is_there(one) => None,
+            MoveDirection::Out => Some(format!(
                 "its process is in the partition as a whole, and on cgroup v2 goes out as a whole: quietcore move --pid {} --out",
                 one.tasks.first().map_or(one.leader, |task| task.pid)
             )),
         }
     }
 
-    fn preview(&mut self, parcels: &[Parcel]) {
+    fn preview(&mut self, parcels: &[PlannedMove]) {
         for parcel in parcels {
             for passenger in &parcel.tasks {
                 if let Some(task) = machine::tasks::read_one(self.root, passenger.tid) {
                     let from = machine::tasks::cgroup_of(self.root, passenger.tid, self.partition.version);
-                    let mut line = MovedTask::of(&task, Fate::Would, from, task.allowed.clone());
+                    let mut line = MovedTask::of(&task, ThreadOutcome::Would, from, task.allowed.clone());
                     line.to = parcel.to.strip_prefix(&self.hierarchy.mount).map(name_of);
-                    let whole = (self.way == Way::In).then(|| self.partition.cpus.clone());
+                    let whole = (self.way == MoveDirection::In).then(|| self.partition.cpus.clone());
                     line.cpus_after = passenger.pin.clone().or(whole);
                     self.lines.push(line);
                 }
@@ -356,22 +353,22 @@ impl Mover<'_> {
         }
     }
 
-    fn leave(&mut self, one: &Chosen, reason: &str) {
+    fn report_left(&mut self, one: &MoveSelection, reason: &str) {
         for task in &one.tasks {
             if self.settled.insert(task.key) {
                 let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
-                let mut line = MovedTask::of(task, Fate::Left, from, task.allowed.clone());
+                let mut line = MovedTask::of(task, ThreadOutcome::Left, from, task.allowed.clone());
                 line.reason = Some(reason.to_owned());
                 self.lines.push(line);
             }
         }
     }
 
-    fn already(&mut self, one: &Chosen) {
+    fn already(&mut self, one: &MoveSelection) {
         for task in &one.tasks {
             if self.settled.insert(task.key) {
                 let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
-                let mut line = MovedTask::of(task, Fate::Already, from.clone(), task.allowed.clone());
+                let mut line = MovedTask::of(task, ThreadOutcome::Already, from.clone(), task.allowed.clone());
                 (line.to, line.cpus_after) = (from, task.allowed.clone());
                 self.lines.push(line);
             }
@@ -379,18 +376,18 @@ impl Mover<'_> {
     }
 
     /// Sets the policy of a moved task, and writes its line.
-    fn settle(&mut self, arrival: Arrival, passenger: Option<Passenger>) {
+    fn settle(&mut self, arrival: Arrival, passenger: Option<ThreadMove>) {
         let key = arrival.before.key;
         self.settled.insert(key);
         let task = machine::tasks::read_one(self.root, key.tid)
-            .filter(|task| task.key == key && arrival.outcome != Outcome::Gone);
+            .filter(|task| task.key == key && arrival.outcome != ChangeOutcome::Gone);
         let Some(task) = task else {
-            self.lines.push(MovedTask::gone(&arrival.before));
+            self.lines.push(MovedTask::exited(&arrival.before));
             return;
         };
         let mut line = MovedTask::of(
             &task,
-            Fate::Moved,
+            ThreadOutcome::Moved,
             arrival.before.cgroup.clone(),
             Some(arrival.before.mask.clone()),
         );
@@ -400,40 +397,40 @@ impl Mover<'_> {
         }
         let refused = |errno: i32| std::io::Error::from_raw_os_error(errno).to_string();
         match (&arrival.outcome, arrival.pin_refused) {
-            (Outcome::Done, None) => {
+            (ChangeOutcome::Done, None) => {
                 if let Some(policy) = passenger.and_then(|passenger| passenger.policy) {
-                    self.give_policy(&task, policy, &mut line);
+                    self.set_policy(&task, policy, &mut line);
                 }
             }
-            (Outcome::Done, Some(errno)) => {
-                line.fate = Fate::Left;
+            (ChangeOutcome::Done, Some(errno)) => {
+                line.fate = ThreadOutcome::Left;
                 line.errno = Some(errno);
                 line.reason = Some(format!("it is in, but cannot be pinned: {}", refused(errno)));
             }
-            (Outcome::Refused(errno), _) => {
+            (ChangeOutcome::Refused(errno), _) => {
                 let (why, next) =
                     partition::refused(*errno, Some(&task), self.root, self.machine, &self.partition.path);
-                line.fate = Fate::Left;
+                line.fate = ThreadOutcome::Left;
                 line.errno = Some(*errno);
                 line.reason = Some(format!("{why}; {next}"));
             }
             (other, _) => {
-                line.fate = Fate::Left;
+                line.fate = ThreadOutcome::Left;
                 line.reason = Some(format!("another program moved it at once: {}", other.text()));
             }
         }
         self.lines.push(line);
     }
 
-    fn give_policy(&self, task: &Task, wanted: FormerPolicy, line: &mut MovedTask) {
+    fn set_policy(&self, task: &Task, intended: FormerPolicy, line: &mut MovedTask) {
         let tid = task.key.tid;
         let given = match self.options.policy {
-            Some(policy) => policy.give(tid).map_err(|errno| (errno, Some(policy))),
-            None if wanted == FormerPolicy::of(task) => Ok(()),
+            Some(policy) => policy.set_for(tid).map_err(|errno| (errno, Some(policy))),
+            None if intended == FormerPolicy::of(task) => Ok(()),
             None => self
                 .changing
                 .host
-                .set_policy(tid, wanted)
+                .set_policy(tid, intended)
                 .map_err(|error| (error.errno().unwrap_or(libc::EIO), None)),
         };
         let given = given.and_then(|()| match self.options.nice {
@@ -451,7 +448,7 @@ impl Mover<'_> {
                     "run it as root (sudo quietcore ...)".to_owned(),
                 ),
             };
-            line.fate = Fate::Left;
+            line.fate = ThreadOutcome::Left;
             line.errno = Some(errno);
             line.reason = Some(format!("it is in, but its policy was refused: {why}; {next}"));
         }

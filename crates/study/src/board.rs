@@ -19,7 +19,7 @@ const PROGRAM: &str = "quietcore";
 pub const FOLLOW: [&str; 3] = ["study", "on-board", "follow"];
 
 /// The arguments of the remote program that runs the study.
-pub const CONDUCT: [&str; 3] = ["study", "on-board", "conduct"];
+pub const RUN_COMMAND: [&str; 3] = ["study", "on-board", "conduct"];
 
 /// Checks that this is a valid host for ssh: `HOST`, `USER@HOST` or an alias of its configuration.
 ///
@@ -29,10 +29,7 @@ pub fn check_host(host: &str) -> Result<(), &'static str> {
     match host {
         "" => Err("it is empty"),
         _ if host.starts_with('-') => Err("ssh would take it for one of its options"),
-        _ if host
-            .chars()
-            .any(|letter| letter.is_whitespace() || letter.is_control()) =>
-        {
+        _ if host.chars().any(|letter| letter.is_whitespace() || letter.is_control()) => {
             Err("it has a blank or a control character")
         }
         _ if host.contains("@-") || host.starts_with('@') || host.ends_with('@') => Err("it is no USER@HOST"),
@@ -48,14 +45,14 @@ pub fn quoted(word: &str) -> String {
 
 /// A directory on the other machine, and the shell commands for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct There {
+pub struct RemoteDirectory {
     /// The parent directory; `None` is the directory in which a login starts.
     pub above: Option<String>,
     /// Its own name: a word of letters, digits, dots and dashes.
     pub name: String,
 }
 
-impl There {
+impl RemoteDirectory {
     /// The path for display.
     #[must_use]
     pub fn text(&self) -> String {
@@ -63,9 +60,9 @@ impl There {
         format!("{}/{}", above.trim_end_matches('/'), self.name)
     }
 
-    /// Queries the processor, and whether the program exists; [`Seen::of`] parses the output.
+    /// Queries the processor, and whether the program exists; [`BoardFacts::of`] parses the output.
     #[must_use]
-    pub fn look(&self) -> String {
+    pub fn query_command(&self) -> String {
         let program = quoted(&format!("{}/{PROGRAM}", self.name));
         self.line(&format!(
             "echo {MARK} \"$(uname -m)\" \"$([ -x {program} ] && echo there)\""
@@ -75,10 +72,7 @@ impl There {
     /// Copies a program of this many bytes from standard input. An incomplete copy never gets the program's name.
     #[must_use]
     pub fn copy(&self, bytes: usize) -> String {
-        let (dir, part) = (
-            quoted(&self.name),
-            quoted(&format!("{}/{PROGRAM}.part", self.name)),
-        );
+        let (dir, part) = (quoted(&self.name), quoted(&format!("{}/{PROGRAM}.part", self.name)));
         let program = quoted(&format!("{}/{PROGRAM}", self.name));
         self.line(&format!(
             "umask 077; [ -d {dir} ] || mkdir -m 700 {dir} || exit 1; cat > {part} && [ \"$(wc -c < {part})\" -eq {bytes} ] \
@@ -119,22 +113,22 @@ fn rooted(path: &str) -> String {
 
 /// The state of the other machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct BoardFacts {
     /// The processor name of `uname -m`.
     pub processor: String,
     /// Whether our program is installed there.
     pub has_program: bool,
 }
 
-impl Seen {
-    /// Parses the output of [`There::look`]; `None` where it is missing.
+impl BoardFacts {
+    /// Parses the output of [`RemoteDirectory::query_command`]; `None` where it is missing.
     #[must_use]
-    pub fn of(said: &str) -> Option<Seen> {
-        let line = said
+    pub fn of(output: &str) -> Option<BoardFacts> {
+        let line = output
             .lines()
             .find_map(|line| line.trim_end().strip_prefix(MARK)?.strip_prefix(' '))?;
         let mut words = line.split_whitespace();
-        Some(Seen {
+        Some(BoardFacts {
             processor: words.next()?.to_owned(),
             has_program: words.next() == Some("there"),
         })
@@ -143,7 +137,7 @@ impl Seen {
 
 /// Why a program cannot run on a processor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WrongProgram {
+pub enum ProgramMismatch {
     /// No build exists for the processor.
     #[error("quietcore is not built for {0}")]
     NoTarget(String),
@@ -161,14 +155,14 @@ pub enum WrongProgram {
 ///
 /// # Errors
 /// Why it cannot run, and which build is needed.
-pub fn check_program(program: &[u8], processor: &str) -> Result<(), WrongProgram> {
+pub fn check_program(program: &[u8], processor: &str) -> Result<(), ProgramMismatch> {
     let known = PROCESSORS.iter().find(|(names, ..)| names.contains(&processor));
     let Some((_, number, target)) = known else {
-        return Err(WrongProgram::NoTarget(processor.to_owned()));
+        return Err(ProgramMismatch::NoTarget(processor.to_owned()));
     };
     match machine_of(program) == Some(*number) {
         true => Ok(()),
-        false => Err(WrongProgram::Other {
+        false => Err(ProgramMismatch::Other {
             processor: processor.to_owned(),
             target,
         }),
@@ -194,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ssh_could_misunderstand_is_no_host() {
+    fn host_names_that_ssh_could_misinterpret_are_refused() {
         for host in ["board", "root@10.0.0.2", "me@[fe80::1%eth0]", "a-b"] {
             assert_eq!(check_host(host), Ok(()), "{host}");
         }
@@ -204,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn every_path_stays_one_word_through_two_shells() {
-        let there = There {
+    fn paths_stay_one_word_through_two_shells() {
+        let there = RemoteDirectory {
             above: Some("-it's $(a) \"dir\"".to_owned()),
             name: ".quietcore-1".to_owned(),
         };
@@ -230,33 +224,30 @@ mod tests {
             )
         };
         let seen = |has_program| {
-            let (good, said) = run(&there.look(), b"");
+            let (good, said) = run(&there.query_command(), b"");
             assert!(good, "{said}");
-            assert_eq!(Seen::of(&said).unwrap().has_program, has_program);
+            assert_eq!(BoardFacts::of(&said).unwrap().has_program, has_program);
         };
         seen(false);
         // What is cut off leaves nothing.
         assert!(!run(&there.copy(4), b"abc").0 && !made.join(".quietcore-1").exists());
         assert!(run(&there.copy(17), b"#!/bin/sh\necho $*").0);
         seen(true);
-        assert_eq!(
-            run(&there.follow(), b""),
-            (true, "study on-board follow\n".to_owned())
-        );
+        assert_eq!(run(&there.follow(), b""), (true, "study on-board follow\n".to_owned()));
         assert!(run(&there.remove(), b"").0 && !made.join(".quietcore-1").exists());
         std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]
-    fn what_a_login_prints_beside_is_no_answer() {
-        let seen = Seen::of("Welcome to quietcore-board\nquietcore-board aarch64 there\n").unwrap();
+    fn other_output_of_a_login_is_ignored() {
+        let seen = BoardFacts::of("Welcome to quietcore-board\nquietcore-board aarch64 there\n").unwrap();
         assert_eq!((seen.processor.as_str(), seen.has_program), ("aarch64", true));
-        assert_eq!(Seen::of("Welcome\n"), None);
-        assert!(!Seen::of("quietcore-board x86_64 \n").unwrap().has_program);
+        assert_eq!(BoardFacts::of("Welcome\n"), None);
+        assert!(!BoardFacts::of("quietcore-board x86_64 \n").unwrap().has_program);
     }
 
     #[test]
-    fn a_program_of_another_processor_is_told() {
+    fn a_program_for_another_architecture_is_refused() {
         let mut program = b"\x7fELF\x02\x01\x01".to_vec();
         program.resize(64, 0);
         program[18] = 62;
@@ -265,7 +256,7 @@ mod tests {
         assert!(text.contains("armv7-unknown-linux-musleabihf"), "{text}");
         assert!(matches!(
             check_program(&program, "riscv64"),
-            Err(WrongProgram::NoTarget(_))
+            Err(ProgramMismatch::NoTarget(_))
         ));
         for cut in [0, 4, 18, 19] {
             assert!(check_program(&program[..cut], "x86_64").is_err(), "{cut}");

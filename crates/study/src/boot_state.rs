@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The state of the running machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+pub struct CurrentMachine<'a> {
     /// Its boot ID; `None` never equals a recorded one.
     pub boot_id: Option<&'a str>,
     /// Its boot line.
@@ -27,15 +27,14 @@ impl Study {
     /// have. `None` where it fits.
     #[must_use]
     pub fn wrong_line(&self, boot: usize, cpus: &CpuSet, line: &str) -> Option<String> {
-        let wanted = self.boots.get(boot)?.words_for(cpus);
+        let boot_words = self.boots.get(boot)?.words_for(cpus);
         let there: Vec<&str> = words(line).collect();
-        if let Some(missing) = wanted.iter().find(|word| !there.contains(&word.as_str())) {
+        if let Some(missing) = boot_words.iter().find(|word| !there.contains(&word.as_str())) {
             return Some(format!("{missing} is not on the line"));
         }
         let name = |word: &str| Parameter::parse(word).name;
         let others = self.boots.iter().flat_map(|other| &other.words);
-        let mut foreign =
-            others.filter(|other| !wanted.iter().any(|word| same_name(&name(word), &name(other))));
+        let mut foreign = others.filter(|other| !boot_words.iter().any(|word| same_name(&name(word), &name(other))));
         let line = parse_cmdline(line);
         let found = foreign.find_map(|other| line.last(&name(other)))?;
         Some(format!(
@@ -47,7 +46,7 @@ impl Study {
     /// Why the running machine does not fit a boot of the study; checks the line first, then the kernel. `None` where it
     /// fits.
     #[must_use]
-    pub fn wrong_boot(&self, boot: usize, here: &Here) -> Option<String> {
+    pub fn wrong_boot(&self, boot: usize, here: &CurrentMachine) -> Option<String> {
         let line = self.wrong_line(boot, here.cpus, here.line);
         line.or_else(|| self.wrong_kernel(boot, here.own_kernel, here.release))
     }
@@ -56,13 +55,11 @@ impl Study {
     /// known.
     fn wrong_kernel(&self, boot: usize, own: Option<&str>, running: Option<&str>) -> Option<String> {
         let named = self.boots.get(boot)?.kernel.as_deref();
-        let wanted = named.or(own)?;
+        let required = named.or(own)?;
         match running {
-            Some(running) if running == wanted => None,
-            Some(running) => Some(format!("kernel {running} runs, and not {wanted}")),
-            None => Some(format!(
-                "which kernel runs is not known, and it should be {wanted}"
-            )),
+            Some(running) if running == required => None,
+            Some(running) => Some(format!("kernel {running} runs, and not {required}")),
+            None => Some(format!("which kernel runs is not known, and it should be {required}")),
         }
     }
 

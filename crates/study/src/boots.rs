@@ -1,6 +1,6 @@
 //! What cells need of the boot line and of the kernel, and the axes `preemption` and `kernel`.
 
-use crate::document::{Axes, Context, StudyError};
+use crate::document::{Axes, ParseContext, StudyError};
 use crate::levels::levels;
 use machine::CpuSet;
 use machine::cmdline::{Parameter, same_name};
@@ -59,7 +59,7 @@ pub fn is_image(kernel: &str) -> bool {
 }
 
 /// A level of the axis `kernel`.
-pub(crate) struct Kernel {
+pub(crate) struct KernelLevel {
     /// As written in the file.
     pub text: String,
     /// As part of a directory name.
@@ -67,45 +67,37 @@ pub(crate) struct Kernel {
 }
 
 /// The levels of the axis `preemption`; empty where the axis is missing.
-pub(crate) fn preemptions(axes: &Axes, context: &Context) -> Result<Vec<String>, StudyError> {
-    let Some(said) = &axes.preemption else {
+pub(crate) fn preemptions(axes: &Axes, context: &ParseContext) -> Result<Vec<String>, StudyError> {
+    let Some(axis) = &axes.preemption else {
         return Ok(Vec::new());
     };
-    let levels = levels(Some(said), "preemption", "as the machine has it", context)?;
+    let levels = levels(Some(axis), "preemption", "as the machine has it", context)?;
     for (word, line) in &levels {
         if !MODELS.contains(&word.as_str()) {
             let next = format!(
                 "write some of {}; other kernels are the axis `kernel`",
                 MODELS.join(", ")
             );
-            return Err(StudyError::new(
-                *line,
-                format!("there is no preemption `{word}`"),
-                next,
-            ));
+            return Err(StudyError::new(*line, format!("there is no preemption `{word}`"), next));
         }
     }
     for word in context.isolations.values().flat_map(|named| &named.boot) {
         if same_name(&Parameter::parse(word.get_ref()).name, "preempt") {
             let line = context.line(&word.span());
             let next = "take it out: each level of the axis `preemption` says it";
-            return Err(StudyError::new(
-                line,
-                "`preempt=` is an axis of its own here",
-                next,
-            ));
+            return Err(StudyError::new(line, "`preempt=` is an axis of its own here", next));
         }
     }
     Ok(levels.into_iter().map(|(word, _)| word).collect())
 }
 
 /// The levels of the axis `kernel`; empty where the axis is missing.
-pub(crate) fn kernels(axes: &Axes, context: &Context) -> Result<Vec<Kernel>, StudyError> {
-    let Some(said) = &axes.kernel else {
+pub(crate) fn kernels(axes: &Axes, context: &ParseContext) -> Result<Vec<KernelLevel>, StudyError> {
+    let Some(axis) = &axes.kernel else {
         return Ok(Vec::new());
     };
-    let mut kernels: Vec<Kernel> = Vec::new();
-    for (text, line) in levels(Some(said), "kernel", "the one of the machine", context)? {
+    let mut kernels: Vec<KernelLevel> = Vec::new();
+    for (text, line) in levels(Some(axis), "kernel", "the one of the machine", context)? {
         let file = text.rsplit('/').next().unwrap_or_default();
         // `-` separates the levels in the name of a cell.
         let plain = |letter: char| {
@@ -116,10 +108,7 @@ pub(crate) fn kernels(axes: &Axes, context: &Context) -> Result<Vec<Kernel>, Stu
             }
         };
         let name: String = file.chars().map(plain).collect();
-        if name.is_empty()
-            || name.len() > LONGEST_KERNEL
-            || name.starts_with('.')
-            || text.chars().any(char::is_control)
+        if name.is_empty() || name.len() > LONGEST_KERNEL || name.starts_with('.') || text.chars().any(char::is_control)
         {
             let next = "write a release as `uname -r` has it, or the path of a kernel";
             return Err(StudyError::new(line, format!("`{text}` names no kernel"), next));
@@ -128,15 +117,15 @@ pub(crate) fn kernels(axes: &Axes, context: &Context) -> Result<Vec<Kernel>, Stu
             let what = format!("`{text}` and `{}` would have the same directories", same.text);
             return Err(StudyError::new(line, what, "give one of the files another name"));
         }
-        kernels.push(Kernel { text, name });
+        kernels.push(KernelLevel { text, name });
     }
     Ok(kernels)
 }
 
 /// The words that an isolation needs on the boot line.
-pub(crate) fn boot_words(said: &[Spanned<String>], context: &Context) -> Result<Vec<String>, StudyError> {
+pub(crate) fn boot_words(words: &[Spanned<String>], context: &ParseContext) -> Result<Vec<String>, StudyError> {
     let mut found: Vec<String> = Vec::new();
-    for word in said {
+    for word in words {
         let line = context.line(&word.span());
         let word = word.get_ref();
         let refused = |what: String, next: &str| Err(StudyError::new(line, what, next));

@@ -1,8 +1,8 @@
 //! Builds the cells, one for every combination of levels, and selects the pairs that are worth comparing.
 
-use crate::boots::{Boot, Kernel, kernels, preemptions};
-use crate::document::{Axes, Context, StudyError};
-use crate::isolations::{Method, Switch, method, switches, unused};
+use crate::boots::{Boot, KernelLevel, kernels, preemptions};
+use crate::document::{Axes, ParseContext, StudyError};
+use crate::isolations::{IsolationMethod, KnobAxis, method, switches, unused};
 use crate::levels::levels;
 use crate::loads::different_loads;
 use measure::load::LoadKind;
@@ -25,7 +25,7 @@ pub struct Axis {
 
 /// One combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct LevelCombination {
     /// Its name and that of its directory: the levels joined by `-`, which no level contains.
     pub name: String,
     /// The index of its level in each axis, in the order of [`crate::Study::axes`].
@@ -40,7 +40,7 @@ pub struct Cell {
 
 /// Two cells that differ in one axis only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct CellPair {
     /// The index of that axis.
     pub axis: usize,
     /// The index of the cell with the earlier level.
@@ -51,20 +51,15 @@ pub struct Pair {
 
 /// All pairs of cells that differ in one axis only: by axis, then in the order of the cells.
 #[must_use]
-pub fn pairs(axes: &[Axis], cells: &[Cell]) -> Vec<Pair> {
+pub fn pairs(axes: &[Axis], cells: &[LevelCombination]) -> Vec<CellPair> {
     let mut found = Vec::new();
     for axis in 0..axes.len() {
         for (first, one) in cells.iter().enumerate() {
             for (other, two) in cells.iter().enumerate().skip(first + 1) {
                 let differing = |(place, (a, b)): (usize, (&usize, &usize))| (a != b).then_some(place);
-                let mut where_apart = one
-                    .levels
-                    .iter()
-                    .zip(&two.levels)
-                    .enumerate()
-                    .filter_map(differing);
+                let mut where_apart = one.levels.iter().zip(&two.levels).enumerate().filter_map(differing);
                 if where_apart.next() == Some(axis) && where_apart.next().is_none() {
-                    found.push(Pair { axis, first, other });
+                    found.push(CellPair { axis, first, other });
                 }
             }
         }
@@ -75,27 +70,24 @@ pub fn pairs(axes: &[Axis], cells: &[Cell]) -> Vec<Pair> {
 /// The axes, their product, and the boots in which the cells are measured.
 pub(crate) struct Product {
     pub axes: Vec<Axis>,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<LevelCombination>,
     pub boots: Vec<Boot>,
 }
 
 /// Builds the product. Axes that need their own boot come last, and only where the file has them.
-pub(crate) fn product(axes: &Axes, context: &Context) -> Result<Product, StudyError> {
+pub(crate) fn product(axes: &Axes, context: &ParseContext) -> Result<Product, StudyError> {
     let levels = AxisLevels::read(axes, context)?;
     let mut product = Product {
         axes: levels.axes(),
         cells: Vec::new(),
         boots: Vec::new(),
     };
-    let mut known: Vec<(usize, Method)> = Vec::new();
+    let mut known: Vec<(usize, IsolationMethod)> = Vec::new();
     for (place, (word, line)) in levels.isolations.iter().enumerate() {
         for setting in 0..levels.settings {
             let is_on = |knob: usize| levels.is_on(knob, setting);
             let method = method(word, *line, &levels.knobs, &is_on, context)?;
-            if let Some((same, _)) = known
-                .iter()
-                .find(|(other, same)| *same == method && *other != place)
-            {
+            if let Some((same, _)) = known.iter().find(|(other, same)| *same == method && *other != place) {
                 let before = levels.isolations.get(*same);
                 let before = before.map_or("another level", |(word, _)| word);
                 let what = format!("`{word}` is the same isolation as `{before}`");
@@ -116,15 +108,15 @@ pub(crate) fn product(axes: &Axes, context: &Context) -> Result<Product, StudyEr
 struct AxisLevels<'a> {
     isolations: Vec<(String, usize)>,
     loads: Vec<(String, Vec<LoadKind>)>,
-    knobs: Vec<Switch<'a>>,
+    knobs: Vec<KnobAxis<'a>>,
     preemptions: Vec<String>,
-    kernels: Vec<Kernel>,
+    kernels: Vec<KernelLevel>,
     /// The number of settings of the knobs: each is off or on.
     settings: usize,
 }
 
 impl<'a> AxisLevels<'a> {
-    fn read(axes: &'a Axes, context: &Context) -> Result<AxisLevels<'a>, StudyError> {
+    fn read(axes: &'a Axes, context: &ParseContext) -> Result<AxisLevels<'a>, StudyError> {
         unused(axes, context)?;
         let isolations = levels(axes.isolation.as_ref(), "isolation", "none", context)?;
         let loads = levels(axes.load.as_ref(), "load", "idle", context)?;
@@ -169,7 +161,13 @@ impl<'a> AxisLevels<'a> {
     }
 
     /// The cell of an isolation, a load and a setting of the knobs, without its boot.
-    fn cell(&self, isolation: usize, load: usize, setting: usize, method: &Method) -> Option<Cell> {
+    fn cell(
+        &self,
+        isolation: usize,
+        load: usize,
+        setting: usize,
+        method: &IsolationMethod,
+    ) -> Option<LevelCombination> {
         let (word, _) = self.isolations.get(isolation)?;
         let (load_word, kinds) = self.loads.get(load)?;
         let mut name = format!("{word}-{load_word}");
@@ -179,7 +177,7 @@ impl<'a> AxisLevels<'a> {
             name.push_str(&format!("-{}.{}", switch.name, if is_on { "on" } else { "off" }));
             levels.push(usize::from(is_on));
         }
-        Some(Cell {
+        Some(LevelCombination {
             name,
             levels,
             intent: method.intent.clone(),
@@ -191,7 +189,7 @@ impl<'a> AxisLevels<'a> {
 
 impl Product {
     /// Adds a cell for every preemption model and kernel.
-    fn add(&mut self, cell: &Cell, words: &[String], levels: &AxisLevels) {
+    fn add(&mut self, cell: &LevelCombination, words: &[String], levels: &AxisLevels) {
         for (preemption_place, preemption) in or_none(&levels.preemptions) {
             for (kernel_place, kernel) in or_none(&levels.kernels) {
                 let mut cell = cell.clone();
@@ -241,9 +239,7 @@ fn axis(name: &str, levels: impl IntoIterator<Item = String>) -> Axis {
 
 /// The number of settings of the knobs. Refuses fewer than two cells and too many.
 fn countable(lengths: &[usize], knobs: usize) -> Result<usize, StudyError> {
-    let settings = u32::try_from(knobs)
-        .ok()
-        .and_then(|knobs| 2_usize.checked_pow(knobs));
+    let settings = u32::try_from(knobs).ok().and_then(|knobs| 2_usize.checked_pow(knobs));
     let count = settings.and_then(|settings| {
         lengths
             .iter()

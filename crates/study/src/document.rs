@@ -57,7 +57,7 @@ pub struct SourceText {
 /// What a run measures: the value of `measure`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
+pub enum MeasuredQuantity {
     /// Wake-up latency.
     Latency,
     /// Gaps in a busy loop.
@@ -66,14 +66,14 @@ pub enum What {
     All,
 }
 
-impl What {
+impl MeasuredQuantity {
     /// The word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            What::Latency => "latency",
-            What::Noise => "noise",
-            What::All => "all",
+            MeasuredQuantity::Latency => "latency",
+            MeasuredQuantity::Noise => "noise",
+            MeasuredQuantity::All => "all",
         }
     }
 }
@@ -92,7 +92,7 @@ pub enum LoadPlace {
 /// The parsed TOML, not yet checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Document {
+pub(crate) struct StudyDocument {
     pub repetitions: Spanned<usize>,
     pub seed: Option<u64>,
     pub budget: Option<Spanned<String>>,
@@ -100,10 +100,10 @@ pub(crate) struct Document {
     pub cool_to_c: Option<Spanned<i64>>,
     #[serde(default)]
     pub load_on: LoadPlace,
-    pub measure: Measure,
+    pub measure: MeasureTable,
     pub axes: Axes,
     #[serde(default)]
-    pub isolation: BTreeMap<Spanned<String>, Isolation>,
+    pub isolation: BTreeMap<Spanned<String>, NamedIsolation>,
     #[serde(default)]
     pub which_knob: Vec<QuestionTable>,
 }
@@ -111,8 +111,8 @@ pub(crate) struct Document {
 /// The table `[measure]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Measure {
-    pub what: What,
+pub(crate) struct MeasureTable {
+    pub what: MeasuredQuantity,
     pub cpus: Spanned<String>,
     #[serde(rename = "for")]
     pub each: Spanned<String>,
@@ -134,8 +134,8 @@ pub(crate) struct Axes {
 /// A named isolation of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Isolation {
-    pub profile: Option<Partition>,
+pub(crate) struct NamedIsolation {
+    pub profile: Option<PartitionChoice>,
     #[serde(default)]
     pub with: Vec<Spanned<String>>,
     #[serde(default)]
@@ -147,7 +147,7 @@ pub(crate) struct Isolation {
 /// The partition of a named isolation: none, or that of a profile.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Partition {
+pub(crate) enum PartitionChoice {
     None,
     Minimal,
     Balanced,
@@ -155,12 +155,12 @@ pub(crate) enum Partition {
 }
 
 /// Context for reading parts of a file: its text, for line numbers, and its named isolations.
-pub(crate) struct Context<'a> {
+pub(crate) struct ParseContext<'a> {
     pub text: &'a str,
-    pub isolations: &'a BTreeMap<Spanned<String>, Isolation>,
+    pub isolations: &'a BTreeMap<Spanned<String>, NamedIsolation>,
 }
 
-impl Context<'_> {
+impl ParseContext<'_> {
     /// The line, from 1, at which a byte span starts.
     pub fn line(&self, span: &Range<usize>) -> usize {
         let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
@@ -200,19 +200,15 @@ pub(crate) struct QuestionTable {
     pub along: Vec<String>,
 }
 
-impl Document {
+impl StudyDocument {
     /// Reads the tables of a file, and returns its text for line numbers in later errors.
     ///
     /// # Errors
     /// The file is too long, not UTF-8, or does not match [`KEYS`].
-    pub fn parse(bytes: &[u8]) -> Result<(Document, &str), StudyError> {
+    pub fn parse(bytes: &[u8]) -> Result<(StudyDocument, &str), StudyError> {
         if bytes.len() as u64 > MOST_BYTES {
             let what = format!("the file has more than {MOST_BYTES} bytes");
-            return Err(StudyError::new(
-                0,
-                what,
-                "a study is a few lines; name another file",
-            ));
+            return Err(StudyError::new(0, what, "a study is a few lines; name another file"));
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -225,9 +221,7 @@ impl Document {
         })?;
         let document = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
-            let line = before.map_or(0, |before| {
-                before.iter().filter(|&&byte| byte == b'\n').count() + 1
-            });
+            let line = before.map_or(0, |before| before.iter().filter(|&&byte| byte == b'\n').count() + 1);
             StudyError::new(line, error.message().trim().replace('\n', "; "), KEYS)
         })?;
         Ok((document, text))

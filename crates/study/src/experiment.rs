@@ -1,13 +1,13 @@
 //! The measurement of each cell, as text of the file: the head of every study that is generated for the user.
 
-use crate::document::What;
+use crate::document::MeasuredQuantity;
 use std::fmt::Write as _;
 
 /// The measurement of each cell, as text of the file. The values are checked when the file is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
     /// Latency, noise, or both.
-    pub what: What,
+    pub what: MeasuredQuantity,
     /// A CPU expression.
     pub cpus: String,
     /// How long a run measures.
@@ -17,7 +17,7 @@ pub struct Experiment {
     /// The period of the wake-ups.
     pub interval: Option<String>,
     /// The load during the measurement.
-    pub load: Load,
+    pub load: LoadLevel,
     /// The number of runs of each cell.
     pub repetitions: usize,
     /// The seed of the random order.
@@ -30,7 +30,7 @@ pub struct Experiment {
 
 /// A load and where it runs, as text of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct LoadLevel {
     /// `idle`, or kinds joined by `+`.
     pub kinds: String,
     /// `everywhere` or `others`.
@@ -50,12 +50,7 @@ impl Experiment {
         text.push_str(&maybe("budget", &self.budget));
         let _ = writeln!(text, "load_on = {}", quoted(self.load.place));
         let _ = writeln!(text, "\n[measure]\nwhat = {}", quoted(self.what.word()));
-        let _ = writeln!(
-            text,
-            "cpus = {}\nfor = {}",
-            quoted(&self.cpus),
-            quoted(&self.each)
-        );
+        let _ = writeln!(text, "cpus = {}\nfor = {}", quoted(&self.cpus), quoted(&self.each));
         text.push_str(&maybe("policy", &self.policy));
         text.push_str(&maybe("interval", &self.interval));
         text

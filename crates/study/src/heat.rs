@@ -68,15 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn only_cells_that_are_clearly_apart_are_told() {
+    fn only_clearly_different_temperatures_are_reported() {
         let told = |one: &[i64], two: &[i64]| {
             let all = [heats("a", one), heats("b", two)].concat();
             apart(&all, "a", "b")
         };
-        assert_eq!(
-            told(&[41, 44], &[66, 62]),
-            Some([[41_000, 44_000], [62_000, 66_000]])
-        );
+        assert_eq!(told(&[41, 44], &[66, 62]), Some([[41_000, 44_000], [62_000, 66_000]]));
         assert!(told(&[66, 62], &[41, 44]).is_some());
         assert_eq!(told(&[41, 63], &[66, 62]), None, "one was as warm");
         assert_eq!(told(&[41, 42], &[44, 45]), None, "three degrees");

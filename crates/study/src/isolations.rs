@@ -1,7 +1,7 @@
 //! Levels of the axes `isolation` and `knob`: what is applied at run time, and what must be on the boot line.
 
 use crate::boots::{CPUS, boot_words};
-use crate::document::{Axes, Context, Isolation, Partition, StudyError};
+use crate::document::{Axes, NamedIsolation, ParseContext, PartitionChoice, StudyError};
 use crate::levels::refused;
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
@@ -25,7 +25,7 @@ const READY: [&str; 6] = [
 
 /// How a level isolates.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Method {
+pub(crate) struct IsolationMethod {
     /// The partition; `None` where it makes none.
     pub intent: Option<Intent>,
     /// Words for the boot line.
@@ -36,10 +36,10 @@ pub(crate) struct Method {
 pub(crate) fn method(
     word: &str,
     line: usize,
-    knobs: &[Switch],
+    knobs: &[KnobAxis],
     is_on: &dyn Fn(usize) -> bool,
-    context: &Context,
-) -> Result<Method, StudyError> {
+    context: &ParseContext,
+) -> Result<IsolationMethod, StudyError> {
     let mut method = isolation(word, line, context)?;
     let Some(intent) = &mut method.intent else {
         let what_it_is = match word {
@@ -62,7 +62,7 @@ pub(crate) fn method(
     };
     for (place, knob) in knobs.iter().enumerate() {
         let taken = match is_on(place) {
-            true => intent.take(knob.taken),
+            true => intent.take(knob.with_text),
             false => intent.leave_out(knob.name),
         };
         taken.map_err(|refusal| refused(knob.line, &refusal))?;
@@ -77,7 +77,7 @@ pub(crate) fn empty_intent(profile: Profile) -> Intent {
 }
 
 /// Rejects names of isolations that are predefined, that cannot name a directory, or that no cell uses.
-pub(crate) fn unused(axes: &Axes, context: &Context) -> Result<(), StudyError> {
+pub(crate) fn unused(axes: &Axes, context: &ParseContext) -> Result<(), StudyError> {
     for name in context.isolations.keys() {
         let (line, name) = (context.line(&name.span()), name.get_ref());
         if READY.contains(&name.as_str()) {
@@ -93,12 +93,7 @@ pub(crate) fn unused(axes: &Axes, context: &Context) -> Result<(), StudyError> {
                 format!("use letters, digits and _, at most {LONGEST_NAME}"),
             ));
         }
-        let levels = axes
-            .isolation
-            .as_ref()
-            .map(Spanned::get_ref)
-            .into_iter()
-            .flatten();
+        let levels = axes.isolation.as_ref().map(Spanned::get_ref).into_iter().flatten();
         if !levels.into_iter().any(|level| level.get_ref() == name) {
             let what = format!("no cell has the isolation `{name}`");
             return Err(StudyError::new(
@@ -112,7 +107,7 @@ pub(crate) fn unused(axes: &Axes, context: &Context) -> Result<(), StudyError> {
 }
 
 /// The method of a value of the axis `isolation`.
-fn isolation(word: &str, line: usize, context: &Context) -> Result<Method, StudyError> {
+fn isolation(word: &str, line: usize, context: &ParseContext) -> Result<IsolationMethod, StudyError> {
     let named = context.isolations.iter().find(|(name, _)| name.get_ref() == word);
     if let Some((name, named)) = named {
         return named_isolation(context.line(&name.span()), word, named, context);
@@ -135,7 +130,7 @@ fn isolation(word: &str, line: usize, context: &Context) -> Result<Method, Study
             return Err(StudyError::new(line, what, next));
         }
     };
-    Ok(Method {
+    Ok(IsolationMethod {
         intent: profile.map(empty_intent),
         boot,
     })
@@ -144,9 +139,9 @@ fn isolation(word: &str, line: usize, context: &Context) -> Result<Method, Study
 fn named_isolation(
     line: usize,
     name: &str,
-    named: &Isolation,
-    context: &Context,
-) -> Result<Method, StudyError> {
+    named: &NamedIsolation,
+    context: &ParseContext,
+) -> Result<IsolationMethod, StudyError> {
     let boot = boot_words(&named.boot, context)?;
     let profile = match named.profile {
         // Boot words may be meant alone or beside a partition; there is no obvious default.
@@ -156,10 +151,10 @@ fn named_isolation(
             return Err(StudyError::new(line, what, next));
         }
         None => Some(Profile::default()),
-        Some(Partition::None) => None,
-        Some(Partition::Minimal) => Some(Profile::Minimal),
-        Some(Partition::Balanced) => Some(Profile::Balanced),
-        Some(Partition::Strict) => Some(Profile::Strict),
+        Some(PartitionChoice::None) => None,
+        Some(PartitionChoice::Minimal) => Some(Profile::Minimal),
+        Some(PartitionChoice::Balanced) => Some(Profile::Balanced),
+        Some(PartitionChoice::Strict) => Some(Profile::Strict),
     };
     let Some(profile) = profile else {
         return match named.with.iter().chain(&named.without).next() {
@@ -168,7 +163,7 @@ fn named_isolation(
                 format!("`{name}` makes no partition, so it has no knobs"),
                 "take `with` and `without` out of it, or name a profile",
             )),
-            None => Ok(Method { intent: None, boot }),
+            None => Ok(IsolationMethod { intent: None, boot }),
         };
     };
     let mut intent = empty_intent(profile);
@@ -182,26 +177,26 @@ fn named_isolation(
             .leave_out(knob.get_ref())
             .map_err(|refusal| refused(context.line(&knob.span()), &refusal))?;
     }
-    Ok(Method {
+    Ok(IsolationMethod {
         intent: Some(intent),
         boot,
     })
 }
 
 /// A knob that is an axis: its name, and its text in the syntax of `--with`.
-pub(crate) struct Switch<'a> {
+pub(crate) struct KnobAxis<'a> {
     pub name: &'static str,
-    pub taken: &'a str,
+    pub with_text: &'a str,
     pub line: usize,
 }
 
 /// The knobs of the axis, without duplicates.
 pub(crate) fn switches<'a>(
-    said: Option<&'a Spanned<Vec<Spanned<String>>>>,
-    context: &Context,
-) -> Result<Vec<Switch<'a>>, StudyError> {
-    let mut found: Vec<Switch> = Vec::new();
-    for knob in said.map(Spanned::get_ref).into_iter().flatten() {
+    knobs: Option<&'a Spanned<Vec<Spanned<String>>>>,
+    context: &ParseContext,
+) -> Result<Vec<KnobAxis<'a>>, StudyError> {
+    let mut found: Vec<KnobAxis> = Vec::new();
+    for knob in knobs.map(Spanned::get_ref).into_iter().flatten() {
         let line = context.line(&knob.span());
         let taken = knob.get_ref().as_str();
         let mut tried = empty_intent(Profile::default());
@@ -216,13 +211,18 @@ pub(crate) fn switches<'a>(
             .leave_out(name)
             .map_err(|refusal| refused(line, &refusal))?;
         if found.iter().any(|known| known.name == name) {
-            let next = "name every knob once; two values of one are two isolations: [isolation.NAME] with = [\"KNOB=VALUE\"]";
+            let next =
+                "name every knob once; two values of one are two isolations: [isolation.NAME] with = [\"KNOB=VALUE\"]";
             return Err(StudyError::new(line, format!("`{name}` is there twice"), next));
         }
-        found.push(Switch { name, taken, line });
+        found.push(KnobAxis {
+            name,
+            with_text: taken,
+            line,
+        });
     }
-    if let Some(said) = said.filter(|said| said.get_ref().is_empty()) {
-        let line = context.line(&said.span());
+    if let Some(knobs) = knobs.filter(|said| said.get_ref().is_empty()) {
+        let line = context.line(&knobs.span());
         return Err(StudyError::new(
             line,
             "the axis `knob` has no level",

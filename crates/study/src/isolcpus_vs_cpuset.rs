@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// Ways to isolate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Isolation {
+pub enum IsolationVariant {
     /// Nothing is isolated: the baseline of both methods.
     None,
     /// `isolcpus=` on the boot line.
@@ -18,24 +18,24 @@ pub enum Isolation {
     Both,
 }
 
-impl Isolation {
+impl IsolationVariant {
     /// Its level in the file.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Isolation::None => "none",
-            Isolation::Isolcpus => "isolcpus",
-            Isolation::Cpuset => "cpuset",
-            Isolation::Both => "both",
+            IsolationVariant::None => "none",
+            IsolationVariant::Isolcpus => "isolcpus",
+            IsolationVariant::Cpuset => "cpuset",
+            IsolationVariant::Both => "both",
         }
     }
 
     /// Its definition in the file; `None` for a predefined isolation.
     fn described(self) -> &'static str {
         match self {
-            Isolation::None | Isolation::Isolcpus => "",
-            Isolation::Cpuset => "\n[isolation.cpuset]\nprofile = \"balanced\"\n",
-            Isolation::Both => "\n[isolation.both]\nprofile = \"balanced\"\nboot = [\"isolcpus={cpus}\"]\n",
+            IsolationVariant::None | IsolationVariant::Isolcpus => "",
+            IsolationVariant::Cpuset => "\n[isolation.cpuset]\nprofile = \"balanced\"\n",
+            IsolationVariant::Both => "\n[isolation.both]\nprofile = \"balanced\"\nboot = [\"isolcpus={cpus}\"]\n",
         }
     }
 }
@@ -44,7 +44,7 @@ impl Isolation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// The isolation methods.
-    pub isolations: Vec<Isolation>,
+    pub isolations: Vec<IsolationVariant>,
     /// Models for `preempt=`; empty keeps the kernel's default.
     pub preemptions: Vec<String>,
     /// Kernels; empty is the running kernel.
@@ -55,11 +55,7 @@ pub struct Levels {
 #[must_use]
 pub fn text(experiment: &Experiment, levels: &Levels) -> String {
     let mut text = experiment.head("Made by `quietcore study isolcpus-vs-cpuset`.");
-    let isolations: Vec<String> = levels
-        .isolations
-        .iter()
-        .map(|one| one.word().to_owned())
-        .collect();
+    let isolations: Vec<String> = levels.isolations.iter().map(|one| one.word().to_owned()).collect();
     let _ = writeln!(
         text,
         "\n[axes]\nisolation = {}\nload = [\"idle\", {}]",
@@ -71,9 +67,6 @@ pub fn text(experiment: &Experiment, levels: &Levels) -> String {
             let _ = writeln!(text, "{axis} = {}", list(words));
         }
     }
-    levels
-        .isolations
-        .iter()
-        .for_each(|one| text.push_str(one.described()));
+    levels.isolations.iter().for_each(|one| text.push_str(one.described()));
     text
 }

@@ -1,26 +1,26 @@
 //! The values of an axis, without duplicates, each with its line.
 
-use crate::document::{Context, StudyError};
-use plan::Refusal;
+use crate::document::{ParseContext, StudyError};
+use plan::PlanRefusal;
 use toml::Spanned;
 
 /// The values of an axis with their lines; the default where the axis is missing.
 pub(crate) fn levels(
-    said: Option<&Spanned<Vec<Spanned<String>>>>,
+    stated: Option<&Spanned<Vec<Spanned<String>>>>,
     axis: &str,
     usual: &str,
-    context: &Context,
+    context: &ParseContext,
 ) -> Result<Vec<(String, usize)>, StudyError> {
-    let Some(said) = said else {
+    let Some(stated) = stated else {
         return Ok(vec![(usual.to_owned(), 0)]);
     };
-    if said.get_ref().is_empty() {
+    if stated.get_ref().is_empty() {
         let what = format!("the axis `{axis}` has no level");
         let next = format!("give it some, or leave it out, which is [\"{usual}\"]");
-        return Err(StudyError::new(context.line(&said.span()), what, next));
+        return Err(StudyError::new(context.line(&stated.span()), what, next));
     }
     let mut found: Vec<(String, usize)> = Vec::new();
-    for word in said.get_ref() {
+    for word in stated.get_ref() {
         let line = context.line(&word.span());
         let word = word.get_ref();
         if found.iter().any(|(known, _)| known == word) {
@@ -33,9 +33,9 @@ pub(crate) fn levels(
 }
 
 /// Converts a refusal into an error of the file.
-pub(crate) fn refused(line: usize, refusal: &Refusal) -> StudyError {
-    let said = refusal.to_string();
-    let mut lines = said.lines();
+pub(crate) fn refused(line: usize, refusal: &PlanRefusal) -> StudyError {
+    let message = refusal.to_string();
+    let mut lines = message.lines();
     let what = lines.next().unwrap_or_default().to_owned();
     let rest: Vec<&str> = lines.collect();
     StudyError::new(line, what, rest.join("; "))

@@ -1,6 +1,6 @@
 //! Levels of the axis `load`.
 
-use crate::document::{Axes, Context, StudyError};
+use crate::document::{Axes, ParseContext, StudyError};
 use measure::load::LoadKind;
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub(crate) fn different_loads(
     words: Vec<(String, usize)>,
     axes: &Axes,
-    context: &Context,
+    context: &ParseContext,
 ) -> Result<Vec<(String, Vec<LoadKind>)>, StudyError> {
     let loads: Vec<(String, Vec<LoadKind>)> = words
         .into_iter()
@@ -39,16 +39,12 @@ fn load(word: &str, line: usize) -> Result<Vec<LoadKind>, StudyError> {
 }
 
 /// `cpu+io` and `io+cpu` are the same load.
-fn refuse_same_load(
-    loads: &[(String, Vec<LoadKind>)],
-    axes: &Axes,
-    context: &Context,
-) -> Result<(), StudyError> {
+fn refuse_same_load(loads: &[(String, Vec<LoadKind>)], axes: &Axes, context: &ParseContext) -> Result<(), StudyError> {
     for (place, (word, kinds)) in loads.iter().enumerate() {
         let Some((before, _)) = loads.iter().take(place).find(|(_, other)| other == kinds) else {
             continue;
         };
-        let line = axes.load.as_ref().map_or(0, |said| context.line(&said.span()));
+        let line = axes.load.as_ref().map_or(0, |axis| context.line(&axis.span()));
         let what = format!("`{word}` is the same load as `{before}`");
         return Err(StudyError::new(line, what, "take one of them out"));
     }

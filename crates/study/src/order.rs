@@ -9,7 +9,7 @@ use crate::Study;
 /// does not depend on the number of blocks after it.
 #[must_use]
 pub fn blocks(cells: usize, repetitions: usize, seed: u64) -> Vec<Vec<usize>> {
-    let mut random = Random(seed);
+    let mut random = OrderRng(seed);
     (0..repetitions)
         .map(|_| random.shuffled((0..cells).collect()))
         .collect()
@@ -22,7 +22,7 @@ impl Study {
         if self.boots.len() < 2 {
             return blocks(self.cells.len(), self.repetitions, self.seed);
         }
-        let mut random = Random(self.seed);
+        let mut random = OrderRng(self.seed);
         (0..self.repetitions)
             .map(|_| {
                 let boots = random.shuffled((0..self.boots.len()).collect());
@@ -36,9 +36,9 @@ impl Study {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): passes the usual tests and gives the same sequence on every platform and version.
-struct Random(u64);
+struct OrderRng(u64);
 
-impl Random {
+impl OrderRng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;

@@ -11,7 +11,7 @@ pub const RECORD_SCHEMA: &str = "quietcore.study-record/1";
 
 /// Identifies the study and the machine of a results directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct StudyRecord {
     /// [`RECORD_SCHEMA`].
     pub schema: String,
     /// The version of the measuring tool.
@@ -49,7 +49,7 @@ pub struct BootRecord {
 /// The directory belongs to another study or machine: the first difference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} was {there} there, and is {here} now")]
-pub struct Foreign {
+pub struct RecordMismatch {
     /// What differs.
     pub what: &'static str,
     /// The value in the directory.
@@ -58,24 +58,18 @@ pub struct Foreign {
     pub here: String,
 }
 
-impl Record {
+impl StudyRecord {
     /// The record of a study on this machine.
     #[must_use]
-    pub fn new(study: &Study, machine: &machine::Machine, cpus: &CpuSet, tool_version: &str) -> Record {
-        let name = |cell: &usize| {
-            study
-                .cells
-                .get(*cell)
-                .map(|cell| cell.name.clone())
-                .unwrap_or_default()
-        };
+    pub fn new(study: &Study, machine: &machine::Machine, cpus: &CpuSet, tool_version: &str) -> StudyRecord {
+        let name = |cell: &usize| study.cells.get(*cell).map(|cell| cell.name.clone()).unwrap_or_default();
         let boots = |(place, boot): (usize, &Boot)| BootRecord {
             words: boot.words_for(cpus),
             kernel: boot.kernel.clone(),
             cells: study.cells_of(place).map(|cell| name(&cell)).collect(),
         };
         let kernel = machine.kernel.release.clone();
-        Record {
+        StudyRecord {
             schema: RECORD_SCHEMA.to_owned(),
             tool_version: tool_version.to_owned(),
             kernel: kernel.filter(|_| !study.names_kernels()),
@@ -104,7 +98,7 @@ impl Record {
     ///
     /// # Errors
     /// The first difference.
-    pub fn same(&self, now: &Record) -> Result<(), Foreign> {
+    pub fn same(&self, now: &StudyRecord) -> Result<(), RecordMismatch> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
         let facts = [
             ("the schema", self.schema.clone(), now.schema.clone()),
@@ -120,33 +114,28 @@ impl Record {
                 self.online.to_string(),
                 now.online.to_string(),
             ),
-            (
-                "the list of CPUs measured",
-                self.cpus.to_string(),
-                now.cpus.to_string(),
-            ),
+            ("the list of CPUs measured", self.cpus.to_string(), now.cpus.to_string()),
             ("the seed", self.seed.to_string(), now.seed.to_string()),
         ];
         for (what, there, here) in facts {
             if there != here {
-                return Err(Foreign { what, there, here });
+                return Err(RecordMismatch { what, there, here });
             }
         }
         if self.boots != now.boots {
-            let text = |record: &Record| {
+            let text = |record: &StudyRecord| {
                 let words = |boot: &BootRecord| boot.words.join(" ");
                 record.boots.iter().map(words).collect::<Vec<_>>().join(", ")
             };
-            return Err(Foreign {
+            return Err(RecordMismatch {
                 what: "the list of boots",
                 there: text(self),
                 here: text(now),
             });
         }
         if (&self.cells, &self.order) != (&now.cells, &now.order) {
-            let count =
-                |record: &Record| format!("{} runs", record.order.iter().map(Vec::len).sum::<usize>());
-            return Err(Foreign {
+            let count = |record: &StudyRecord| format!("{} runs", record.order.iter().map(Vec::len).sum::<usize>());
+            return Err(RecordMismatch {
                 what: "the order of the runs",
                 there: count(self),
                 here: format!("another, {}", count(now)),

@@ -1,8 +1,8 @@
 //! Parses `study.toml` into a [`Study`]. Every error is reported with its line, before anything runs.
 
 use crate::boots::Boot;
-use crate::cells::{Axis, Cell, MOST_RUNS, Product, product};
-use crate::document::{Context, Document, LoadPlace, Measure, SourceText, StudyError, What};
+use crate::cells::{Axis, LevelCombination, MOST_RUNS, Product, product};
+use crate::document::{LoadPlace, MeasureTable, MeasuredQuantity, ParseContext, SourceText, StudyDocument, StudyError};
 use crate::which_knob::{self, KnobQuestion};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use toml::Spanned;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     /// What each run measures.
-    pub what: What,
+    pub what: MeasuredQuantity,
     /// A CPU expression: the CPUs that are measured, and isolated in cells that isolate.
     pub cpus: SourceText,
     /// How long one run measures: 100 ms to 24 h.
@@ -36,7 +36,7 @@ pub struct Study {
     /// The axes, in the order in which they name cells.
     pub axes: Vec<Axis>,
     /// The product of the axes.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<LevelCombination>,
     /// The boots that the cells need, without duplicates; a single plain one where the file requests none.
     pub boots: Vec<Boot>,
     /// The questions about single knobs; empty in a study with another purpose.
@@ -59,17 +59,14 @@ impl Study {
     /// The indexes of the cells that are measured in a boot.
     pub fn cells_of(&self, boot: usize) -> impl Iterator<Item = usize> {
         let cells = self.cells.iter().enumerate();
-        cells
-            .filter(move |(_, cell)| cell.boot == boot)
-            .map(|(place, _)| place)
+        cells.filter(move |(_, cell)| cell.boot == boot).map(|(place, _)| place)
     }
 
     /// The levels of a cell, by axis.
     #[must_use]
-    pub fn levels_of(&self, cell: &Cell) -> BTreeMap<String, String> {
+    pub fn levels_of(&self, cell: &LevelCombination) -> BTreeMap<String, String> {
         let words = self.axes.iter().zip(&cell.levels);
-        let word =
-            |(axis, level): (&Axis, &usize)| Some((axis.name.clone(), axis.levels.get(*level)?.clone()));
+        let word = |(axis, level): (&Axis, &usize)| Some((axis.name.clone(), axis.levels.get(*level)?.clone()));
         words.filter_map(word).collect()
     }
 }
@@ -79,12 +76,12 @@ impl Study {
 /// # Errors
 /// The first error, with its line.
 pub fn parse(bytes: &[u8]) -> Result<Study, StudyError> {
-    let (document, text) = Document::parse(bytes)?;
+    let (document, text) = StudyDocument::parse(bytes)?;
     study(&document, text)
 }
 
 /// Allowed target temperatures, in degrees Celsius.
-fn warmth(degrees: &Spanned<i64>, context: &Context) -> Result<u8, StudyError> {
+fn warmth(degrees: &Spanned<i64>, context: &ParseContext) -> Result<u8, StudyError> {
     let value = u8::try_from(*degrees.get_ref()).ok();
     value.filter(|value| (1..=150).contains(value)).ok_or_else(|| {
         StudyError::new(
@@ -95,8 +92,8 @@ fn warmth(degrees: &Spanned<i64>, context: &Context) -> Result<u8, StudyError> {
     })
 }
 
-fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
-    let context = Context {
+fn study(document: &StudyDocument, text: &str) -> Result<Study, StudyError> {
+    let context = ParseContext {
         text,
         isolations: &document.isolation,
     };
@@ -149,7 +146,7 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
 }
 
 /// How long one run measures.
-fn run_time(measure: &Measure, context: &Context) -> Result<Duration, StudyError> {
+fn run_time(measure: &MeasureTable, context: &ParseContext) -> Result<Duration, StudyError> {
     let each = context.duration(&measure.each)?;
     if each < Duration::from_millis(100) || each > Duration::from_secs(24 * 3600) {
         return Err(StudyError::new(
@@ -161,9 +158,9 @@ fn run_time(measure: &Measure, context: &Context) -> Result<Duration, StudyError
     Ok(each)
 }
 
-fn check_policy(measure: &Measure, context: &Context) -> Result<(), StudyError> {
+fn check_policy(measure: &MeasureTable, context: &ParseContext) -> Result<(), StudyError> {
     match (measure.what, &measure.policy) {
-        (What::All, Some(policy)) => Err(StudyError::new(
+        (MeasuredQuantity::All, Some(policy)) => Err(StudyError::new(
             context.line(&policy.span()),
             "`measure all` chooses its policies itself",
             "leave `policy` out, or measure latency or noise",
@@ -172,12 +169,12 @@ fn check_policy(measure: &Measure, context: &Context) -> Result<(), StudyError> 
     }
 }
 
-fn check_interval(measure: &Measure, each: Duration, context: &Context) -> Result<(), StudyError> {
+fn check_interval(measure: &MeasureTable, each: Duration, context: &ParseContext) -> Result<(), StudyError> {
     let Some(interval) = &measure.interval else {
         return Ok(());
     };
     let line = context.line(&interval.span());
-    if measure.what == What::Noise {
+    if measure.what == MeasuredQuantity::Noise {
         return Err(StudyError::new(
             line,
             "noise has no `interval`: its thread never sleeps",
@@ -197,9 +194,9 @@ fn check_interval(measure: &Measure, each: Duration, context: &Context) -> Resul
 
 /// The maximum duration of one call, and the idle time before each run.
 fn budget_and_cool_down(
-    document: &Document,
+    document: &StudyDocument,
     each: Duration,
-    context: &Context,
+    context: &ParseContext,
 ) -> Result<(Option<Duration>, Duration), StudyError> {
     let duration = |time: &Option<Spanned<String>>| {
         let time = time.as_ref().map(|time| context.duration(time));

@@ -9,13 +9,13 @@ mod answer;
 mod levels;
 mod text;
 
-pub use answer::{Effect, KnobAnswer, Side, knob_answers, least_repetitions};
-pub use levels::{Candidates, Level, Matrix, matrix};
+pub use answer::{KnobAnswer, KnobComparison, KnobEffect, knob_answers, least_repetitions};
+pub use levels::{Candidates, KnobLevel, Matrix, matrix};
 
-pub use crate::{Experiment, Load};
+pub use crate::{Experiment, LoadLevel};
 
 use crate::cells::Axis;
-use crate::document::{Context, QuestionTable, StudyError};
+use crate::document::{ParseContext, QuestionTable, StudyError};
 use serde::Serialize;
 use toml::Spanned;
 
@@ -39,16 +39,13 @@ pub struct KnobQuestion {
 pub(crate) fn questions(
     tables: &[QuestionTable],
     axes: &[Axis],
-    context: &Context,
+    context: &ParseContext,
 ) -> Result<Vec<KnobQuestion>, StudyError> {
     let mut found: Vec<KnobQuestion> = Vec::new();
     for one in tables {
         let line = context.line(&one.knob.span());
         // With one load and no knob as an axis, the index of a cell is that of its isolation.
-        let ([isolation, load], []) = axes
-            .split_at_checked(2)
-            .map_or(([].as_slice(), axes), |both| both)
-        else {
+        let ([isolation, load], []) = axes.split_at_checked(2).map_or(([].as_slice(), axes), |both| both) else {
             let next = "take `knob`, `preemption` and `kernel` out of [axes]";
             return Err(StudyError::new(
                 line,

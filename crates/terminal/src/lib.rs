@@ -2,4 +2,4 @@
 
 mod screen;
 
-pub use screen::{Form, Screen, StandardError, Volume};
+pub use screen::{OutputFormat, Screen, StandardError, Volume};

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 
 /// The requested output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputFormat {
     /// Text.
     Text,
     /// JSON.
@@ -29,7 +29,7 @@ pub enum Volume {
 /// Where results and errors go.
 pub struct Screen {
     /// Text or JSON.
-    pub form: Form,
+    pub form: OutputFormat,
     /// How much to print.
     pub volume: Volume,
     /// Whether standard output supports colours.
@@ -41,7 +41,7 @@ pub struct Screen {
 impl Screen {
     /// A screen with this format, volume and style of standard output.
     #[must_use]
-    pub fn new(form: Form, volume: Volume, style: Style) -> Screen {
+    pub fn new(form: OutputFormat, volume: Volume, style: Style) -> Screen {
         Screen {
             form,
             volume,
@@ -53,7 +53,7 @@ impl Screen {
     /// A screen with plain text, as the front ends write it.
     #[must_use]
     pub fn plain() -> Screen {
-        Screen::new(Form::Text, Volume::Normal, Style::Plain)
+        Screen::new(OutputFormat::Text, Volume::Normal, Style::Plain)
     }
 
     /// The style of text.
@@ -64,29 +64,27 @@ impl Screen {
 
     /// Prints text; nothing in JSON format or when quiet.
     pub fn text(&mut self, text: &str) {
-        if self.form == Form::Text && self.volume > Volume::Quiet && !text.is_empty() {
-            self.put_out(&report::for_terminal(text, self.style()));
+        if self.form == OutputFormat::Text && self.volume > Volume::Quiet && !text.is_empty() {
+            self.write_output(&report::for_terminal(text, self.style()));
         }
     }
 
     /// Moves the cursor of a terminal up by this many lines and clears them, so that new text replaces them.
     pub fn rewind(&mut self, lines: usize) {
-        self.put_out(&format!("\x1b[{lines}F\x1b[J"));
+        self.write_output(&format!("\x1b[{lines}F\x1b[J"));
     }
 
-    fn put_out(&mut self, text: &str) {
+    fn write_output(&mut self, text: &str) {
         let mut out = std::io::stdout().lock();
         self.written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
 
     /// Prints a JSON document; nothing in text format.
     pub fn json<T: Serialize>(&mut self, value: &T) {
-        if self.form == Form::Json {
+        if self.form == OutputFormat::Json {
             let mut out = std::io::BufWriter::new(std::io::stdout().lock());
             let written = serde_json::to_writer(&mut out, value).map_err(std::io::Error::from);
-            let written = written
-                .and_then(|()| out.write_all(b"\n"))
-                .and_then(|()| out.flush());
+            let written = written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
             self.written(written);
         }
     }
@@ -115,7 +113,7 @@ impl Screen {
 
     /// The exit status of a command after its result was written. A command whose result was lost has failed.
     #[must_use]
-    pub fn ended(&mut self, status: Status) -> Status {
+    pub fn final_status(&mut self, status: Status) -> Status {
         let Some(why) = self.lost.take() else {
             return status;
         };
@@ -134,7 +132,7 @@ impl Screen {
     /// Prints a remark to standard error, unless quiet.
     pub fn note(&self, text: &str) {
         if self.volume > Volume::Quiet {
-            put_error(text);
+            write_error(text);
         }
     }
 
@@ -156,22 +154,16 @@ pub enum StandardError {
 impl Reporter for StandardError {
     fn note(&self, text: &str) {
         if matches!(self, StandardError::Normal) {
-            put_error(text);
+            write_error(text);
         }
     }
 
     fn warn(&self, failure: &Failure) {
-        put_error(&three_lines(
-            "warning",
-            [&failure.what, &failure.why, &failure.next],
-        ));
+        write_error(&three_lines("warning", [&failure.what, &failure.why, &failure.next]));
     }
 
     fn error(&self, failure: &Failure) {
-        put_error(&three_lines(
-            "error",
-            [&failure.what, &failure.why, &failure.next],
-        ));
+        write_error(&three_lines("error", [&failure.what, &failure.why, &failure.next]));
     }
 }
 
@@ -185,7 +177,7 @@ fn three_lines(kind: &str, parts: [&str; 3]) -> String {
 }
 
 /// Writes to standard error and flushes. A failure of standard error cannot be reported anywhere.
-fn put_error(text: &str) {
+fn write_error(text: &str) {
     let text = report::for_terminal(text, Style::Plain);
     let mut out = std::io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -10,11 +10,11 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
-use trace::{Drained, PageMemory, Recorder, Spooler, Way, catalogue};
+use trace::{DrainEnd, PageAccess, PageMemory, Recorder, Spooler, catalogue};
 
 const ROUNDS: usize = 15;
 const MARKS: usize = 30_000;
-const LOOKS: usize = 1_000;
+const POLLS: usize = 1_000;
 
 fn main() {
     let tracefs = Tracefs::find().unwrap().unwrap();
@@ -40,14 +40,18 @@ fn main() {
                 .open(dir.join("trace_marker"))
                 .unwrap();
             let mut fill = |marks| (0..marks).for_each(|_| marker.write_all(&[b'x'; 100]).unwrap());
-            let way = if case % 2 == 0 { Way::Mapped } else { Way::Read };
+            let way = if case % 2 == 0 {
+                PageAccess::Mapped
+            } else {
+                PageAccess::Read
+            };
             let (pages, ns) = match case {
                 0 | 1 => {
                     let mut recorder = Recorder::open(path, &cpus, layout, memory, way).unwrap();
                     fill(MARKS);
-                    let begun = Instant::now();
-                    assert_eq!(recorder.drain(|| 0).unwrap(), Drained::Empty);
-                    (recorder.waiting() / layout.page_len, begun.elapsed().as_nanos())
+                    let start = Instant::now();
+                    assert_eq!(recorder.drain(|| 0).unwrap(), DrainEnd::Empty);
+                    (recorder.waiting() / layout.page_len, start.elapsed().as_nanos())
                 }
                 // A look at a buffer in which nothing is new, or little.
                 2..6 => {
@@ -55,19 +59,19 @@ fn main() {
                     let mut recorder = Recorder::open(path, &cpus, layout, memory, way).unwrap();
                     let mut look = || {
                         fill(marks);
-                        let begun = Instant::now();
+                        let start = Instant::now();
                         recorder.drain(|| 0).unwrap();
-                        begun.elapsed().as_nanos()
+                        start.elapsed().as_nanos()
                     };
-                    (LOOKS, (0..LOOKS).map(|_| look()).sum())
+                    (POLLS, (0..POLLS).map(|_| look()).sum())
                 }
                 _ => {
                     let beside = std::env::temp_dir().join("reading-speed");
                     let mut spooler = Spooler::open(path, &cpus, layout, &beside).unwrap();
                     fill(MARKS);
-                    let begun = Instant::now();
+                    let start = Instant::now();
                     spooler.drain().unwrap();
-                    let ns = begun.elapsed().as_nanos();
+                    let ns = start.elapsed().as_nanos();
                     let len = spooler.finish(&root, path).unwrap().first().unwrap().spool.len();
                     (usize::try_from(len).unwrap() / layout.page_len, ns)
                 }

@@ -2,7 +2,7 @@
 
 use crate::TraceError;
 use events::dat::Description;
-use events::{Endian, Format, Formats, KernelNames, Layout};
+use events::{Endian, EventFormat, Formats, KernelNames, PageLayout};
 use root::Root;
 
 /// All data needed to decode the pages of this kernel.
@@ -17,7 +17,7 @@ pub struct Catalogue {
     /// Requested events that this kernel does not have.
     pub absent: Vec<String>,
     /// Layout of pages.
-    pub layout: Layout,
+    pub layout: PageLayout,
     /// Names of functions and texts. Empty without root, or with `kptr_restrict`.
     pub names: KernelNames,
 }
@@ -26,10 +26,10 @@ pub struct Catalogue {
 ///
 /// # Errors
 /// A file that cannot be read or is not a description; events are requested, but none of them exists.
-pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, TraceError> {
+pub fn catalogue(root: &Root, top: &str, requested: &[&str]) -> Result<Catalogue, TraceError> {
     let mut formats = Formats::new(Endian::native());
     let (mut events, mut absent, mut texts) = (Vec::new(), Vec::new(), Vec::new());
-    for want in wanted {
+    for want in requested {
         let found = events_of(root, top, want)?;
         if found.is_empty() {
             absent.push((*want).to_owned());
@@ -46,7 +46,7 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
                 path: path.clone(),
                 error,
             };
-            let format = Format::parse(system, &text).map_err(wrong)?;
+            let format = EventFormat::parse(system, &text).map_err(wrong)?;
             formats.add(format).map_err(wrong)?;
             texts.push((system.to_owned(), text));
             events.push(event);
@@ -54,14 +54,14 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
     }
     for text in tracer_formats(root, top)? {
         // The description of an unused tracer need not parse; a file stores its text unchanged.
-        if let Ok(format) = Format::parse("ftrace", &text) {
+        if let Ok(format) = EventFormat::parse("ftrace", &text) {
             let _ = formats.add(format);
         }
         texts.push(("ftrace".to_owned(), text));
     }
-    if events.is_empty() && !wanted.is_empty() {
+    if events.is_empty() && !requested.is_empty() {
         return Err(TraceError::NoEvents {
-            wanted: wanted.join(", "),
+            requested: requested.join(", "),
         });
     }
     let description = describe(root, top, texts)?;
@@ -108,9 +108,8 @@ fn describe(root: &Root, top: &str, formats: Vec<(String, String)>) -> Result<De
 /// # Errors
 /// A directory that cannot be read.
 pub fn events_of(root: &Root, top: &str, want: &str) -> Result<Vec<String>, TraceError> {
-    let is_event = |event: &str| -> Result<bool, TraceError> {
-        Ok(root.kind(&format!("{top}/events/{event}/enable"))?.is_some())
-    };
+    let is_event =
+        |event: &str| -> Result<bool, TraceError> { Ok(root.kind(&format!("{top}/events/{event}/enable"))?.is_some()) };
     if want.contains('/') {
         return Ok(if is_event(want)? {
             vec![want.to_owned()]

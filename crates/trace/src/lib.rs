@@ -11,9 +11,9 @@ mod spooler;
 mod stats;
 
 pub use catalogue::{Catalogue, catalogue, events_of};
-pub use recording::{Drained, PageMemory, Recorded, Recorder};
-pub use source::{Source, Way};
-pub use spooler::{Spooled, Spooler};
+pub use recording::{DrainEnd, PageMemory, Recorder, RecordingOutcome};
+pub use source::{BufferSource, PageAccess};
+pub use spooler::{SpoolResult, Spooler};
 pub use stats::Stats;
 
 use events::FormatError;
@@ -35,10 +35,10 @@ pub enum TraceError {
     },
     /// None of the requested events exists.
     #[error(
-        "this kernel has none of these events: {wanted}; `available_events` in its tracefs lists those that it has"
+        "this kernel has none of these events: {requested}; `available_events` in its tracefs lists those that it has"
     )]
     NoEvents {
         /// The requested events.
-        wanted: String,
+        requested: String,
     },
 }

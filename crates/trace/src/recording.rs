@@ -4,9 +4,9 @@
 //! Memory holds only undelivered events. When it is full, pages stay in the kernel, which counts the events that it drops.
 
 use crate::TraceError;
-use crate::source::{Source, Way};
+use crate::source::{BufferSource, PageAccess};
 use crate::stats::Stats;
-use events::{Event, Flow, Layout};
+use events::{Flow, PageLayout, StreamItem};
 use machine::CpuId;
 use root::Root;
 use std::ops::ControlFlow;
@@ -27,8 +27,8 @@ const LEAST_PAGES: usize = 4;
 
 /// Records the buffers of several CPUs.
 pub struct Recorder {
-    layout: Layout,
-    cpus: Vec<Cpu>,
+    layout: PageLayout,
+    cpus: Vec<CpuBuffer>,
     flow: Flow,
     /// Maximum number of undelivered bytes.
     most: usize,
@@ -46,16 +46,16 @@ pub struct PageMemory {
     pub kept_pages: usize,
 }
 
-struct Cpu {
+struct CpuBuffer {
     cpu: CpuId,
-    source: Source,
+    source: BufferSource,
     /// All events before this time have been read.
-    told_ns: u64,
+    read_until_ns: u64,
 }
 
 /// Why a drain ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drained {
+pub enum DrainEnd {
     /// The buffers were empty, except for events that arrived during the drain.
     Empty,
     /// The memory was full.
@@ -64,7 +64,7 @@ pub enum Drained {
 
 /// The outcome of a recording.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct RecordingOutcome {
     /// The kernel's statistics of each CPU's buffer, after the last read.
     pub stats: Vec<(CpuId, Stats)>,
     /// Memory was full at some time, so the kernel had to keep newer events.
@@ -83,15 +83,15 @@ impl Recorder {
     pub fn open(
         instance: &str,
         cpus: &[CpuId],
-        layout: Layout,
+        layout: PageLayout,
         memory: PageMemory,
-        way: Way,
+        way: PageAccess,
     ) -> Result<Recorder, TraceError> {
         let open = |cpu: &CpuId| {
-            Ok(Cpu {
+            Ok(CpuBuffer {
                 cpu: *cpu,
-                source: Source::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"), way)?,
-                told_ns: 0,
+                source: BufferSource::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"), way)?,
+                read_until_ns: 0,
             })
         };
         let numbers: Vec<u32> = cpus.iter().map(|cpu| cpu.0).collect();
@@ -99,9 +99,7 @@ impl Recorder {
             layout,
             cpus: cpus.iter().map(open).collect::<Result<_, TraceError>>()?,
             flow: Flow::of(&numbers, layout, memory.kept_pages),
-            most: memory
-                .undelivered_bytes
-                .max(cpus.len() * LEAST_PAGES * layout.page_len),
+            most: memory.undelivered_bytes.max(cpus.len() * LEAST_PAGES * layout.page_len),
             was_full: false,
             has_ended: false,
             page: vec![0; layout.page_len],
@@ -121,48 +119,45 @@ impl Recorder {
     ///
     /// # Errors
     /// A buffer that cannot be read.
-    pub fn drain(&mut self, now_ns: impl Fn() -> u64) -> Result<Drained, TraceError> {
+    pub fn drain(&mut self, now_ns: impl Fn() -> u64) -> Result<DrainEnd, TraceError> {
         let mut done = vec![false; self.cpus.len()];
-        let begun_ns = if self.has_ended { u64::MAX } else { now_ns() };
+        let start_ns = if self.has_ended { u64::MAX } else { now_ns() };
         loop {
             // Read the CPU that is furthest behind first: the others wait for it.
-            let behind = (0..)
-                .zip(&mut self.cpus)
-                .zip(&mut done)
-                .filter(|(_, done)| !**done);
-            let Some(((place, cpu), done)) = behind.min_by_key(|((_, cpu), _)| cpu.told_ns) else {
-                return Ok(Drained::Empty);
+            let behind = (0..).zip(&mut self.cpus).zip(&mut done).filter(|(_, done)| !**done);
+            let Some(((place, cpu), done)) = behind.min_by_key(|((_, cpu), _)| cpu.read_until_ns) else {
+                return Ok(DrainEnd::Empty);
             };
             let has_room = self.flow.waiting() + self.page.len() <= self.most;
-            let asked = now_ns();
+            let before_ns = now_ns();
             let read = cpu.source.read(&mut self.page, &self.layout)?;
             if read == 0 {
-                let told = match self.has_ended {
+                let until_ns = match self.has_ended {
                     true => u64::MAX,
-                    false => asked.saturating_sub(WRITING_NS),
+                    false => before_ns.saturating_sub(WRITING_NS),
                 };
-                cpu.told_ns = cpu.told_ns.max(told);
+                cpu.read_until_ns = cpu.read_until_ns.max(until_ns);
                 *done = true;
                 continue;
             }
             // The kernel returns whole pages; clear the rest after a shorter read.
             self.page.iter_mut().skip(read).for_each(|byte| *byte = 0);
-            self.flow.put(place, &self.page);
+            self.flow.add_page(place, &self.page);
             // Later pages of this CPU are not older than this page.
             if let Some(first) = self.flow.newest(place) {
-                cpu.told_ns = cpu.told_ns.max(first);
-                *done = first > begun_ns;
+                cpu.read_until_ns = cpu.read_until_ns.max(first);
+                *done = first > start_ns;
             }
             if !has_room {
-                return Ok(Drained::Full);
+                return Ok(DrainEnd::Full);
             }
         }
     }
 
     /// The time up to which all CPUs have been read, on the trace's clock.
     #[must_use]
-    pub fn told_ns(&self) -> u64 {
-        self.cpus.iter().map(|cpu| cpu.told_ns).min().unwrap_or(u64::MAX)
+    pub fn read_until_ns(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.read_until_ns).min().unwrap_or(u64::MAX)
     }
 
     /// Number of undelivered bytes.
@@ -182,7 +177,7 @@ impl Recorder {
         &mut self,
         until: Option<u64>,
         most: usize,
-        each: impl FnMut(Event<'_>) -> ControlFlow<()>,
+        each: impl FnMut(StreamItem<'_>) -> ControlFlow<()>,
     ) -> bool {
         self.flow.take(until, most, each)
     }
@@ -191,13 +186,13 @@ impl Recorder {
     ///
     /// # Errors
     /// Statistics that cannot be read.
-    pub fn finish(self, root: &Root, instance: &str) -> Result<Recorded, TraceError> {
+    pub fn finish(self, root: &Root, instance: &str) -> Result<RecordingOutcome, TraceError> {
         let mut stats = Vec::new();
         for cpu in &self.cpus {
             let text = root.text(&format!("{instance}/per_cpu/cpu{}/stats", cpu.cpu))?;
             stats.push((cpu.cpu, Stats::parse(&text.unwrap_or_default())));
         }
-        Ok(Recorded {
+        Ok(RecordingOutcome {
             stats,
             was_full: self.was_full,
             late: self.flow.late(),

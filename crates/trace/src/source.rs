@@ -8,16 +8,16 @@
 //! against 0.38 us. A record to disk uses splice, which touches no page.
 
 use crate::TraceError;
-use events::{Layout, Page};
+use events::{Page, PageLayout};
 use root::pipe::Pipe;
-use root::ring::{Handed, Ring};
+use root::ring::{ReaderPage, Ring};
 
 /// Bits in the byte count that mean: events were lost before the page, and their number follows the data.
 const LOST: u64 = 3 << 30;
 
 /// How pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PageAccess {
     /// Mapped if the kernel supports it.
     Mapped,
     /// With `read`, which every kernel supports.
@@ -26,35 +26,35 @@ pub enum Way {
 
 /// The open buffer of one CPU.
 #[derive(Debug)]
-pub enum Source {
+pub enum BufferSource {
     /// Read into memory.
     Read(Pipe),
     /// Mapped: the buffer, and the data it returned last.
-    Mapped(Ring, Option<Handed>),
+    Mapped(Ring, Option<ReaderPage>),
 }
 
-impl Source {
+impl BufferSource {
     /// Opens the `trace_pipe_raw` of a CPU.
     ///
     /// # Errors
     /// The errno of open.
-    pub fn open(path: &str, way: Way) -> Result<Source, TraceError> {
-        if way == Way::Mapped
+    pub fn open(path: &str, way: PageAccess) -> Result<BufferSource, TraceError> {
+        if way == PageAccess::Mapped
             && let Some(ring) = Ring::open(path)?
         {
-            return Ok(Source::Mapped(ring, None));
+            return Ok(BufferSource::Mapped(ring, None));
         }
-        Ok(Source::Read(Pipe::open(path)?))
+        Ok(BufferSource::Read(Pipe::open(path)?))
     }
 
     /// Reads a page, or its available part, without waiting. Returns the number of bytes; 0 if nothing is new.
     ///
     /// # Errors
     /// The errno of read, or of ioctl; an invalid page.
-    pub fn read(&mut self, page: &mut [u8], layout: &Layout) -> Result<usize, TraceError> {
+    pub fn read(&mut self, page: &mut [u8], layout: &PageLayout) -> Result<usize, TraceError> {
         let (ring, last) = match self {
-            Source::Read(pipe) => return Ok(pipe.read(page)?),
-            Source::Mapped(ring, last) => (ring, last),
+            BufferSource::Read(pipe) => return Ok(pipe.read(page)?),
+            BufferSource::Mapped(ring, last) => (ring, last),
         };
         let now = ring.take(page)?;
         let known = last.replace(now).filter(|last| last.id == now.id);
@@ -68,12 +68,10 @@ impl Source {
 
 /// Makes the bytes `from..to` of a page's data a page of its own, whose time is that of the preceding event. Returns the
 /// length of the page; 0 if the data is invalid.
-fn cut(page: &mut [u8], from: usize, to: usize, layout: &Layout) -> usize {
+fn cut(page: &mut [u8], from: usize, to: usize, layout: &PageLayout) -> usize {
     let count = layout.commit_at..layout.commit_at + layout.commit_len;
-    let said = page
-        .get(count.clone())
-        .and_then(|count| layout.endian.number(count));
-    let Some(lost) = said.map(|said| said & LOST) else {
+    let bytes = page.get(count.clone()).and_then(|count| layout.endian.number(count));
+    let Some(lost) = bytes.map(|counter| counter & LOST) else {
         return 0;
     };
     if from == 0 {
@@ -95,7 +93,7 @@ fn cut(page: &mut [u8], from: usize, to: usize, layout: &Layout) -> usize {
 }
 
 /// Writes a number to a field of 4 or 8 bytes.
-fn write(page: &mut [u8], at: std::ops::Range<usize>, number: u64, layout: &Layout) {
+fn write(page: &mut [u8], at: std::ops::Range<usize>, number: u64, layout: &PageLayout) {
     let Some(place) = page.get_mut(at) else { return };
     let bytes = match layout.endian {
         events::Endian::Little => number.to_le_bytes(),

@@ -2,7 +2,7 @@
 
 use crate::TraceError;
 use crate::stats::Stats;
-use events::Layout;
+use events::PageLayout;
 use machine::CpuId;
 use root::Root;
 use root::pipe::Pipe;
@@ -14,27 +14,27 @@ const AT_ONCE: usize = 16;
 
 /// Records several CPUs.
 pub struct Spooler {
-    cpus: Vec<Cpu>,
+    cpus: Vec<CpuSpooler>,
     page: Vec<u8>,
 }
 
-struct Cpu {
+struct CpuSpooler {
     cpu: CpuId,
     pipe: Pipe,
     spool: Spool,
     /// Whether the kernel can splice pages; otherwise they are read.
-    moves: Moves,
+    moves: TransferMode,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moves {
+enum TransferMode {
     Splice,
     Read,
 }
 
 /// The data of one CPU.
 #[derive(Debug)]
-pub struct Spooled {
+pub struct SpoolResult {
     /// The CPU.
     pub cpu: CpuId,
     /// Its pages.
@@ -50,18 +50,13 @@ impl Spooler {
     ///
     /// # Errors
     /// A buffer or a file that cannot be opened.
-    pub fn open(
-        instance: &str,
-        cpus: &[CpuId],
-        layout: Layout,
-        beside: &Path,
-    ) -> Result<Spooler, TraceError> {
+    pub fn open(instance: &str, cpus: &[CpuId], layout: PageLayout, beside: &Path) -> Result<Spooler, TraceError> {
         let open = |cpu: &CpuId| {
-            Ok(Cpu {
+            Ok(CpuSpooler {
                 cpu: *cpu,
                 pipe: Pipe::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"))?,
                 spool: Spool::beside(beside)?,
-                moves: Moves::Splice,
+                moves: TransferMode::Splice,
             })
         };
         Ok(Spooler {
@@ -86,16 +81,16 @@ impl Spooler {
     ///
     /// # Errors
     /// As [`Spooler::drain`].
-    pub fn finish(mut self, root: &Root, instance: &str) -> Result<Vec<Spooled>, TraceError> {
+    pub fn finish(mut self, root: &Root, instance: &str) -> Result<Vec<SpoolResult>, TraceError> {
         self.drain()?;
         let mut all = Vec::new();
         for mut cpu in self.cpus {
-            cpu.moves = Moves::Read;
+            cpu.moves = TransferMode::Read;
             cpu.take(&mut self.page)?;
             let account = root
                 .text(&format!("{instance}/per_cpu/cpu{}/stats", cpu.cpu))?
                 .unwrap_or_default();
-            all.push(Spooled {
+            all.push(SpoolResult {
                 cpu: cpu.cpu,
                 spool: cpu.spool,
                 stats: Stats::parse(&account),
@@ -106,13 +101,13 @@ impl Spooler {
     }
 }
 
-impl Cpu {
+impl CpuSpooler {
     fn take(&mut self, page: &mut [u8]) -> Result<(), TraceError> {
-        while self.moves == Moves::Splice {
+        while self.moves == TransferMode::Splice {
             match self.spool.take(&self.pipe, page.len() * AT_ONCE) {
                 Ok(0) => return Ok(()),
                 Ok(_) => {}
-                Err(error) if error.errno() == Some(EINVAL) => self.moves = Moves::Read,
+                Err(error) if error.errno() == Some(EINVAL) => self.moves = TransferMode::Read,
                 Err(error) => return Err(error.into()),
             }
         }

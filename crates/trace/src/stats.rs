@@ -41,9 +41,6 @@ impl Stats {
     #[must_use]
     pub fn lost(&self) -> Option<u64> {
         let known = [self.overrun, self.commit_overrun, self.dropped];
-        known
-            .iter()
-            .any(Option::is_some)
-            .then(|| known.iter().flatten().sum())
+        known.iter().any(Option::is_some).then(|| known.iter().flatten().sum())
     }
 }

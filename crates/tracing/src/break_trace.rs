@@ -3,9 +3,9 @@
 //! The trace is our own instance of tracefs, so that no other trace is affected. Its files are opened before the
 //! measurement starts: at the sample, the sampler itself writes the marker and stops the trace, with two system calls.
 
-use crate::instance::{Instance, found};
-use apply::tracing::{Setting, Wanted};
-use measure::{Hit, Kind, Level, Measurement, Note, Trip};
+use crate::instance::{TraceInstance, found};
+use apply::tracing::{TracingSetting, TracingSettings};
+use measure::{BreakAction, LimitHit, Measurement, MeasurementKind, Note, NoteLevel};
 use root::{Failure, Status};
 use session::Session;
 use std::io::Write as _;
@@ -43,11 +43,11 @@ const BUFFER_KIB: usize = 8192;
 const LONGEST: u64 = 256 << 20;
 
 /// Default file name of the trace: in `/run/quietcore`, until the next trace or a restart.
-const KEPT_AS: &str = "break.trace";
+const DEFAULT_NAME: &str = "break.trace";
 
 /// The trace that stops at the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhichTrace {
+pub enum BreakTraceChoice {
     /// Our own instance, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs.
     Own,
     /// The trace that the user started in the top directory of tracefs; it stays frozen.
@@ -58,40 +58,37 @@ pub enum WhichTrace {
 #[derive(Clone, Debug)]
 pub struct BreakTrace {
     /// The trace to use.
-    pub which: WhichTrace,
+    pub which: BreakTraceChoice,
     /// Whether the measurement requires it.
-    pub need: Need,
+    pub need: TraceRequirement,
     /// The file for its text. Without it, our own trace is saved in `/run/quietcore`, and the top directory keeps its own.
     pub file: Option<PathBuf>,
 }
 
 /// A trace that waits for the sample.
-pub struct Frozen<'s> {
+pub struct ArmedTrace<'s> {
     /// Open as long as the samplers may need them; closed before the instance is removed.
-    files: Option<Files>,
-    instance: Instance<'s>,
+    files: Option<BreakTraceFiles>,
+    instance: TraceInstance<'s>,
     /// The destination of the text.
-    kept: Option<PathBuf>,
+    destination: Option<PathBuf>,
 }
 
 /// The files that the sampler writes to.
-pub struct Files {
+pub struct BreakTraceFiles {
     marker: OwnedFd,
     tracing_on: OwnedFd,
 }
 
-impl Trip for Files {
-    fn hit(&self, hit: &Hit) {
+impl BreakAction for BreakTraceFiles {
+    fn hit(&self, hit: &LimitHit) {
         let mut line = [0_u8; 192];
         let mut room = line.as_mut_slice();
         let (what, late) = match hit.kind {
-            Kind::Noise => ("had a gap of", ""),
-            Kind::Latency | Kind::All => ("woke", " late"),
+            MeasurementKind::Noise => ("had a gap of", ""),
+            MeasurementKind::Latency | MeasurementKind::All => ("woke", " late"),
         };
-        let at = [
-            hit.at_monotonic_ns / 1_000_000_000,
-            hit.at_monotonic_ns % 1_000_000_000,
-        ];
+        let at = [hit.at_monotonic_ns / 1_000_000_000, hit.at_monotonic_ns % 1_000_000_000];
         let _ = writeln!(
             room,
             "quietcore: CPU {} {what} {} ns{late}, limit {} ns, seen at {}.{:09} of CLOCK_MONOTONIC",
@@ -106,7 +103,7 @@ impl Trip for Files {
 
 /// Whether the measurement continues without its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum TraceRequirement {
     /// The user requested the trace: without it, the measurement fails.
     Required,
     /// If the trace cannot be set up, the measurement continues without it.
@@ -118,59 +115,59 @@ impl BreakTrace {
     ///
     /// # Errors
     /// A file for the trace that cannot be written, or a required trace that cannot be set up. Nothing was changed then.
-    pub fn prepare(self, session: &Session, cpus: usize) -> Result<Result<Frozen<'_>, Note>, Failure> {
+    pub fn prepare(self, session: &Session, cpus: usize) -> Result<Result<ArmedTrace<'_>, Note>, Failure> {
         if let Some(file) = &self.file {
             root::output::check_named(file)?;
         }
         let started = match self.which {
-            WhichTrace::Own => own(session, cpus, self.file),
-            WhichTrace::Top => top(session, self.file),
+            BreakTraceChoice::Own => own(session, cpus, self.file),
+            BreakTraceChoice::Top => top(session, self.file),
         };
         match (started, self.need) {
-            (Err(error), Need::Required) => Err(error),
+            (Err(error), TraceRequirement::Required) => Err(error),
             (started, _) => Ok(started.map_err(|error| unavailable(&error))),
         }
     }
 }
 
-fn own(session: &Session, cpus: usize, kept: Option<PathBuf>) -> Result<Frozen<'_>, Failure> {
+fn own(session: &Session, cpus: usize, destination: Option<PathBuf>) -> Result<ArmedTrace<'_>, Failure> {
     let size = (BUFFER_KIB / cpus.max(1)).clamp(128, 1024);
     let mut own = vec![
-        Setting::must("tracing_on", "0"),
-        Setting::may("buffer_size_kb", size.to_string()),
-        Setting::must("trace_clock", "mono"),
+        TracingSetting::must("tracing_on", "0"),
+        TracingSetting::may("buffer_size_kb", size.to_string()),
+        TracingSetting::must("trace_clock", "mono"),
     ];
     let events = EVENTS
         .iter()
-        .map(|event| Setting::may(&format!("events/{event}/enable"), "1"));
+        .map(|event| TracingSetting::may(&format!("events/{event}/enable"), "1"));
     own.extend(events);
-    own.push(Setting::must("tracing_on", "1"));
-    let wanted = Wanted {
+    own.push(TracingSetting::must("tracing_on", "1"));
+    let settings = TracingSettings {
         own,
-        ..Wanted::default()
+        ..TracingSettings::default()
     };
-    Frozen::on(Instance::begin(session, found(session)?, &wanted)?, kept)
+    ArmedTrace::on(TraceInstance::create(session, found(session)?, &settings)?, destination)
 }
 
-fn top(session: &Session, kept: Option<PathBuf>) -> Result<Frozen<'_>, Failure> {
-    Frozen::on(Instance::top(session, found(session)?), kept)
+fn top(session: &Session, destination: Option<PathBuf>) -> Result<ArmedTrace<'_>, Failure> {
+    ArmedTrace::on(TraceInstance::top(session, found(session)?), destination)
 }
 
-impl<'s> Frozen<'s> {
+impl<'s> ArmedTrace<'s> {
     /// The action for the samplers.
-    pub fn trip(&self) -> Option<&dyn Trip> {
-        self.files.as_ref().map(|files| files as &dyn Trip)
+    pub fn trip(&self) -> Option<&dyn BreakAction> {
+        self.files.as_ref().map(|files| files as &dyn BreakAction)
     }
 
-    fn on(instance: Instance, kept: Option<PathBuf>) -> Result<Frozen, Failure> {
+    fn on(instance: TraceInstance, destination: Option<PathBuf>) -> Result<ArmedTrace, Failure> {
         let open = |name: &str| root::descriptor::writable(&instance.file(name));
-        Ok(Frozen {
-            files: Some(Files {
+        Ok(ArmedTrace {
+            files: Some(BreakTraceFiles {
                 marker: open("trace_marker")?,
                 tracing_on: open("tracing_on")?,
             }),
             instance,
-            kept,
+            destination,
         })
     }
 
@@ -179,17 +176,17 @@ impl<'s> Frozen<'s> {
         // An instance with open files cannot be removed.
         self.files = None;
         if result.broke.is_some() {
-            let note = self.keep(session).unwrap_or_else(|error| unavailable(&error));
+            let note = self.save(session).unwrap_or_else(|error| unavailable(&error));
             result.findings.push(note);
         }
         result.findings.extend(self.instance.end());
     }
 
-    fn keep(&self, session: &Session) -> Result<Note, Failure> {
-        let shown = self.instance.shown("trace");
+    fn save(&self, session: &Session) -> Result<Note, Failure> {
+        let shown = self.instance.display_path("trace");
         let frozen = |subject: String, message: String, fix: &str| Note {
             id: "trace_frozen".to_owned(),
-            level: Level::Info,
+            level: NoteLevel::Info,
             subject,
             message,
             fix: fix.to_owned(),
@@ -210,10 +207,9 @@ impl<'s> Frozen<'s> {
             }
         };
         let go_on = "echo 1 > /sys/kernel/tracing/tracing_on lets it go on";
-        let path = match (&self.kept, self.instance.is_own()) {
+        let path = match (&self.destination, self.instance.is_own()) {
             (None, false) => {
-                let message =
-                    "The trace in the top directory is frozen at that sample, and stays so.".to_owned();
+                let message = "The trace in the top directory is frozen at that sample, and stays so.".to_owned();
                 return Ok(frozen(shown, message, go_on));
             }
             (Some(path), _) => {
@@ -223,8 +219,8 @@ impl<'s> Frozen<'s> {
             (None, true) => {
                 let changing = session.lock()?;
                 let state = changing.state();
-                state.replace(KEPT_AS, &text()?)?;
-                state.path().join(KEPT_AS)
+                state.replace(DEFAULT_NAME, &text()?)?;
+                state.path().join(DEFAULT_NAME)
             }
         };
         let message = format!(
@@ -242,7 +238,7 @@ impl<'s> Frozen<'s> {
 fn unavailable(error: &Failure) -> Note {
     Note {
         id: "trace_not_recorded".to_owned(),
-        level: Level::Info,
+        level: NoteLevel::Info,
         subject: "tracefs".to_owned(),
         message: format!("No trace of that moment was kept: {}: {}.", error.what, error.why),
         fix: error.next.clone(),

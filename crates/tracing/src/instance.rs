@@ -2,14 +2,14 @@
 
 use crate::refusal::{absent, refused};
 use apply::ApplyError;
-use apply::tracing::Wanted;
+use apply::tracing::TracingSettings;
 use machine::TaskKey;
-use measure::{Level, Note};
+use measure::{Note, NoteLevel};
 use root::{Failure, Status, Tracefs};
 use session::Session;
 
 /// A directory with a trace.
-pub struct Instance<'s> {
+pub struct TraceInstance<'s> {
     session: &'s Session,
     tracefs: Tracefs,
     /// The path below tracefs.
@@ -36,20 +36,24 @@ pub fn found(session: &Session) -> Result<Tracefs, Failure> {
     }
 }
 
-impl<'s> Instance<'s> {
+impl<'s> TraceInstance<'s> {
     /// Creates an instance with the requested settings. The ledger records it for removal, even if this process is killed.
     ///
     /// # Errors
     /// The kernel refuses a setting, or another quietcore is running.
-    pub fn begin(session: &'s Session, tracefs: Tracefs, wanted: &Wanted) -> Result<Instance<'s>, Failure> {
+    pub fn create(
+        session: &'s Session,
+        tracefs: Tracefs,
+        settings: &TracingSettings,
+    ) -> Result<TraceInstance<'s>, Failure> {
         let changing = session.lock()?;
         let holder = own_key(session)?;
-        let held = apply::tracing::hold(&changing.host, changing.state(), &tracefs, holder, wanted);
+        let held = apply::tracing::hold(&changing.host, changing.state(), &tracefs, holder, settings);
         let place = held.map_err(|error| match error {
             ApplyError::Root(error) => refused(session, error),
             error => error.into(),
         })?;
-        Ok(Instance {
+        Ok(TraceInstance {
             session,
             tracefs,
             place,
@@ -59,8 +63,8 @@ impl<'s> Instance<'s> {
 
     /// The shared top directory.
     #[must_use]
-    pub fn top(session: &'s Session, tracefs: Tracefs) -> Instance<'s> {
-        Instance {
+    pub fn top(session: &'s Session, tracefs: Tracefs) -> TraceInstance<'s> {
+        TraceInstance {
             session,
             tracefs,
             place: ".".to_owned(),
@@ -82,9 +86,9 @@ impl<'s> Instance<'s> {
 
     /// One of the files of the second instance that belongs to it.
     #[must_use]
-    pub fn beside(&self, name: &str) -> String {
+    pub fn second_instance_file(&self, name: &str) -> String {
         self.tracefs
-            .file(&format!("{}/{name}", apply::tracing::beside(&self.place)))
+            .file(&format!("{}/{name}", apply::tracing::second_instance_name(&self.place)))
     }
 
     /// One of the files that all instances share.
@@ -95,8 +99,8 @@ impl<'s> Instance<'s> {
 
     /// The full path of one of its files, for users.
     #[must_use]
-    pub fn shown(&self, name: &str) -> String {
-        Tracefs::shown(&format!("{}/{name}", self.place)).replace("/./", "/")
+    pub fn display_path(&self, name: &str) -> String {
+        Tracefs::display_path(&format!("{}/{name}", self.place)).replace("/./", "/")
     }
 
     /// Stops the trace; its content remains.
@@ -110,16 +114,13 @@ impl<'s> Instance<'s> {
 
     /// Removes it after its content has been read. If that fails, returns a note; the result remains valid.
     pub fn end(&mut self) -> Option<Note> {
-        let subject = self.shown("");
-        let error = self.take_down().err()?;
+        let subject = self.display_path("");
+        let error = self.remove().err()?;
         Some(Note {
             id: "trace_left_behind".to_owned(),
-            level: Level::Warning,
+            level: NoteLevel::Warning,
             subject,
-            message: format!(
-                "The trace could not be taken down: {}: {}.",
-                error.what, error.why
-            ),
+            message: format!("The trace could not be taken down: {}: {}.", error.what, error.why),
             fix: error.next,
         })
     }
@@ -128,12 +129,12 @@ impl<'s> Instance<'s> {
     ///
     /// # Errors
     /// Another process has changed it since then, or is reading it.
-    pub fn take_down(&mut self) -> Result<(), Failure> {
+    pub fn remove(&mut self) -> Result<(), Failure> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
         let changing = self.session.lock()?;
-        let left = apply::tracing::let_go(&changing.host, changing.state(), &self.tracefs, holder)?;
+        let left = apply::tracing::release_own(&changing.host, changing.state(), &self.tracefs, holder)?;
         conflict(&left)
     }
 }
@@ -144,14 +145,8 @@ impl<'s> Instance<'s> {
 /// There is no `/proc`.
 pub(crate) fn own_key(session: &Session) -> Result<TaskKey, Failure> {
     let own = machine::tasks::read_stat(session.root(), std::process::id());
-    own.map(|task| task.key).ok_or_else(|| {
-        Failure::new(
-            Status::Unable,
-            "/proc/self/stat",
-            "it cannot be read",
-            "mount /proc",
-        )
-    })
+    own.map(|task| task.key)
+        .ok_or_else(|| Failure::new(Status::Unable, "/proc/self/stat", "it cannot be read", "mount /proc"))
 }
 
 /// Returns an error if something could not be restored, because another process changed or uses it.
@@ -163,8 +158,8 @@ pub(crate) fn conflict(left: &[String]) -> Result<(), Failure> {
 }
 
 /// Removes the instance if a measurement fails. If the removal fails, the next call does it.
-impl Drop for Instance<'_> {
+impl Drop for TraceInstance<'_> {
     fn drop(&mut self) {
-        let _ = self.take_down();
+        let _ = self.remove();
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::instance::{found, own_key};
 use apply::System;
-use apply::kprobes::{Kprobe, Placed, ProbeGroup};
+use apply::kprobes::{InstalledKprobes, Kprobe, ProbeGroup};
 use machine::{Machine, TaskKey};
 use root::{Failure, Tracefs};
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub enum Kprobes {
 /// The source of the senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ReportedBy {
+pub enum SenderSource {
     /// The kernel's own events.
     Events,
     /// Our own kprobes.
@@ -35,9 +35,9 @@ pub enum ReportedBy {
 #[derive(Clone, Debug, Serialize)]
 pub struct SendersReport {
     /// Their source.
-    pub by: ReportedBy,
+    pub by: SenderSource,
     /// Our own kprobes: they are removed by the time this is read.
-    pub probes: Vec<Probe>,
+    pub probes: Vec<SenderKprobe>,
     /// Refused kprobes, with the error.
     pub refused: Vec<String>,
     /// Why there is no source.
@@ -46,7 +46,7 @@ pub struct SendersReport {
 
 /// A kprobe that was created.
 #[derive(Clone, Debug, Serialize)]
-pub struct Probe {
+pub struct SenderKprobe {
     /// Its event.
     pub event: String,
     /// The function at whose entry it was placed.
@@ -71,41 +71,37 @@ impl<'s> IpiSenders<'s> {
     ///
     /// # Errors
     /// There is no tracing, or another quietcore is running. Refusals of the kernel are in the report instead.
-    pub fn begin(
-        session: &'s Session,
-        kprobes: Kprobes,
-        machine: &Machine,
-    ) -> Result<IpiSenders<'s>, Failure> {
+    pub fn start(session: &'s Session, kprobes: Kprobes, machine: &Machine) -> Result<IpiSenders<'s>, Failure> {
         let tracefs = found(session)?;
-        let without = |by: ReportedBy, why: Option<String>| SendersReport {
+        let without = |by: SenderSource, why: Option<String>| SendersReport {
             by,
             probes: Vec::new(),
             refused: Vec::new(),
             why,
         };
-        let nobody = |why: &str| without(ReportedBy::Nobody, Some(why.to_owned()));
+        let unknown = |why: &str| without(SenderSource::Nobody, Some(why.to_owned()));
         let host = apply::Host::new(session.writable()?.clone());
         let has_events = !trace::events_of(host.root(), &tracefs.file("."), "ipi/ipi_send_cpu")
             .map_err(|error| crate::refusal::untraceable(session, error))?
             .is_empty();
-        let (holder, told) = match apply::kprobes::exist(&host, &tracefs) {
-            _ if has_events => (None, without(ReportedBy::Events, None)),
+        let (holder, report) = match apply::kprobes::exist(&host, &tracefs) {
+            _ if has_events => (None, without(SenderSource::Events, None)),
             _ if kprobes == Kprobes::Forbidden => (
                 None,
-                nobody("this kernel has no events for it, and --no-kprobes forbids kprobes"),
+                unknown("this kernel has no events for it, and --no-kprobes forbids kprobes"),
             ),
             Ok(true) => make(session, &tracefs, machine)?,
             Ok(false) => (
                 None,
-                nobody("this kernel has no events for it (6.4 does), and no kprobes (CONFIG_KPROBE_EVENTS)"),
+                unknown("this kernel has no events for it (6.4 does), and no kprobes (CONFIG_KPROBE_EVENTS)"),
             ),
-            Err(error) => (None, nobody(&error.to_string())),
+            Err(error) => (None, unknown(&error.to_string())),
         };
         Ok(IpiSenders {
             session,
             tracefs,
             holder: Cell::new(holder),
-            report: RefCell::new(told),
+            report: RefCell::new(report),
         })
     }
 
@@ -116,30 +112,29 @@ impl<'s> IpiSenders<'s> {
 
     /// The report about the senders. `idle` are events that could not be enabled.
     pub fn report(&self, idle: &[String]) -> SendersReport {
-        let mut told = self.report.borrow().clone();
-        told.probes.retain(|probe| !idle.contains(&probe.event));
-        told.refused.extend(
-            idle.iter()
-                .map(|event| format!("{event}: it cannot be switched on")),
-        );
-        if told.by == ReportedBy::Kprobes && told.probes.is_empty() {
-            told.by = ReportedBy::Nobody;
-            told.why = Some(told.refused.join("; "));
+        let mut report = self.report.borrow().clone();
+        report.probes.retain(|probe| !idle.contains(&probe.event));
+        report
+            .refused
+            .extend(idle.iter().map(|event| format!("{event}: it cannot be switched on")));
+        if report.by == SenderSource::Kprobes && report.probes.is_empty() {
+            report.by = SenderSource::Nobody;
+            report.why = Some(report.refused.join("; "));
         }
-        told
+        report
     }
 
     /// Removes the kprobes and reads their missed counts. Every trace that enabled them must be gone.
     ///
     /// # Errors
     /// Another process uses them; a list that cannot be read.
-    pub fn take_away(&self) -> Result<(), Failure> {
+    pub fn remove(&self) -> Result<(), Failure> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
         let changing = self.session.lock()?;
         let missed = apply::kprobes::missed(&changing.host, &self.tracefs, &group(holder));
-        let left = apply::kprobes::let_go(&changing.host, changing.state(), &self.tracefs, holder)?;
+        let left = apply::kprobes::release_own(&changing.host, changing.state(), &self.tracefs, holder)?;
         self.report.borrow_mut().missed(&missed?.unwrap_or_default());
         crate::instance::conflict(&left)
     }
@@ -148,7 +143,7 @@ impl<'s> IpiSenders<'s> {
 /// If the removal fails while another error is handled, the next call does it.
 impl Drop for IpiSenders<'_> {
     fn drop(&mut self) {
-        let _ = self.take_away();
+        let _ = self.remove();
     }
 }
 
@@ -157,12 +152,8 @@ fn group(holder: TaskKey) -> String {
 }
 
 /// Creates the kprobes.
-fn make(
-    session: &Session,
-    tracefs: &Tracefs,
-    machine: &Machine,
-) -> Result<(Option<TaskKey>, SendersReport), Failure> {
-    let wanted: Vec<Kprobe> = blame::senders(machine.topology.width() - 1)
+fn make(session: &Session, tracefs: &Tracefs, machine: &Machine) -> Result<(Option<TaskKey>, SendersReport), Failure> {
+    let probes: Vec<Kprobe> = blame::senders(machine.topology.width() - 1)
         .into_iter()
         .map(|sender| Kprobe {
             event: sender.event.to_owned(),
@@ -174,13 +165,13 @@ fn make(
     let holder = own_key(session)?;
     let stem = blame::GROUP;
     let group = ProbeGroup { holder, stem };
-    let held = apply::kprobes::hold(&changing.host, changing.state(), tracefs, group, &wanted);
+    let held = apply::kprobes::hold(&changing.host, changing.state(), tracefs, group, &probes);
     Ok(match held {
         Ok(placed) => report_of(holder, placed),
         Err(error) => (
             None,
             SendersReport {
-                by: ReportedBy::Nobody,
+                by: SenderSource::Nobody,
                 probes: Vec::new(),
                 refused: Vec::new(),
                 why: Some(error.to_string().replace('\n', ": ")),
@@ -189,8 +180,8 @@ fn make(
     })
 }
 
-fn report_of(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, SendersReport) {
-    let probe = |(event, function): (String, String)| Probe {
+fn report_of(holder: TaskKey, placed: InstalledKprobes) -> (Option<TaskKey>, SendersReport) {
+    let probe = |(event, function): (String, String)| SenderKprobe {
         event,
         function,
         missed: None,
@@ -204,7 +195,7 @@ fn report_of(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, SendersReport
         true => (
             None,
             SendersReport {
-                by: ReportedBy::Nobody,
+                by: SenderSource::Nobody,
                 probes: Vec::new(),
                 why: Some(refused.join("; ")),
                 refused,
@@ -213,7 +204,7 @@ fn report_of(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, SendersReport
         false => (
             Some(holder),
             SendersReport {
-                by: ReportedBy::Kprobes,
+                by: SenderSource::Kprobes,
                 probes: placed.probes.into_iter().map(probe).collect(),
                 refused,
                 why: None,
@@ -234,8 +225,8 @@ impl SendersReport {
     /// The text for users; empty if the kernel has events.
     pub fn text(&self) -> String {
         match self.by {
-            ReportedBy::Events => String::new(),
-            ReportedBy::Kprobes => {
+            SenderSource::Events => String::new(),
+            SenderSource::Kprobes => {
                 let functions: Vec<&str> = self.probes.iter().map(|probe| probe.function.as_str()).collect();
                 let refused = match self.refused.as_slice() {
                     [] => String::new(),
@@ -254,7 +245,7 @@ impl SendersReport {
                     functions.join(", ")
                 )
             }
-            ReportedBy::Nobody => format!(
+            SenderSource::Nobody => format!(
                 "the senders of interrupts are not reported: {}\n",
                 self.why.as_deref().unwrap_or_default()
             ),
@@ -267,14 +258,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_missed_is_told_and_nothing_where_nothing_was() {
-        let probe = |event: &str| Probe {
+    fn only_probes_with_missed_hits_are_reported() {
+        let probe = |event: &str| SenderKprobe {
             event: event.to_owned(),
             function: format!("{event}_function"),
             missed: None,
         };
         let mut told = SendersReport {
-            by: ReportedBy::Kprobes,
+            by: SenderSource::Kprobes,
             probes: vec![probe("asks_one"), probe("calls_one")],
             refused: Vec::new(),
             why: None,

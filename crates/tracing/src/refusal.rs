@@ -12,17 +12,14 @@ const UNLOCK: &str = "boot without lockdown=confidentiality; lockdown=integrity 
 pub fn refused(session: &Session, error: RootError) -> Failure {
     let (user, _) = root::process::ids();
     match error.errno() {
-        Some(libc::EACCES | libc::EPERM) if user == 0 => {
-            forbidden(error, session.machine().kernel.lockdown.as_deref())
-        }
+        Some(libc::EACCES | libc::EPERM) if user == 0 => forbidden(error, session.machine().kernel.lockdown.as_deref()),
         Some(libc::EBUSY) => Failure {
             status: Status::Conflict,
             next: "another program uses this tracer or reads this buffer; wait for it, or end it".to_owned(),
             ..error.into()
         },
         Some(libc::ENOMEM) => Failure {
-            next: "the kernel has no memory for so large buffers on all CPUs; give a smaller --buffer"
-                .to_owned(),
+            next: "the kernel has no memory for so large buffers on all CPUs; give a smaller --buffer".to_owned(),
             ..error.into()
         },
         _ => error.into(),
@@ -69,7 +66,10 @@ fn forbidden(error: RootError, lockdown: Option<&str>) -> Failure {
     let error = Failure::from(error);
     match lockdown {
         Some(CONFIDENTIALITY) => Failure {
-            why: format!("{}, also for root: the kernel is locked down (confidentiality)", error.why),
+            why: format!(
+                "{}, also for root: the kernel is locked down (confidentiality)",
+                error.why
+            ),
             next: UNLOCK.to_owned(),
             ..error
         },
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forbidden_to_root_is_not_answered_with_run_it_as_root() {
+    fn a_refusal_to_root_does_not_suggest_running_as_root() {
         let locked = forbidden(denied(), Some("confidentiality"));
         assert_eq!(locked.status, Status::Denied);
         assert!(
@@ -109,21 +109,21 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_tracefs_is_told_from_a_kernel_without_one() {
+    fn an_empty_tracefs_differs_from_a_kernel_without_tracefs() {
         assert_eq!(none(Some("confidentiality")).status, Status::Denied);
         assert_eq!(none(Some("integrity")).status, Status::Unable);
         assert_eq!(none(None).status, Status::Unable);
     }
 
     #[test]
-    fn what_somebody_uses_is_a_conflict_and_what_is_too_large_names_the_option() {
+    fn a_busy_file_is_a_conflict_and_a_large_value_names_the_option() {
         let session = Session::live(&terminal::StandardError::Normal);
         let told = |errno| {
             refused(
                 &session,
                 RootError::Io {
                     path: "/sys/kernel/tracing/instances/x/current_tracer".to_owned(),
-                    doing: "write",
+                    operation: "write",
                     errno,
                 },
             )

@@ -1,9 +1,9 @@
 //! Implements `--method`: a kernel tracer measures instead of our own samplers, in a temporary instance of tracefs.
 
-use crate::instance::{Instance, found};
-use apply::tracing::{Setting, Wanted};
+use crate::instance::{TraceInstance, found};
+use apply::tracing::{TracingSetting, TracingSettings};
 use machine::CpuSet;
-use measure::{Method, Request};
+use measure::{KernelTracer, MeasureRequest};
 use root::{Failure, Root, Status, Tracefs};
 use session::Session;
 use std::time::Duration;
@@ -15,21 +15,18 @@ const BUFFER_KIB: u32 = 1024;
 ///
 /// # Errors
 /// Periods that the tracer does not support, a kernel without it, another process that uses it, no permission.
-pub fn begin<'s>(
+pub fn start<'s>(
     session: &'s Session,
-    method: Method,
-    request: &Request,
+    method: KernelTracer,
+    request: &MeasureRequest,
     time: Duration,
-) -> Result<Instance<'s>, Failure> {
+) -> Result<TraceInstance<'s>, Failure> {
     let micros = whole_micros(method, time)?;
     let tracefs = found(session)?;
     let root = session.root();
     let read = |name: &str| root.value(&tracefs.file(name));
     let available = read("available_tracers")?.unwrap_or_default();
-    if !available
-        .split_whitespace()
-        .any(|tracer| tracer == method.tracer())
-    {
+    if !available.split_whitespace().any(|tracer| tracer == method.tracer()) {
         return Err(Failure::new(
             Status::Unable,
             format!("--method {}", method.tracer()),
@@ -40,7 +37,7 @@ pub fn begin<'s>(
             "measure without --method, or boot a kernel with that option (Debian: the -rt ones)",
         ));
     }
-    if let Some(place) = taken(root, &tracefs)? {
+    if let Some(place) = running_tracer(root, &tracefs)? {
         return Err(Failure::new(
             Status::Conflict,
             format!("--method {}", method.tracer()),
@@ -54,47 +51,47 @@ pub fn begin<'s>(
             format!("--method {}", method.tracer()),
             format!(
                 "another program has set {option} in {}",
-                Tracefs::shown("osnoise/options")
+                Tracefs::display_path("osnoise/options")
             ),
-            format!("echo DEFAULTS > {}", Tracefs::shown("osnoise/options")),
+            format!("echo DEFAULTS > {}", Tracefs::display_path("osnoise/options")),
         ));
     }
-    Instance::begin(session, tracefs, &wanted(method, &request.cpus(), micros))
+    TraceInstance::create(session, tracefs, &instance_settings(method, &request.cpus(), micros))
 }
 
-fn wanted(method: Method, cpus: &CpuSet, micros: u64) -> Wanted {
+fn instance_settings(method: KernelTracer, cpus: &CpuSet, micros: u64) -> TracingSettings {
     let mut shared = vec![
-        Setting::must("osnoise/cpus", cpus.to_string()),
-        Setting::must("osnoise/stop_tracing_us", "0"),
-        Setting::must("osnoise/stop_tracing_total_us", "0"),
+        TracingSetting::must("osnoise/cpus", cpus.to_string()),
+        TracingSetting::must("osnoise/stop_tracing_us", "0"),
+        TracingSetting::must("osnoise/stop_tracing_total_us", "0"),
     ];
     let mut own = vec![
-        Setting::may("buffer_size_kb", BUFFER_KIB.to_string()),
-        Setting::must("trace_clock", "mono"),
+        TracingSetting::may("buffer_size_kb", BUFFER_KIB.to_string()),
+        TracingSetting::must("trace_clock", "mono"),
     ];
     match method {
-        Method::Timerlat => {
-            shared.push(Setting::must("osnoise/timerlat_period_us", micros.to_string()));
-            shared.push(Setting::may("osnoise/print_stack", "0"));
+        KernelTracer::Timerlat => {
+            shared.push(TracingSetting::must("osnoise/timerlat_period_us", micros.to_string()));
+            shared.push(TracingSetting::may("osnoise/print_stack", "0"));
         }
-        Method::Osnoise => {
-            shared.push(Setting::must("tracing_thresh", micros.to_string()));
-            own.push(Setting::must("events/osnoise/sample_threshold/enable", "1"));
+        KernelTracer::Osnoise => {
+            shared.push(TracingSetting::must("tracing_thresh", micros.to_string()));
+            own.push(TracingSetting::must("events/osnoise/sample_threshold/enable", "1"));
         }
     }
-    own.push(Setting::must("current_tracer", method.tracer()));
-    Wanted {
+    own.push(TracingSetting::must("current_tracer", method.tracer()));
+    TracingSettings {
         shared,
         own,
-        ..Wanted::default()
+        ..TracingSettings::default()
     }
 }
 
 /// The period or threshold in microseconds, as the tracers require (`timerlat_period_us`: 100 to 1,000,000).
-fn whole_micros(method: Method, time: Duration) -> Result<u64, Failure> {
+fn whole_micros(method: KernelTracer, time: Duration) -> Result<u64, Failure> {
     let (name, range) = match method {
-        Method::Timerlat => ("--interval", 100..=1_000_000),
-        Method::Osnoise => ("--threshold", 1..=1_000_000),
+        KernelTracer::Timerlat => ("--interval", 100..=1_000_000),
+        KernelTracer::Osnoise => ("--threshold", 1..=1_000_000),
     };
     let ns = machine::nanoseconds(time);
     let micros = ns / 1_000;
@@ -114,13 +111,13 @@ fn whole_micros(method: Method, time: Duration) -> Result<u64, Failure> {
 }
 
 /// The directory where one of the two tracers is already running: they share threads and settings.
-fn taken(root: &Root, tracefs: &Tracefs) -> Result<Option<String>, Failure> {
+fn running_tracer(root: &Root, tracefs: &Tracefs) -> Result<Option<String>, Failure> {
     let instances = root.names(&tracefs.file("instances"))?.unwrap_or_default();
     let places = instances.iter().map(|name| format!("instances/{name}/"));
     for place in places.chain([String::new()]) {
         let now = root.value(&tracefs.file(&format!("{place}current_tracer")))?;
         if matches!(now.as_deref(), Some("timerlat" | "osnoise")) {
-            return Ok(Some(Tracefs::shown(place.trim_end_matches('/'))));
+            return Ok(Some(Tracefs::display_path(place.trim_end_matches('/'))));
         }
     }
     Ok(None)
@@ -137,28 +134,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_the_tracers() {
+    fn tracer_times_are_whole_microseconds_in_range() {
         let micros = |method, ns| whole_micros(method, Duration::from_nanos(ns)).ok();
-        assert_eq!(micros(Method::Timerlat, 1_000_000), Some(1_000));
-        assert_eq!(micros(Method::Timerlat, 99_000), None);
-        assert_eq!(micros(Method::Timerlat, 1_000_500), None);
-        assert_eq!(micros(Method::Timerlat, 1_000_001_000), None);
-        assert_eq!(micros(Method::Osnoise, 1_000), Some(1));
-        assert_eq!(micros(Method::Osnoise, 500), None);
+        assert_eq!(micros(KernelTracer::Timerlat, 1_000_000), Some(1_000));
+        assert_eq!(micros(KernelTracer::Timerlat, 99_000), None);
+        assert_eq!(micros(KernelTracer::Timerlat, 1_000_500), None);
+        assert_eq!(micros(KernelTracer::Timerlat, 1_000_001_000), None);
+        assert_eq!(micros(KernelTracer::Osnoise, 1_000), Some(1));
+        assert_eq!(micros(KernelTracer::Osnoise, 500), None);
     }
 
     #[test]
-    fn options_that_stand_in_the_way() {
+    fn unsuitable_tracer_options_are_found() {
         let usual = "NO_DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE";
         assert_eq!(unsuitable(usual), None);
         assert_eq!(
             unsuitable("NO_OSNOISE_WORKLOAD NO_PANIC_ON_STOP"),
             Some("NO_OSNOISE_WORKLOAD")
         );
-        assert_eq!(
-            unsuitable("OSNOISE_WORKLOAD PANIC_ON_STOP"),
-            Some("PANIC_ON_STOP")
-        );
+        assert_eq!(unsuitable("OSNOISE_WORKLOAD PANIC_ON_STOP"), Some("PANIC_ON_STOP"));
         assert_eq!(unsuitable(""), None);
     }
 }

@@ -1,14 +1,14 @@
 //! Computes the answer of `boot check` from all available evidence; `apply` uses it for its boot part.
 
-use crate::counting::Counted;
+use crate::counting::WindowCounts;
 use machine::{CpuSet, Machine, Settings, cmdline};
-use plan::boot_check::{BootVerdict, Evidence, asked_cpus, boot_check, paths, told_of_boot_part};
+use plan::boot_check::{BootEvidence, BootVerdict, boot_check, boot_part_findings, paths, requested_cpus};
 use plan::declared::BootPart;
-use plan::lint::{Facts, Outcome as Said};
+use plan::lint::{KernelFacts, ObservedBoot as Said};
 use plan::{Finding, Level};
 use root::{Failure, Status};
 use session::Session;
-use session::boot_files::{BootScene, declaration, ours};
+use session::boot_files::{BootScene, declaration, expected_words};
 use session::declared::{self, DeclaredFile};
 
 /// The verdict, and what could not be read.
@@ -26,14 +26,14 @@ pub struct BootExamination {
 pub fn examine_boot(
     scene: &BootScene,
     file: Option<&DeclaredFile>,
-    count: impl FnOnce(&CpuSet) -> Counted,
+    count: impl FnOnce(&CpuSet) -> WindowCounts,
 ) -> Result<BootExamination, Failure> {
     let (session, root) = (scene.session, scene.root);
     let machine = session.machine();
-    let asked = asked_cpus(&scene.running, &Facts::of_machine(&machine));
-    let counted = count(&asked.and(&machine.topology.online));
+    let requested = requested_cpus(&scene.running, &KernelFacts::of_machine(&machine));
+    let counted = count(&requested.and(&machine.topology.online));
     // Read after the window, to show what arrived on the CPUs during it.
-    let machine = machine.with_tasks_on(root, &asked).with_interrupts(root);
+    let machine = machine.with_tasks_on(root, &requested).with_interrupts(root);
     examine_boot_on(scene, file, &machine, counted)
 }
 
@@ -45,19 +45,21 @@ pub fn examine_boot_on(
     scene: &BootScene,
     file: Option<&DeclaredFile>,
     machine: &Machine,
-    counted: Counted,
+    counted: WindowCounts,
 ) -> Result<BootExamination, Failure> {
     let (session, root) = (scene.session, scene.root);
-    let mut facts = Facts::of_machine(machine);
+    let mut facts = KernelFacts::of_machine(machine);
     facts.outcome = Some(Said {
         messages: root.kernel_log().unwrap_or_default(),
         isolated: machine.isolation.boot_isolated.clone(),
         nohz_full: machine.isolation.nohz_full.clone(),
     });
-    let Counted { window, amiss } = counted;
-    let ours = ours(scene);
-    let words = cmdline::words(&scene.running)
-        .chain(ours.iter().flat_map(|one| one.words.iter().map(String::as_str)));
+    let WindowCounts {
+        window,
+        unrestored: amiss,
+    } = counted;
+    let ours = expected_words(scene);
+    let words = cmdline::words(&scene.running).chain(ours.iter().flat_map(|one| one.words.iter().map(String::as_str)));
     let mut settings = Settings::default();
     for path in paths(words) {
         if let Some(value) = root.value(&path).ok().flatten() {
@@ -72,17 +74,17 @@ pub fn examine_boot_on(
             own.as_ref()
         }
     };
-    let evidence = Evidence {
+    let evidence = BootEvidence {
         machine,
         facts: &facts,
         settings: &settings,
-        ours,
+        own_words: ours,
         window,
         most: scene.limit().most,
         declared: file
             .map(|file| declaration::for_verdict(file, machine))
             .unwrap_or_default(),
-        asked: file.and_then(|file| declaration::asked(file, scene, machine, &facts)),
+        declared_words: file.and_then(|file| declaration::required_words(file, scene, machine, &facts)),
         in_force: declaration::in_force(session, root, machine),
     };
     let verdict = boot_check(&evidence);
@@ -104,9 +106,9 @@ pub fn boot_findings(session: &Session, file: &DeclaredFile) -> Result<Vec<Findi
     if file.declarations.iter().all(|one| one.boot != BootPart::OnLine) {
         return Ok(Vec::new());
     }
-    let nothing = |_: &CpuSet| Counted::nothing("`quietcore boot check` counts");
+    let nothing = |_: &CpuSet| WindowCounts::nothing("`quietcore boot check` counts");
     let looked = examine_boot(&BootScene::read(session)?, Some(file), nothing)?;
-    Ok(told_of_boot_part(&looked.verdict))
+    Ok(boot_part_findings(&looked.verdict))
 }
 
 /// The exit status for findings of [`boot_findings`].

@@ -5,9 +5,9 @@
 
 use machine::{CpuId, CpuSet, Machine, Task, Version};
 use measure::MeasureError;
-use measure::load::{Load, LoadKind};
-use observe::{Activity, Class, CloseSample, CpuActivity, Sample, activity, close_up};
-use plan::boot_check::{Busy, CountedCpu, Window};
+use measure::load::{LoadKind, RunningLoad};
+use observe::{Activity, Class, CloseSample, CounterSample, CpuActivity, activity, close_up};
+use plan::boot_check::{CountWindow, CpuCounts, CpuOccupant};
 use root::{Failure, Root};
 use session::Session;
 use session::cpuset_entry;
@@ -20,39 +20,39 @@ const SETTLE: Duration = Duration::from_millis(500);
 
 /// What runs on a CPU.
 enum Resident {
-    Nobody,
+    Idle,
     Running(u32, String),
     Sleeping(String),
 }
 
 /// What was counted.
-pub struct Counted {
+pub struct WindowCounts {
     /// The counts.
-    pub window: Window,
+    pub window: CountWindow,
     /// What this process could not restore about itself.
-    pub amiss: Vec<String>,
+    pub unrestored: Vec<String>,
 }
 
-impl Counted {
+impl WindowCounts {
     /// An empty count, with the reason.
     #[must_use]
-    pub fn nothing(why: &str) -> Counted {
+    pub fn nothing(why: &str) -> WindowCounts {
         let why = why.to_owned();
-        Counted {
-            window: Window::Nothing { why },
-            amiss: Vec::new(),
+        WindowCounts {
+            window: CountWindow::Nothing { why },
+            unrestored: Vec::new(),
         }
     }
 }
 
 /// Counts on the CPUs.
-pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> Counted {
+pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> WindowCounts {
     let root = session.root();
     let mut amiss = Vec::new();
     let before = residents(session, cpus);
     let empty: CpuSet = before
         .iter()
-        .filter(|(_, who)| matches!(who, Resident::Nobody))
+        .filter(|(_, resident)| matches!(resident, Resident::Idle))
         .map(|(cpu, _)| *cpu)
         .collect();
     let mut load = match empty.is_empty() {
@@ -60,9 +60,9 @@ pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> Counted {
         false => busy_loops(session, &empty, &mut amiss),
     };
     std::thread::sleep(SETTLE);
-    let first = Sample::take(root);
+    let first = CounterSample::take(root);
     std::thread::sleep(window);
-    let last = Sample::take(root);
+    let last = CounterSample::take(root);
     let refused = match &mut load {
         Err(why) => Some(format!("a busy loop could not be put there: {why}")),
         // A loop that has ended proves nothing about ticks.
@@ -76,16 +76,19 @@ pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> Counted {
         before,
         after: residents(session, cpus),
     };
-    let nobody = || match &refused {
-        None => Busy::Ours,
-        Some(why) => Busy::Idle(why.clone()),
+    let idle = || match &refused {
+        None => CpuOccupant::OwnLoop,
+        Some(why) => CpuOccupant::Idle(why.clone()),
     };
-    let window = residents.window(&activity(&first, &last), cpus, &nobody);
-    Counted { window, amiss }
+    let window = residents.window(&activity(&first, &last), cpus, &idle);
+    WindowCounts {
+        window,
+        unrestored: amiss,
+    }
 }
 
 /// Counts without starting anything: on CPUs without programs, the tick has no reason to run.
-pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
+pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, WindowCounts) {
     let root = session.root();
     let machine = session.machine().with_tasks_on(root, cpus);
     let before = residents_of(&machine, cpus);
@@ -93,9 +96,9 @@ pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, C
         .tasks_that_may_run_on(cpus)
         .map_or_else(Vec::new, |tasks| tasks.into_iter().cloned().collect());
     let closely = CloseSample::take(root, cpus, &tasks);
-    let first = Sample::take(root);
+    let first = CounterSample::take(root);
     std::thread::sleep(window);
-    let mut seen = activity(&first, &Sample::take(root));
+    let mut seen = activity(&first, &CounterSample::take(root));
     let mut closely = close_up(&closely, &CloseSample::take(root, cpus, &tasks));
     seen.cpus
         .iter_mut()
@@ -104,17 +107,15 @@ pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, C
         before,
         after: residents(session, cpus),
     };
-    let nobody = || {
-        Busy::Idle(
-            "no program runs there; `quietcore boot check` looks with a busy loop of its own".to_owned(),
-        )
+    let idle = || {
+        CpuOccupant::Idle("no program runs there; `quietcore boot check` looks with a busy loop of its own".to_owned())
     };
-    let window = residents.window(&seen, cpus, &nobody);
+    let window = residents.window(&seen, cpus, &idle);
     (
         seen,
-        Counted {
+        WindowCounts {
             window,
-            amiss: Vec::new(),
+            unrestored: Vec::new(),
         },
     )
 }
@@ -127,33 +128,33 @@ struct Residents {
 
 impl Residents {
     /// The counts of the CPUs; `nobody` is what ran on CPUs without programs.
-    fn window(&self, seen: &Activity, cpus: &CpuSet, nobody: &dyn Fn() -> Busy) -> Window {
-        Window::Counted {
+    fn window(&self, seen: &Activity, cpus: &CpuSet, idle: &dyn Fn() -> CpuOccupant) -> CountWindow {
+        CountWindow::Counted {
             duration_ns: seen.duration_ns,
             cpus: seen
                 .cpus
                 .iter()
                 .filter(|one| cpus.contains(one.cpu))
-                .map(|one| CountedCpu {
+                .map(|one| CpuCounts {
                     cpu: one.cpu,
                     ticks: one.ticks,
                     devices: devices(one),
-                    busy: self.busy(one.cpu, nobody),
+                    busy: self.busy(one.cpu, idle),
                 })
                 .collect(),
         }
     }
 
-    fn busy(&self, cpu: CpuId, nobody: &dyn Fn() -> Busy) -> Busy {
+    fn busy(&self, cpu: CpuId, idle: &dyn Fn() -> CpuOccupant) -> CpuOccupant {
         match (self.before.get(&cpu), self.after.get(&cpu)) {
-            (Some(Resident::Nobody), _) => nobody(),
+            (Some(Resident::Idle), _) => idle(),
             (Some(Resident::Running(one, comm)), Some(Resident::Running(other, _))) if one == other => {
-                Busy::Theirs(comm.clone())
+                CpuOccupant::OtherProgram(comm.clone())
             }
-            (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _) => Busy::Idle(format!(
-                "{comm} lives there and slept, so nothing was put beside it"
-            )),
-            (None, _) => Busy::Idle("nothing is known about its tasks".to_owned()),
+            (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _) => {
+                CpuOccupant::Idle(format!("{comm} lives there and slept, so nothing was put beside it"))
+            }
+            (None, _) => CpuOccupant::Idle("nothing is known about its tasks".to_owned()),
         }
     }
 }
@@ -183,7 +184,7 @@ impl fmt::Display for NoLoad {
 
 /// Starts one busy loop on each CPU. `isolcpus=` removes these CPUs from the initial mask of every program, so ours is
 /// widened while the loops start. A cpuset without these CPUs refuses that; then we enter the cpuset that has them.
-fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, NoLoad> {
+fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<RunningLoad>, NoLoad> {
     let root = session.root();
     let mut mask = Vec::new();
     root::sched::affinity(0, &mut mask).map_err(NoLoad::Mask)?;
@@ -223,7 +224,7 @@ fn inside(
     cpus: &CpuSet,
     own: &OwnPlace,
     amiss: &mut Vec<String>,
-) -> Result<Load, NoLoad> {
+) -> Result<RunningLoad, NoLoad> {
     let pid = std::process::id();
     let back = own.door.as_deref();
     // Do not enter without a way out.
@@ -234,7 +235,7 @@ fn inside(
     wider.set_words(&own.mask);
     // If this is refused, the load reports which CPUs it may not use.
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
-    let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(NoLoad::Start);
+    let load = RunningLoad::start(cpus, &[LoadKind::Cpu]).map_err(NoLoad::Start);
     if let Some((door, back)) = way
         && let Err(error) = cpuset_entry::enter(session, Some(back), pid)
     {
@@ -259,8 +260,7 @@ fn own_door(root: &Root, machine: &Machine) -> Option<String> {
 
 fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
     let all = cpu.interrupts.iter().filter(|one| one.class == Class::Device);
-    all.map(|one| (one.name.clone(), one.what.clone(), one.count))
-        .collect()
+    all.map(|one| (one.name.clone(), one.what.clone(), one.count)).collect()
 }
 
 /// The programs (not kernel threads) that last ran on each CPU; running takes precedence over sleeping. Empty if the tasks
@@ -284,7 +284,7 @@ fn residents_of(machine: &Machine, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
         match (runs, sleeps) {
             (Some(task), _) => Resident::Running(task.key.tid, task.comm.clone()),
             (None, Some(task)) => Resident::Sleeping(task.comm.clone()),
-            (None, None) => Resident::Nobody,
+            (None, None) => Resident::Idle,
         }
     };
     cpus.iter().map(|cpu| (cpu, one(cpu))).collect()

@@ -1,14 +1,14 @@
 //! Collects everything that `check` examines, once: first the counts, then the tasks.
 
 use crate::boot_verdict::examine_boot_on;
-use crate::counting::{self, Counted};
+use crate::counting::{self, WindowCounts};
 use crate::intention::{self, CheckScope};
-use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
+use check::{CheckCase, CheckEvidence, CheckFinding, IntendedIsolation, Intention, IntentionSource, ObservedActivity};
 use machine::{CpuSet, Machine, Settings, Task};
-use plan::boot_check::{BootVerdict, asked_cpus};
-use plan::lint::Facts;
+use plan::boot_check::{BootVerdict, requested_cpus};
+use plan::lint::KernelFacts;
 use plan::{FindingId, Intent, Level};
-use root::{Failure, Kind, Origin, Root};
+use root::{Failure, Origin, PathKind, Root};
 use session::Session;
 use session::boot_files::BootScene;
 use std::time::Duration;
@@ -24,15 +24,15 @@ pub struct Examination {
     /// What could not be read.
     pub unread: Vec<String>,
     /// Every wish with the changes that it would need now.
-    pub cases: Vec<Case>,
-    counters: Counters,
+    pub cases: Vec<CheckCase>,
+    counters: ObservedActivity,
     boot: BootVerdict,
 }
 
 impl Examination {
     /// The evidence that the layers examined.
-    pub fn evidence(&self) -> Evidence<'_> {
-        Evidence {
+    pub fn evidence(&self) -> CheckEvidence<'_> {
+        CheckEvidence {
             machine: &self.machine,
             counters: &self.counters,
             boot: Some(&self.boot),
@@ -42,8 +42,8 @@ impl Examination {
     /// The length of the counting window; `None` if nothing was counted.
     pub fn window_ns(&self) -> Option<u64> {
         match &self.counters {
-            Counters::Seen(activity) => Some(activity.duration_ns),
-            Counters::Unseen(_) => None,
+            ObservedActivity::Seen(activity) => Some(activity.duration_ns),
+            ObservedActivity::Unseen(_) => None,
         }
     }
 }
@@ -52,18 +52,18 @@ impl Examination {
 ///
 /// # Errors
 /// CPUs that do not exist, a declaration file or a journal that cannot be parsed.
-pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Result<Examination, Failure> {
+pub fn examine(scene: &BootScene, scope: &CheckScope, window: Duration) -> Result<Examination, Failure> {
     let (session, root) = (scene.session, scene.root);
-    let (counters, counted) = count(session, asked, window)?;
+    let (counters, counted) = count(session, scope, window)?;
     // Read after the window, to show what arrived on the CPUs during it. Once: on a big machine this takes most of the time.
     let machine = session.machine().with_interrupts(root);
-    let mut intention = intention::find(session, &machine, asked)?;
-    let of_boot_line = asked_cpus(&scene.running, &Facts::of_machine(&machine));
+    let mut intention = intention::find(session, &machine, scope)?;
+    let of_boot_line = requested_cpus(&scene.running, &KernelFacts::of_machine(&machine));
     let machine = machine
         .with_tasks_on(root, &intention.cpus().or(&of_boot_line))
         .with_task_cgroups(root);
     let machine = match root.origin() {
-        Origin::Live => surely(machine, root, &intention.cpus()),
+        Origin::Live => recheck_tasks(machine, root, &intention.cpus()),
         Origin::Captured => machine,
     };
     let verdicts = examine_boot_on(scene, None, &machine, counted)?;
@@ -72,14 +72,14 @@ pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Resul
     intention
         .unseen
         .extend(unread_files.map(|path| format!("whether {path} is as wanted: it could not be read")));
-    let evidence = Evidence {
+    let evidence = CheckEvidence {
         machine: &machine,
         counters: &counters,
         boot: Some(&verdicts.verdict),
     };
     let mut found = check::check(&evidence, &cases);
     found.extend(plan::unsupported_kernel(&machine.kernel).map(CheckFinding::of));
-    if intention.source == Source::Nobody {
+    if intention.source == IntentionSource::Nobody {
         found.push(nothing_isolated(&intention));
     }
     Ok(Examination {
@@ -94,7 +94,7 @@ pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Resul
 }
 
 /// Counts what happens on the CPUs during a window.
-fn count(session: &Session, asked: &CheckScope, window: Duration) -> Result<(Counters, Counted), Failure> {
+fn count(session: &Session, asked: &CheckScope, window: Duration) -> Result<(ObservedActivity, WindowCounts), Failure> {
     match (session.root().origin(), window.is_zero()) {
         (Origin::Captured, _) => return Ok(unseen("a captured machine does not tell what happens on it")),
         (Origin::Live, true) => return Ok(unseen("--for 0s asks for none")),
@@ -105,37 +105,33 @@ fn count(session: &Session, asked: &CheckScope, window: Duration) -> Result<(Cou
         return Ok(unseen("no CPU was named"));
     }
     let (activity, counted) = counting::watch(session, &cpus, window);
-    Ok((Counters::Seen(activity), counted))
+    Ok((ObservedActivity::Seen(activity), counted))
 }
 
 fn nothing_isolated(intention: &Intention) -> CheckFinding {
     let (level, message) = match intention.unseen.is_empty() {
-        true => (
-            Level::Error,
-            "no CPU is isolated here, so there is nothing to check",
-        ),
+        true => (Level::Error, "no CPU is isolated here, so there is nothing to check"),
         false => (
             Level::Warning,
             "no isolated CPU was found here, and not everything could be seen",
         ),
     };
-    CheckFinding::new(level, FindingId::NOTHING_ISOLATED, "CPUs", message)
-        .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same")
+    CheckFinding::new(level, FindingId::NOTHING_ISOLATED, "CPUs", message).fix(
+        "`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same",
+    )
 }
 
 /// What could not be read: of the machine, of the boot line, and the journal.
 fn unread(session: &Session, machine: &Machine, of_boot_line: Vec<String>) -> Vec<String> {
     let of_machine = machine.unreadable.iter();
-    let mut unread: Vec<String> = of_machine
-        .map(|one| format!("{}: {}", one.path, one.why))
-        .collect();
+    let mut unread: Vec<String> = of_machine.map(|one| format!("{}: {}", one.path, one.why)).collect();
     let known = unread.len();
     for line in of_boot_line {
         if !unread[..known].contains(&line) {
             unread.push(line);
         }
     }
-    if session.root().origin() == Origin::Live && session.standing(machine).is_none() {
+    if session.root().origin() == Origin::Live && session.active_partitions(machine).is_none() {
         unread.push(format!(
             "{}: the journal of what was applied is for root alone",
             root::state::RUN_DIR
@@ -148,28 +144,25 @@ fn unread(session: &Session, machine: &Machine, of_boot_line: Vec<String>) -> Ve
 const MOST_DOUBTFUL: usize = 500;
 
 /// Reads again which tasks may run there before reporting them: short-lived processes start and end during the first read.
-fn surely(machine: Machine, root: &Root, cpus: &CpuSet) -> Machine {
+fn recheck_tasks(machine: Machine, root: &Root, cpus: &CpuSet) -> Machine {
     let is_doubtful = |task: &Task| {
-        let may_run = task
-            .allowed
-            .as_ref()
-            .is_some_and(|allowed| allowed.intersects(cpus));
+        let may_run = task.allowed.as_ref().is_some_and(|allowed| allowed.intersects(cpus));
         may_run && task.is_movable()
     };
     let tasks = machine.tasks_that_may_run_on(cpus).unwrap_or_default();
     let doubtful = tasks.into_iter().filter(|task| is_doubtful(task)).count();
     match doubtful {
-        1..=MOST_DOUBTFUL => machine.with_second_look(root, is_doubtful),
+        1..=MOST_DOUBTFUL => machine.with_recheck(root, is_doubtful),
         _ => machine,
     }
 }
 
-fn unseen(why: &str) -> (Counters, Counted) {
-    (Counters::Unseen(why.to_owned()), Counted::nothing(why))
+fn unseen(why: &str) -> (ObservedActivity, WindowCounts) {
+    (ObservedActivity::Unseen(why.to_owned()), WindowCounts::nothing(why))
 }
 
 /// Plans every wish on the current machine, with the content of the files that the plan touches.
-pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec<Case> {
+pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec<CheckCase> {
     let root = session.root();
     cases_from(session, machine, intention, |_, concerned| {
         machine::settings::for_cpus(root, concerned, plan::knobs::planned())
@@ -181,27 +174,27 @@ pub fn cases_from(
     session: &Session,
     machine: &Machine,
     intention: &Intention,
-    settings: impl Fn(&Wish, &CpuSet) -> Settings,
-) -> Vec<Case> {
+    settings: impl Fn(&IntendedIsolation, &CpuSet) -> Settings,
+) -> Vec<CheckCase> {
     let root = session.root();
     let in_force: Vec<Intent> = match root.origin() {
         Origin::Live => session.in_force(),
         Origin::Captured => {
-            let standing = session.standing(machine);
+            let standing = session.active_partitions(machine);
             let standing = standing.as_deref().unwrap_or_default();
             standing.iter().map(|one| one.intent.clone()).collect()
         }
     };
-    let case = |wish: &Wish| {
-        let concerned = machine.topology.with_siblings(&wish.intent.cpus);
+    let case = |isolation: &IntendedIsolation| {
+        let concerned = machine.topology.with_siblings(&isolation.intent.cpus);
         let mut others = in_force.clone();
         // A partition with these CPUs is the wish itself, whatever its name.
-        others.retain(|other| !other.cpus.intersects(&wish.intent.cpus));
-        let mut case = Case::new(wish.clone(), machine, &settings(wish, &concerned), &others);
+        others.retain(|other| !other.cpus.intersects(&isolation.intent.cpus));
+        let mut case = CheckCase::new(isolation.clone(), machine, &settings(isolation, &concerned), &others);
         for path in case.paths() {
             let now = match (root.value(&path), root.kind(&path).ok().flatten()) {
                 (Ok(Some(now)), _) => Some(now),
-                (Err(_), Some(Kind::File)) => {
+                (Err(_), Some(PathKind::File)) => {
                     case.unread.push(path);
                     continue;
                 }
@@ -212,5 +205,5 @@ pub fn cases_from(
         }
         case
     };
-    intention.wishes.iter().map(case).collect()
+    intention.isolations.iter().map(case).collect()
 }

@@ -1,10 +1,10 @@
 //! Finds which CPUs are meant to be isolated: from the command line, `/etc/quietcore.toml`, the journal, the boot line and
 //! other tools.
 
-use apply::Standing;
-use check::{Intention, Means, Source, Wish};
+use apply::PartitionStatus;
+use check::{IntendedIsolation, Intention, IntentionSource, IsolationMeans};
 use machine::{CpuSet, Machine, Owner, Partition};
-use plan::declared::{CpuWish, Declaration};
+use plan::declared::{CpuSpec, Declaration};
 use plan::{Finding, FindingId, Intent, Level, PartitionName, Profile, partition_path};
 use root::{Failure, Root};
 use session::Session;
@@ -34,46 +34,46 @@ pub enum Declarations<'a> {
 ///
 /// # Errors
 /// CPUs that do not exist, and a declaration file that cannot be used.
-pub fn find(session: &Session, machine: &Machine, asked: &CheckScope) -> Result<Intention, Failure> {
-    let known = session.standing(machine);
+pub fn find(session: &Session, machine: &Machine, scope: &CheckScope) -> Result<Intention, Failure> {
+    let known = session.active_partitions(machine);
     let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
     let standing = known.as_deref().unwrap_or_default();
-    let some = |source, wishes: Vec<Wish>| {
-        (!wishes.is_empty()).then(|| Intention {
+    let some = |source, isolations: Vec<IntendedIsolation>| {
+        (!isolations.is_empty()).then(|| Intention {
             source,
-            wishes,
+            isolations,
             unseen: unseen.clone(),
         })
     };
-    if let Some(expression) = asked.cpus {
+    if let Some(expression) = scope.cpus {
         let cpus = existing_cpus(expression, machine)?;
         return Ok(Intention {
-            source: Source::CommandLine,
-            wishes: named(&cpus, asked.profile, machine, standing),
+            source: IntentionSource::CommandLine,
+            isolations: named(&cpus, scope.profile, machine, standing),
             unseen,
         });
     }
     if let Some(found) = some(
-        Source::Declared,
-        of_file(session, machine, standing, asked.declarations)?,
+        IntentionSource::Declared,
+        of_file(session, machine, standing, scope.declarations)?,
     ) {
         return Ok(found);
     }
-    let found = some(Source::Journal, standing.iter().map(in_force).collect())
-        .or_else(|| some(Source::BootLine, boot_line(machine)))
-        .or_else(|| some(Source::Cpuset, cpusets(machine)))
-        .or_else(|| some(Source::Slices, slices(machine)))
-        .or_else(|| some(Source::Tuned, tuned(machine)));
+    let found = some(IntentionSource::Journal, standing.iter().map(in_force).collect())
+        .or_else(|| some(IntentionSource::BootLine, boot_line(machine)))
+        .or_else(|| some(IntentionSource::Cpuset, cpusets(machine)))
+        .or_else(|| some(IntentionSource::Slices, slices(machine)))
+        .or_else(|| some(IntentionSource::Tuned, tuned(machine)));
     Ok(found.unwrap_or(Intention {
-        source: Source::Nobody,
-        wishes: Vec::new(),
+        source: IntentionSource::Nobody,
+        isolations: Vec::new(),
         unseen,
     }))
 }
 
 /// Reports an existing journal that cannot be read: it may contain more than any other source shows.
-fn unseen(machine: &Machine, standing: Option<&[Standing]>) -> Option<String> {
-    let why = match (standing, machine.is_captured()) {
+fn unseen(machine: &Machine, active: Option<&[PartitionStatus]>) -> Option<String> {
+    let why = match (active, machine.is_captured()) {
         (Some(_), _) => return None,
         (None, false) => "could not be read",
         // A machine without a partition has no journal.
@@ -93,13 +93,13 @@ fn has_partition(machine: &Machine) -> bool {
     is_ours && has_cgroup(machine, &usual)
 }
 
-fn in_force(one: &Standing) -> Wish {
-    Wish {
+fn in_force(one: &PartitionStatus) -> IntendedIsolation {
+    IntendedIsolation {
         intent: one.intent.clone(),
-        means: Means::Partition,
+        means: IsolationMeans::Partition,
         applied: one.applied.clone(),
         refused: one.refused.clone(),
-        unmended: one.unmended.clone(),
+        unrepaired: one.unrepaired.clone(),
         drift: one.drift.clone(),
     }
 }
@@ -108,9 +108,9 @@ fn in_force(one: &Standing) -> Wish {
 fn of_file(
     session: &Session,
     machine: &Machine,
-    standing: &[Standing],
+    active: &[PartitionStatus],
     declarations: Declarations,
-) -> Result<Vec<Wish>, Failure> {
+) -> Result<Vec<IntendedIsolation>, Failure> {
     let root = session.root();
     let read = match declarations {
         Declarations::OfMachine => declared::read(session, None)?,
@@ -124,54 +124,51 @@ fn of_file(
         return Ok(Vec::new());
     };
     let reserved = file.named_cpus(machine)?;
-    let mut wishes = Vec::new();
+    let mut isolations = Vec::new();
     for one in &file.declarations {
-        let wish = declaration(root, machine, standing, one, &reserved);
-        wishes.push(wish.map_err(|error| file.at(one.line, error))?);
+        let isolation = declaration(root, machine, active, one, &reserved);
+        isolations.push(isolation.map_err(|error| file.at(one.line, error))?);
     }
-    let is_declared = |one: &&Standing| {
+    let is_declared = |one: &&PartitionStatus| {
         file.declarations
             .iter()
             .any(|declared| *declared.name() == one.intent.name)
     };
-    wishes.extend(standing.iter().filter(|one| !is_declared(one)).map(in_force));
-    Ok(wishes)
+    isolations.extend(active.iter().filter(|one| !is_declared(one)).map(in_force));
+    Ok(isolations)
 }
 
 fn declaration(
     root: &Root,
     machine: &Machine,
-    standing: &[Standing],
+    active: &[PartitionStatus],
     one: &Declaration,
     reserved: &CpuSet,
-) -> Result<Wish, Failure> {
-    if let Some(standing) = standing
-        .iter()
-        .find(|standing| standing.intent.name == *one.name())
-    {
-        let mut wish = in_force(standing);
-        wish.drift.extend(other_intent(one, machine, standing));
-        return Ok(wish);
+) -> Result<IntendedIsolation, Failure> {
+    if let Some(partition) = active.iter().find(|partition| partition.intent.name == *one.name()) {
+        let mut isolation = in_force(partition);
+        isolation.drift.extend(other_intent(one, machine, partition));
+        return Ok(isolation);
     }
-    let others: Vec<Intent> = standing.iter().map(|one| one.intent.clone()).collect();
+    let others: Vec<Intent> = active.iter().map(|one| one.intent.clone()).collect();
     let settled = settle(one, machine, root, &others, reserved).map(|(intent, _)| intent);
     // What cannot be met now, for example because a CPU is offline, is still intended.
     let intent = match (settled, &one.cpus) {
         (Ok(intent), _) => intent,
-        (Err(_), CpuWish::Named(expression)) => Intent {
+        (Err(_), CpuSpec::Named(expression)) => Intent {
             cpus: existing_cpus(expression, machine)?,
             ..one.template.clone()
         },
-        (Err(error), CpuWish::Chosen { .. }) => return Err(error),
+        (Err(error), CpuSpec::Chosen { .. }) => return Err(error),
     };
     // A captured machine has no journal; its cgroup shows whether the partition existed.
     let is_there = machine.is_captured() && has_cgroup(machine, &intent);
-    Ok(Wish::new(
+    Ok(IntendedIsolation::new(
         intent,
         if is_there {
-            Means::Partition
+            IsolationMeans::Partition
         } else {
-            Means::Missing
+            IsolationMeans::Missing
         },
     ))
 }
@@ -185,34 +182,34 @@ fn has_cgroup(machine: &Machine, intent: &Intent) -> bool {
 }
 
 /// Detects a declaration that was edited since it was applied.
-fn other_intent(one: &Declaration, machine: &Machine, standing: &Standing) -> Option<Finding> {
-    let intent = &standing.intent;
+fn other_intent(one: &Declaration, machine: &Machine, partition: &PartitionStatus) -> Option<Finding> {
+    let intent = &partition.intent;
     let cpus = match &one.cpus {
-        CpuWish::Named(expression) => existing_cpus(expression, machine).ok()?,
-        CpuWish::Chosen { .. } => intent.cpus.clone(),
+        CpuSpec::Named(expression) => existing_cpus(expression, machine).ok()?,
+        CpuSpec::Chosen { .. } => intent.cpus.clone(),
     };
-    let wanted = Intent {
+    let declared = Intent {
         cpus,
         ..one.template.clone()
     };
     let owner = "owner";
-    let is_same = wanted.cpus == intent.cpus
-        && wanted.profile == intent.profile
-        && wanted.without == intent.without
-        && wanted.irq_here == intent.irq_here
-        && wanted
+    let is_same = declared.cpus == intent.cpus
+        && declared.profile == intent.profile
+        && declared.without == intent.without
+        && declared.irq_here == intent.irq_here
+        && declared
             .with
             .iter()
             .all(|with| intent.with.get_key_value(with.0) == Some(with))
         && intent
             .with
             .keys()
-            .all(|knob| knob == owner || wanted.with.contains_key(knob));
+            .all(|knob| knob == owner || declared.with.contains_key(knob));
     (!is_same).then(|| {
         let message = format!(
             "line {} of /etc/quietcore.toml declares `{}`, and `{}` is in force",
             one.line,
-            wanted.arguments(),
+            declared.arguments(),
             intent.arguments()
         );
         Finding::new(
@@ -221,109 +218,106 @@ fn other_intent(one: &Declaration, machine: &Machine, standing: &Standing) -> Op
             intent.name.to_string(),
             message,
         )
-        .fix(format!("`quietcore apply --resize {}`", wanted.arguments()))
+        .fix(format!("`quietcore apply --resize {}`", declared.arguments()))
     })
 }
 
 /// CPUs that the user named: what isolates each of them, and those that nothing isolates.
-fn named(cpus: &CpuSet, profile: Profile, machine: &Machine, standing: &[Standing]) -> Vec<Wish> {
-    let mut wishes: Vec<Wish> = standing
+fn named(cpus: &CpuSet, profile: Profile, machine: &Machine, active: &[PartitionStatus]) -> Vec<IntendedIsolation> {
+    let mut isolations: Vec<IntendedIsolation> = active
         .iter()
         .filter(|one| one.intent.cpus.intersects(cpus))
         .map(in_force)
         .collect();
-    let mut rest = wishes
+    let mut rest = isolations
         .iter()
-        .fold(cpus.clone(), |rest, wish| rest.minus(&wish.intent.cpus));
-    for mut wish in boot_line(machine)
+        .fold(cpus.clone(), |rest, isolation| rest.minus(&isolation.intent.cpus));
+    for mut isolation in boot_line(machine)
         .into_iter()
         .chain(cpusets(machine))
         .chain(slices(machine))
         .chain(tuned(machine))
     {
-        wish.intent.cpus = wish.intent.cpus.and(&rest);
-        wish.intent.profile = profile;
-        rest = rest.minus(&wish.intent.cpus);
-        if !wish.intent.cpus.is_empty() {
-            wishes.push(wish);
+        isolation.intent.cpus = isolation.intent.cpus.and(&rest);
+        isolation.intent.profile = profile;
+        rest = rest.minus(&isolation.intent.cpus);
+        if !isolation.intent.cpus.is_empty() {
+            isolations.push(isolation);
         }
     }
     if !rest.is_empty() {
-        wishes.push(Wish::new(
+        isolations.push(IntendedIsolation::new(
             Intent::new(PartitionName::default(), rest, profile),
-            Means::Nothing,
+            IsolationMeans::Nothing,
         ));
     }
-    wishes
+    isolations
 }
 
 /// Isolation by other tools is compared with `minimal`, because nothing promised more.
-fn of_others(name: &str, cpus: CpuSet, means: Means) -> Option<Wish> {
+fn of_others(name: &str, cpus: CpuSet, means: IsolationMeans) -> Option<IntendedIsolation> {
     let letters: String = name
         .chars()
         .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
         .take(32)
         .collect();
     let name = PartitionName::new(&letters).unwrap_or_default();
-    (!cpus.is_empty()).then(|| Wish::new(Intent::new(name, cpus, Profile::Minimal), means))
+    (!cpus.is_empty()).then(|| IntendedIsolation::new(Intent::new(name, cpus, Profile::Minimal), means))
 }
 
-fn boot_line(machine: &Machine) -> Vec<Wish> {
+fn boot_line(machine: &Machine) -> Vec<IntendedIsolation> {
     let isolation = &machine.isolation;
-    let asked = [&isolation.boot_isolated, &isolation.nohz_full];
-    let cpus = asked
+    let requested = [&isolation.boot_isolated, &isolation.nohz_full];
+    let cpus = requested
         .into_iter()
         .flatten()
         .fold(CpuSet::new(), |all, cpus| all.or(cpus));
-    of_others("boot-line", cpus.and(&machine.topology.online), Means::BootLine)
-        .into_iter()
-        .collect()
+    of_others(
+        "boot-line",
+        cpus.and(&machine.topology.online),
+        IsolationMeans::BootLine,
+    )
+    .into_iter()
+    .collect()
 }
 
 /// Cpusets that take CPUs from all other tasks: v2 partitions, v1 sets without load balancing, the sets of cset and partrt.
-fn cpusets(machine: &Machine) -> Vec<Wish> {
-    let sets = machine
-        .cgroups
-        .cpuset
-        .iter()
-        .flat_map(|hierarchy| &hierarchy.sets);
+fn cpusets(machine: &Machine) -> Vec<IntendedIsolation> {
+    let sets = machine.cgroups.cpuset.iter().flat_map(|hierarchy| &hierarchy.sets);
     let owners = &machine.cgroups.owners;
     let is_shield = |set: &Partition| match set.name.as_str() {
         "/user" => owners.contains(&Owner::Cset),
         "/rt" => owners.contains(&Owner::Partrt),
         _ => false,
     };
-    let mut wishes: Vec<Wish> = Vec::new();
+    let mut isolations: Vec<IntendedIsolation> = Vec::new();
     for set in sets.filter(|set| set.takes_cpus() || is_shield(set)) {
         let cpus = set
             .cpus
             .clone()
             .filter(|cpus| !cpus.is_empty())
             .or_else(|| set.effective_cpus.clone());
-        let taken = wishes
+        let taken = isolations
             .iter()
-            .fold(CpuSet::new(), |taken, wish| taken.or(&wish.intent.cpus));
+            .fold(CpuSet::new(), |taken, isolation| taken.or(&isolation.intent.cpus));
         let cpus = cpus.unwrap_or_default().minus(&taken);
-        wishes.extend(of_others(&set.name, cpus, Means::Cpuset(set.name.clone())));
+        isolations.extend(of_others(&set.name, cpus, IsolationMeans::Cpuset(set.name.clone())));
     }
-    wishes
+    isolations
 }
 
 /// CPUs that systemd keeps services and sessions off.
-fn slices(machine: &Machine) -> Vec<Wish> {
+fn slices(machine: &Machine) -> Vec<IntendedIsolation> {
     let free = machine.isolation.kept_free.clone().unwrap_or_default();
-    of_others("slices", free, Means::Slices).into_iter().collect()
+    of_others("slices", free, IsolationMeans::Slices).into_iter().collect()
 }
 
-fn tuned(machine: &Machine) -> Vec<Wish> {
-    let cores = machine
-        .tuned
-        .as_ref()
-        .and_then(|tuned| tuned.isolated_cores.clone());
+fn tuned(machine: &Machine) -> Vec<IntendedIsolation> {
+    let cores = machine.tuned.as_ref().and_then(|tuned| tuned.isolated_cores.clone());
     cores
         .and_then(|cores| {
             let there: CpuSet = machine.topology.cpus.iter().map(|cpu| cpu.id).collect();
-            of_others("tuned", cores.and(&there), Means::Tuned)
+            of_others("tuned", cores.and(&there), IsolationMeans::Tuned)
         })
         .into_iter()
         .collect()

@@ -1,7 +1,7 @@
 //! Implements `check --fix`: makes the changes that findings carry, under the lock and as part of the partition that lost them.
 
 use crate::examination::Examination;
-use apply::{Mended, Outcome, RepairRequest};
+use apply::{ChangeOutcome, RepairOutcome, RepairRequest};
 use check::CheckFinding;
 use plan::Change;
 use root::{Failure, Status};
@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 
 /// The outcome of a repair, one line for each setting.
 #[derive(Default)]
-pub struct Repaired {
+pub struct SettingRepairs {
     /// Restored, or already set.
-    pub done: Vec<String>,
+    pub repaired: Vec<String>,
     /// Not restored, and why.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RepairRefusal>,
 }
 
-impl Repaired {
+impl SettingRepairs {
     /// Adds what was done in one partition.
-    fn add(&mut self, repaired: &Mended) {
+    fn add(&mut self, repaired: &RepairOutcome) {
         for entry in &repaired.entries {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
             let text = format!(
@@ -30,9 +30,12 @@ impl Repaired {
                 entry.outcome.text()
             );
             match entry.outcome {
-                Outcome::Done | Outcome::Already => self.done.push(text),
-                Outcome::Refused(_) | Outcome::Otherwise(_) | Outcome::Drift(_) | Outcome::Gone => {
-                    self.refused.push(Refusal {
+                ChangeOutcome::Done | ChangeOutcome::Already => self.repaired.push(text),
+                ChangeOutcome::Refused(_)
+                | ChangeOutcome::Otherwise(_)
+                | ChangeOutcome::Drift(_)
+                | ChangeOutcome::Gone => {
+                    self.refused.push(RepairRefusal {
                         about: entry.change.clone(),
                         text,
                     });
@@ -40,7 +43,7 @@ impl Repaired {
             }
         }
         self.refused
-            .extend(repaired.findings.iter().map(|finding| Refusal {
+            .extend(repaired.findings.iter().map(|finding| RepairRefusal {
                 about: finding.subject.clone(),
                 text: format!("{}: {}", finding.subject, finding.message),
             }));
@@ -48,7 +51,7 @@ impl Repaired {
 }
 
 /// A setting that could not be restored.
-pub struct Refusal {
+pub struct RepairRefusal {
     /// The change, or the file with the problem.
     pub about: String,
     /// One line about it.
@@ -60,7 +63,7 @@ pub struct Refusal {
 /// # Errors
 /// No permission, another running quietcore, a journal that cannot be parsed or written.
 pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> Result<Vec<String>, Failure> {
-    if session.standing(&examined.machine).is_none() {
+    if session.active_partitions(&examined.machine).is_none() {
         return Err(Failure::new(
             Status::Denied,
             "nothing was repaired",
@@ -72,22 +75,19 @@ pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> R
         ));
     }
     let is_meant = |found: &&CheckFinding| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
-    let repaired = repair_found(
-        session,
-        &examined.found.iter().filter(is_meant).collect::<Vec<_>>(),
-    )?;
+    let repaired = repair_found(session, &examined.found.iter().filter(is_meant).collect::<Vec<_>>())?;
     let refused = repaired.refused.into_iter().map(|refusal| refusal.text);
-    Ok(repaired.done.into_iter().chain(refused).collect())
+    Ok(repaired.repaired.into_iter().chain(refused).collect())
 }
 
 /// As [`repair`], for only these findings.
 ///
 /// # Errors
 /// As [`repair`].
-pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repaired, Failure> {
+pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<SettingRepairs, Failure> {
     let mut by_partition = changes_by_partition(found);
     if by_partition.is_empty() {
-        return Ok(Repaired::default());
+        return Ok(SettingRepairs::default());
     }
     plan::joint::join(&mut by_partition.values_mut().flatten().collect::<Vec<_>>());
     let Some(changing) = session.lock_existing()? else {
@@ -98,7 +98,7 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repair
             "run `quietcore check` again",
         ));
     };
-    let mut all = Repaired::default();
+    let mut all = SettingRepairs::default();
     for (partition, changes) in by_partition {
         let machine = session.machine();
         let request = RepairRequest {
@@ -106,7 +106,7 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repair
             changes: &ordered(changes),
             tool: env!("CARGO_PKG_VERSION"),
         };
-        let repaired = apply::mend(&changing.host, changing.state(), &machine, request)?;
+        let repaired = apply::repair(&changing.host, changing.state(), &machine, request)?;
         all.add(&repaired);
     }
     session.refresh();

@@ -22,9 +22,9 @@ pub use datagrams::{link, processes, uevent};
 pub use finding::OpenFinding;
 pub use interval::Interval;
 pub use layers::Layers;
-pub use ledger::{Change, Ledger};
-pub use line::{Line, LineEvent, of_change, text};
-pub use notification::{Notification, Process, Writer};
+pub use ledger::{FindingChange, Ledger};
+pub use line::{LineEvent, LogLine, of_change, text};
+pub use notification::{Notification, Process, WriterProcess};
 pub use repairs::{RepairDecision, Repairs};
 pub use token_bucket::{BucketLevel, TokenBucket};
 

@@ -1,12 +1,12 @@
 //! Maps keys to changes of the view and to actions of the caller.
 
 use crate::panes::rows;
-use crate::{Now, Overlay, PANES, Scope, View, panes};
+use crate::{CpuScope, DisplayData, Overlay, PANES, ViewState, panes};
 use machine::CpuId;
 
 /// A key, independent of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyPress {
     /// A letter or symbol.
     Char(char),
     /// A key with Ctrl.
@@ -41,7 +41,7 @@ pub enum Key {
 
 /// An action of the program that shows the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum ViewAction {
     /// Quit.
     Quit,
     /// Suspend, as `^Z` does.
@@ -87,7 +87,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
 ];
 
 /// Handles a key.
-pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
+pub fn press(view: &mut ViewState, key: KeyPress, now: &DisplayData) -> Option<ViewAction> {
     view.note.clear();
     let control = control_act(key);
     if control.is_some() {
@@ -99,7 +99,7 @@ pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
     if view.overlay.is_some() {
         return in_overlay(view, key);
     }
-    if key == Key::Char('b') {
+    if key == KeyPress::Char('b') {
         return blame(view, now);
     }
     let act = key_act(key);
@@ -110,102 +110,102 @@ pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
 }
 
 /// The action of a key with Ctrl, which applies everywhere.
-fn control_act(key: Key) -> Option<Act> {
+fn control_act(key: KeyPress) -> Option<ViewAction> {
     match key {
-        Key::Control('c') => Some(Act::Quit),
-        Key::Control('z') => Some(Act::Stop),
-        Key::Control('l') => Some(Act::Redraw),
+        KeyPress::Control('c') => Some(ViewAction::Quit),
+        KeyPress::Control('z') => Some(ViewAction::Stop),
+        KeyPress::Control('l') => Some(ViewAction::Redraw),
         _ => None,
     }
 }
 
 /// The action of a key that depends on neither the view nor the machine.
-fn key_act(key: Key) -> Option<Act> {
+fn key_act(key: KeyPress) -> Option<ViewAction> {
     match key {
-        Key::Char('q') => Some(Act::Quit),
-        Key::Char(' ' | 'z') => Some(Act::Freeze),
-        Key::Left => Some(Act::Step(-1)),
-        Key::Right => Some(Act::Step(1)),
-        Key::Char('[') => Some(Act::Step(-10)),
-        Key::Char(']') => Some(Act::Step(10)),
-        Key::Home => Some(Act::First),
-        Key::End => Some(Act::Last),
-        Key::Char('+' | '=') => Some(Act::Faster),
-        Key::Char('-') => Some(Act::Slower),
+        KeyPress::Char('q') => Some(ViewAction::Quit),
+        KeyPress::Char(' ' | 'z') => Some(ViewAction::Freeze),
+        KeyPress::Left => Some(ViewAction::Step(-1)),
+        KeyPress::Right => Some(ViewAction::Step(1)),
+        KeyPress::Char('[') => Some(ViewAction::Step(-10)),
+        KeyPress::Char(']') => Some(ViewAction::Step(10)),
+        KeyPress::Home => Some(ViewAction::First),
+        KeyPress::End => Some(ViewAction::Last),
+        KeyPress::Char('+' | '=') => Some(ViewAction::Faster),
+        KeyPress::Char('-') => Some(ViewAction::Slower),
         _ => None,
     }
 }
 
 /// Handles the keys that change what the panes show.
-fn change_view(view: &mut View, key: Key, now: &Now) {
+fn change_view(view: &mut ViewState, key: KeyPress, now: &DisplayData) {
     match key {
-        Key::Char('?' | 'h') => view.lay_over(Overlay::Help),
-        Key::Char('f') => fix(view, now),
-        Key::Char('s') => view.sort_next(PANES.get(view.focus).map_or(1, |pane| pane.sorts.len())),
-        Key::Char('/') => view.typing = true,
-        Key::Char('a') => {
+        KeyPress::Char('?' | 'h') => view.open_overlay(Overlay::Help),
+        KeyPress::Char('f') => fix(view, now),
+        KeyPress::Char('s') => view.sort_next(PANES.get(view.focus).map_or(1, |pane| pane.sorts.len())),
+        KeyPress::Char('/') => view.typing = true,
+        KeyPress::Char('a') => {
             view.scope = match view.scope {
-                Scope::Isolated => Scope::All,
-                Scope::All | Scope::One(_) => Scope::Isolated,
+                CpuScope::Isolated => CpuScope::All,
+                CpuScope::All | CpuScope::One(_) => CpuScope::Isolated,
             };
         }
-        Key::Enter => {
+        KeyPress::Enter => {
             view.scope = match (view.scope, chosen_cpu(view, now)) {
-                (Scope::One(one), Some(cpu)) if one == cpu => Scope::Isolated,
-                (_, Some(cpu)) => Scope::One(cpu),
+                (CpuScope::One(one), Some(cpu)) if one == cpu => CpuScope::Isolated,
+                (_, Some(cpu)) => CpuScope::One(cpu),
                 (scope, None) => scope,
             };
         }
-        Key::Escape => {
+        KeyPress::Escape => {
             view.filter.clear();
-            view.scope = Scope::Isolated;
+            view.scope = CpuScope::Isolated;
         }
-        Key::Tab => view.focus = (view.focus + 1) % PANES.len(),
-        Key::BackTab => view.focus = (view.focus + PANES.len() - 1) % PANES.len(),
-        Key::Char(digit @ '1'..='9') => {
+        KeyPress::Tab => view.focus = (view.focus + 1) % PANES.len(),
+        KeyPress::BackTab => view.focus = (view.focus + PANES.len() - 1) % PANES.len(),
+        KeyPress::Char(digit @ '1'..='9') => {
             let pane = digit as usize - '1' as usize;
             if pane < PANES.len() {
                 view.focus = pane;
             }
         }
-        Key::Up | Key::Char('k') => go(view, now, |place, _| place.saturating_sub(1)),
-        Key::Down | Key::Char('j') => go(view, now, |place, last| (place + 1).min(last)),
-        Key::PageUp => go(view, now, |place, _| place.saturating_sub(PAGE)),
-        Key::PageDown => go(view, now, |place, last| (place + PAGE).min(last)),
+        KeyPress::Up | KeyPress::Char('k') => go(view, now, |place, _| place.saturating_sub(1)),
+        KeyPress::Down | KeyPress::Char('j') => go(view, now, |place, last| (place + 1).min(last)),
+        KeyPress::PageUp => go(view, now, |place, _| place.saturating_sub(PAGE)),
+        KeyPress::PageDown => go(view, now, |place, last| (place + PAGE).min(last)),
         _ => {}
     }
 }
 
-fn type_filter(view: &mut View, key: Key) -> Option<Act> {
+fn type_filter(view: &mut ViewState, key: KeyPress) -> Option<ViewAction> {
     match key {
-        Key::Enter => view.typing = false,
-        Key::Escape => {
+        KeyPress::Enter => view.typing = false,
+        KeyPress::Escape => {
             view.typing = false;
             view.filter.clear();
         }
-        Key::Backspace => {
+        KeyPress::Backspace => {
             view.filter.pop();
         }
-        Key::Char(letter) if view.filter.chars().count() < 40 => view.filter.push(letter),
+        KeyPress::Char(letter) if view.filter.chars().count() < 40 => view.filter.push(letter),
         _ => {}
     }
     None
 }
 
-fn in_overlay(view: &mut View, key: Key) -> Option<Act> {
+fn in_overlay(view: &mut ViewState, key: KeyPress) -> Option<ViewAction> {
     match key {
-        Key::Up | Key::Char('k') => view.scroll = view.scroll.saturating_sub(1),
-        Key::Down | Key::Char('j') => view.scroll = view.scroll.saturating_add(1),
-        Key::PageUp => view.scroll = view.scroll.saturating_sub(PAGE),
-        Key::PageDown | Key::Char(' ') => view.scroll = view.scroll.saturating_add(PAGE),
-        Key::Home => view.scroll = 0,
+        KeyPress::Up | KeyPress::Char('k') => view.scroll = view.scroll.saturating_sub(1),
+        KeyPress::Down | KeyPress::Char('j') => view.scroll = view.scroll.saturating_add(1),
+        KeyPress::PageUp => view.scroll = view.scroll.saturating_sub(PAGE),
+        KeyPress::PageDown | KeyPress::Char(' ') => view.scroll = view.scroll.saturating_add(PAGE),
+        KeyPress::Home => view.scroll = 0,
         _ => view.overlay = None,
     }
     None
 }
 
 /// Moves the selection in the focused pane. The set of rows does not depend on the width.
-fn go(view: &mut View, now: &Now, to: impl Fn(usize, usize) -> usize) {
+fn go(view: &mut ViewState, now: &DisplayData, to: impl Fn(usize, usize) -> usize) {
     let mut rows = rows(view.focus, now, view, 80);
     let selected = view.selected(view.focus);
     let place = rows.iter().position(|row| row.key == selected).unwrap_or(0);
@@ -216,7 +216,7 @@ fn go(view: &mut View, now: &Now, to: impl Fn(usize, usize) -> usize) {
 }
 
 /// The CPU of the selected row of the focused pane, else that of the CPU pane.
-fn chosen_cpu(view: &View, now: &Now) -> Option<CpuId> {
+fn chosen_cpu(view: &ViewState, now: &DisplayData) -> Option<CpuId> {
     let of = |pane: usize| {
         let rows = rows(pane, now, view, 80);
         let selected = view.selected(pane);
@@ -226,17 +226,17 @@ fn chosen_cpu(view: &View, now: &Now) -> Option<CpuId> {
     of(view.focus).or_else(|| of(0))
 }
 
-fn blame(view: &mut View, now: &Now) -> Option<Act> {
+fn blame(view: &mut ViewState, now: &DisplayData) -> Option<ViewAction> {
     let cpu = chosen_cpu(view, now)?;
     if now.scene.offline.contains(cpu) {
         view.note = format!("CPU {} is offline: nothing interrupts it", cpu.0);
         return None;
     }
-    Some(Act::Blame(cpu))
+    Some(ViewAction::Blame(cpu))
 }
 
 /// The selected finding; from another pane the worst about the selected CPU, else the worst of all.
-fn fix(view: &mut View, now: &Now) {
+fn fix(view: &mut ViewState, now: &DisplayData) {
     let findings = PANES.len() - 1;
     let rows = rows(findings, now, view, 80);
     let selected = view.selected(findings);
@@ -262,7 +262,7 @@ fn fix(view: &mut View, now: &Now) {
         about_cpu().or(chosen)
     };
     match key {
-        Some(key) => view.lay_over(Overlay::Fix(key)),
+        Some(key) => view.open_overlay(Overlay::Fix(key)),
         None => view.note = "check found nothing that needs a fix".to_owned(),
     }
 }

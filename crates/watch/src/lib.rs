@@ -1,7 +1,7 @@
 //! Implements the live view: what happened on the CPUs, moment by moment, what caused it, and what `check` reports.
 //!
 //! Nothing here reads a machine or a terminal. The sampler passes in [`Moment`]s; a recording is the same moments, one per
-//! line; keys change a [`View`]; [`draw`] turns both into cells. So a recording shows what was seen live, and a test sees the
+//! line; keys change a [`ViewState`]; [`draw`] turns both into cells. So a recording shows what was seen live, and a test sees the
 //! same screens as the user. A pane is one file of `panes` and one line of [`PANES`].
 //!
 //! [`drift`] is the unattended form: what has changed, since when, and which process did it. [`metrics`] exports the state
@@ -24,13 +24,16 @@ mod source;
 mod spark;
 mod view;
 
-pub use keys::{Act, Key, press};
-pub use moment::{Header, Interrupt, Moment, Place, Ran, SCHEMA, Scene, Seen, Thread};
-pub use now::Now;
+pub use keys::{KeyPress, ViewAction, press};
+pub use moment::{
+    Header, IsolatedThread, Moment, ObservedFinding, PresenceReason, SCHEMA, ThreadRuntime, WatchScene,
+    WatchedInterrupt,
+};
+pub use now::DisplayData;
 pub use panes::{PANES, Pane};
 pub use player::Player;
-pub use recording::{MOST_BYTES, Recording, RecordingError, line, parse};
-pub use screen::{Look, Mode, TitleBar, draw};
+pub use recording::{MOST_BYTES, RecordingError, WatchRecording, line, parse};
+pub use screen::{ScreenStyle, TitleBar, ViewMode, draw};
 pub use source::{MomentSource, SourceState};
 pub use spark::Glyphs;
-pub use view::{Overlay, Scope, View};
+pub use view::{CpuScope, Overlay, ViewState};

@@ -1,7 +1,7 @@
 //! Exports the state of isolated CPUs as metrics: what arrived there, the findings of `check` and their age, and the cost of
 //! observing.
 //!
-//! Pure: the sampler passes in [`Totals`], the checker a [`Known`]. A value that a machine does not provide has no line,
+//! Pure: the sampler passes in [`ActivityTotals`], the checker a [`MetricsState`]. A value that a machine does not provide has no line,
 //! never a zero. The number of lines depends on the isolated CPUs, the table of classes and [`MOST_FINDINGS`], not on events.
 
 mod families;
@@ -9,9 +9,9 @@ mod request;
 mod totals;
 
 pub use families::exposition;
-pub use formats::exposition::Form;
-pub use request::{MOST_REQUEST, Refusal, ScrapeRequest, answer, parse_request};
-pub use totals::{Total, Totals};
+pub use formats::exposition::ExpositionFormat;
+pub use request::{MOST_REQUEST, RequestRejection, ScrapeRequest, answer, parse_request};
+pub use totals::{ActivityTotals, CpuTotal};
 
 use crate::drift::Ledger;
 use formats::Recording;
@@ -23,32 +23,32 @@ pub const MOST_FINDINGS: usize = 100;
 
 /// The state besides the counters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct MetricsState {
     /// Version of quietcore.
     pub version: String,
     /// Release of the kernel.
     pub kernel: String,
     /// The CPUs meant to be isolated, by partition.
-    pub isolated: Vec<Wanted>,
+    pub isolated: Vec<IntendedPartition>,
     /// The source of that intention, as text.
-    pub said_by: String,
+    pub source_text: String,
     /// The minimum level: findings below it are not kept and not reported.
     pub level: Option<Level>,
     /// The open findings.
     pub ledger: Ledger,
     /// Whether the ledger knows when they appeared.
-    pub since: Since,
+    pub since: FindingStart,
     /// The time of the last check, in seconds since 1970.
     pub checked_s: Option<u64>,
     /// The daemon that provides the state; `None` for a single check.
-    pub daemon: Option<Daemon>,
+    pub daemon: Option<DaemonStats>,
     /// The last measurement, if configured.
     pub measured: Option<Recording>,
 }
 
 /// CPUs of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct IntendedPartition {
     /// Its name.
     pub partition: String,
     /// Its CPUs.
@@ -59,7 +59,7 @@ pub struct Wanted {
 
 /// Whether the start of a finding is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Since {
+pub enum FindingStart {
     /// A single check sees only that a finding exists.
     #[default]
     Unknown,
@@ -69,7 +69,7 @@ pub enum Since {
 
 /// The daemon's own values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Daemon {
+pub struct DaemonStats {
     /// Its start time, in seconds since 1970.
     pub started_s: u64,
     /// The CPU time of all its threads, in nanoseconds.
@@ -88,7 +88,7 @@ pub struct Daemon {
     pub sources: Vec<(String, bool)>,
 }
 
-impl Known {
+impl MetricsState {
     /// All CPUs meant to be isolated.
     #[must_use]
     pub fn cpus(&self) -> CpuSet {

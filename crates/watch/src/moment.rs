@@ -30,15 +30,15 @@ pub struct Moment {
     pub activity: Activity,
     /// Threads of the scene that ran since the last sample.
     #[serde(default)]
-    pub ran: Vec<Ran>,
+    pub ran: Vec<ThreadRuntime>,
     /// The scene, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scene: Option<Scene>,
+    pub scene: Option<WatchScene>,
 }
 
 /// How long a thread ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct ThreadRuntime {
     /// The thread.
     pub tid: u32,
     /// How often it was switched in (third number of `/proc/PID/task/TID/schedstat`).
@@ -49,7 +49,7 @@ pub struct Ran {
 
 /// What changes rarely: the CPUs, the threads that may run there, and the findings of `check`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scene {
+pub struct WatchScene {
     /// Online CPUs.
     pub online: CpuSet,
     /// Offline CPUs.
@@ -64,16 +64,16 @@ pub struct Scene {
     /// `quiet`, `noisy` or `unknown`.
     pub verdict: String,
     /// Threads that last ran on an isolated CPU, or may run nowhere else.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<IsolatedThread>,
     /// Interrupts that may arrive on an isolated CPU.
-    pub interrupts: Vec<Interrupt>,
+    pub interrupts: Vec<WatchedInterrupt>,
     /// The findings of `check`, the worst first.
-    pub findings: Vec<Seen>,
+    pub findings: Vec<ObservedFinding>,
 }
 
 /// A thread on isolated CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thread {
+pub struct IsolatedThread {
     /// Its process.
     pub pid: u32,
     /// Its number.
@@ -87,13 +87,13 @@ pub struct Thread {
     /// `other`, `fifo:50` ...
     pub policy: String,
     /// Why it is there.
-    pub place: Place,
+    pub place: PresenceReason,
 }
 
 /// Why a thread is on an isolated CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum PresenceReason {
     /// Not intended.
     Stray,
     /// A kernel thread that can be moved.
@@ -106,7 +106,7 @@ pub enum Place {
 
 /// An interrupt that may arrive on isolated CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interrupt {
+pub struct WatchedInterrupt {
     /// Its number.
     pub irq: u32,
     /// The name of its device.
@@ -124,7 +124,7 @@ pub struct Interrupt {
 
 /// A finding of `check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ObservedFinding {
     /// Its stable id. Text, like the layer: another version may have written the recording.
     pub id: String,
     /// Its severity.
@@ -143,7 +143,7 @@ pub struct Seen {
     pub cpus: CpuSet,
 }
 
-impl Scene {
+impl WatchScene {
     /// The worst severity of the findings about a CPU.
     #[must_use]
     pub fn worst(&self, cpu: CpuId) -> Option<Level> {

@@ -1,23 +1,23 @@
 //! Provides what is shown at one time: the last moments, and the scene that applies.
 
 use crate::rates::{interrupts, per_second};
-use crate::{Glyphs, Moment, Scene, Scope};
+use crate::{CpuScope, Glyphs, Moment, WatchScene};
 use machine::{CpuId, CpuSet};
 use observe::CpuActivity;
 
 /// What is shown.
-pub struct Now<'a> {
+pub struct DisplayData<'a> {
     /// The last moments, the newest last.
     pub moments: Vec<&'a Moment>,
     /// The scene of the newest moment.
-    pub scene: &'a Scene,
+    pub scene: &'a WatchScene,
     /// The characters of sparklines.
     pub glyphs: Glyphs,
 }
 
-impl Now<'_> {
+impl DisplayData<'_> {
     /// The length of the history in moments: two minutes at one a second.
-    pub const BACK: usize = 120;
+    pub const HISTORY: usize = 120;
 
     /// The newest moment.
     pub(crate) fn last(&self) -> Option<&Moment> {
@@ -42,8 +42,7 @@ impl Now<'_> {
     /// Interrupts per second on a CPU, moment by moment.
     pub(crate) fn past(&self, cpu: CpuId) -> Vec<(u64, Option<f64>)> {
         let of = |moment: &&Moment| {
-            let rate =
-                on(moment, cpu).and_then(|one| per_second(interrupts(one), moment.activity.duration_ns));
+            let rate = on(moment, cpu).and_then(|one| per_second(interrupts(one), moment.activity.duration_ns));
             (moment.number, rate)
         };
         self.moments.iter().map(of).collect()
@@ -61,11 +60,11 @@ impl Now<'_> {
     }
 
     /// The CPUs that the panes show.
-    pub(crate) fn scope(&self, scope: Scope) -> CpuSet {
+    pub(crate) fn scope(&self, scope: CpuScope) -> CpuSet {
         match scope {
-            Scope::One(cpu) => [cpu].into_iter().collect(),
-            Scope::Isolated if !self.scene.isolated.is_empty() => self.scene.isolated.clone(),
-            Scope::Isolated | Scope::All => self.all(),
+            CpuScope::One(cpu) => [cpu].into_iter().collect(),
+            CpuScope::Isolated if !self.scene.isolated.is_empty() => self.scene.isolated.clone(),
+            CpuScope::Isolated | CpuScope::All => self.all(),
         }
     }
 }

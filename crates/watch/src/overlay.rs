@@ -2,10 +2,10 @@
 
 use crate::keys::KEYS;
 use crate::panes::findings;
-use crate::{Now, Overlay, PANES, View};
+use crate::{DisplayData, Overlay, PANES, ViewState};
 
 /// Its title and lines.
-pub(crate) fn lines(overlay: &Overlay, view: &View, now: &Now, width: usize) -> (String, Vec<String>) {
+pub(crate) fn lines(overlay: &Overlay, view: &ViewState, now: &DisplayData, width: usize) -> (String, Vec<String>) {
     match overlay {
         Overlay::Help => ("keys".to_owned(), help(view, width)),
         Overlay::Fix(key) => ("finding".to_owned(), finding(key, now, width)),
@@ -13,11 +13,8 @@ pub(crate) fn lines(overlay: &Overlay, view: &View, now: &Now, width: usize) -> 
     }
 }
 
-fn help(view: &View, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = KEYS
-        .iter()
-        .map(|(key, what)| format!("{key:12} {what}"))
-        .collect();
+fn help(view: &ViewState, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = KEYS.iter().map(|(key, what)| format!("{key:12} {what}")).collect();
     lines.push(String::new());
     for (place, pane) in PANES.iter().enumerate() {
         let order = pane.sorts.get(view.sort(place)).copied().unwrap_or_default();
@@ -56,7 +53,7 @@ fn folded(line: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-fn finding(key: &str, now: &Now, width: usize) -> Vec<String> {
+fn finding(key: &str, now: &DisplayData, width: usize) -> Vec<String> {
     let Some(seen) = now.scene.findings.iter().find(|seen| findings::key(seen) == key) else {
         return vec!["It is not found any more.".to_owned()];
     };
@@ -118,22 +115,16 @@ mod tests {
 
     /// Text wider than the screen is not lost.
     #[test]
-    fn a_long_line_goes_on_below() {
+    fn a_long_line_is_wrapped() {
         let line = "CPU 1: longest run without one 4.0 ms";
         assert_eq!(folded(line, 40, 4), [line]);
-        assert_eq!(
-            folded(line, 35, 4),
-            ["CPU 1: longest run without one 4.0", "    ms"]
-        );
+        assert_eq!(folded(line, 35, 4), ["CPU 1: longest run without one 4.0", "    ms"]);
         assert_eq!(
             folded(&"x".repeat(30), 20, 4),
             ["x".repeat(20), format!("    {}", "x".repeat(10))]
         );
-        let helped = help(&View::default(), 78);
-        assert!(
-            helped.iter().all(|line| line.chars().count() <= 78),
-            "{helped:#?}"
-        );
+        let helped = help(&ViewState::default(), 78);
+        assert!(helped.iter().all(|line| line.chars().count() <= 78), "{helped:#?}");
         let all: String = helped.concat().split_whitespace().collect();
         for pane in &PANES {
             let what: String = pane.what.split_whitespace().collect();

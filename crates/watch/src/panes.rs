@@ -7,9 +7,9 @@ mod interrupts;
 pub(crate) mod map;
 mod threads;
 
-use crate::row::Row;
+use crate::row::PaneRow;
 use crate::view::PANE_COUNT;
-use crate::{Now, View};
+use crate::{DisplayData, ViewState};
 
 /// A pane: rows under a heading.
 pub struct Pane {
@@ -20,9 +20,9 @@ pub struct Pane {
     /// Its sort orders.
     pub sorts: &'static [&'static str],
     /// Names of the columns, for a width.
-    pub head: fn(&Now, usize) -> String,
+    pub head: fn(&DisplayData, usize) -> String,
     /// Its rows, sorted by an order of `sorts`, for a width. The caller applies the filter.
-    pub rows: for<'a> fn(&'a Now<'a>, &View, usize, usize) -> Vec<Row<'a>>,
+    pub rows: for<'a> fn(&'a DisplayData<'a>, &ViewState, usize, usize) -> Vec<PaneRow<'a>>,
     /// The text without rows.
     pub empty: &'static str,
 }
@@ -37,16 +37,16 @@ pub const PANES: [Pane; PANE_COUNT] = [
 ];
 
 /// The rows of a pane that match the filter.
-pub(crate) fn rows<'a>(pane: usize, now: &'a Now<'a>, view: &View, width: usize) -> Vec<Row<'a>> {
+pub(crate) fn rows<'a>(pane: usize, now: &'a DisplayData<'a>, view: &ViewState, width: usize) -> Vec<PaneRow<'a>> {
     let Some(one) = PANES.get(pane) else {
         return Vec::new();
     };
     let mut rows = (one.rows)(now, view, view.sort(pane), width);
     // The filter does not apply to the CPU pane: it selects causes, not CPUs.
     if pane > 0 && !view.filter.is_empty() {
-        let wanted = view.filter.to_lowercase();
+        let lower_filter = view.filter.to_lowercase();
         rows.retain(|row| {
-            row.text().to_lowercase().contains(&wanted) || row.key.to_lowercase().contains(&wanted)
+            row.text().to_lowercase().contains(&lower_filter) || row.key.to_lowercase().contains(&lower_filter)
         });
     }
     rows

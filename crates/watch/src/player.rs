@@ -1,15 +1,17 @@
 //! Plays a recording at its original speed, faster, slower, or step by step.
 
-use crate::{Act, Glyphs, Mode, Moment, MomentSource, Now, Recording, Scene, SourceState, View};
+use crate::{
+    DisplayData, Glyphs, Moment, MomentSource, SourceState, ViewAction, ViewMode, ViewState, WatchRecording, WatchScene,
+};
 use root::Failure;
 use std::time::{Duration, Instant};
 
 /// A recording that plays.
 pub struct Player {
-    recording: Recording,
+    recording: WatchRecording,
     at: usize,
     speed: f64,
-    is_held: bool,
+    is_paused: bool,
     since: Instant,
 }
 
@@ -19,12 +21,12 @@ const SPEEDS: (f64, f64) = (0.125, 64.0);
 impl Player {
     /// Starts at the first moment.
     #[must_use]
-    pub fn new(recording: Recording) -> Player {
+    pub fn new(recording: WatchRecording) -> Player {
         Player {
             recording,
             at: 0,
             speed: 1.0,
-            is_held: false,
+            is_paused: false,
             since: Instant::now(),
         }
     }
@@ -44,7 +46,7 @@ impl Player {
         took.div_f64(self.speed)
     }
 
-    fn go(&mut self, at: usize, view: &mut View) {
+    fn go(&mut self, at: usize, view: &mut ViewState) {
         self.at = at.min(self.last());
         self.since = Instant::now();
         // The remark that the recording was cut off must also appear when a key jumps to the last moment.
@@ -53,7 +55,7 @@ impl Player {
         }
     }
 
-    fn note_end(&self, view: &mut View) {
+    fn note_end(&self, view: &mut ViewState) {
         view.note = match self.recording.torn {
             true => "the recording was cut off here: its last line has no end".to_owned(),
             false => "the recording ends here".to_owned(),
@@ -66,11 +68,11 @@ impl MomentSource for Player {
         &self.recording.header.kernel
     }
 
-    fn now(&self, glyphs: Glyphs) -> Now<'_> {
-        static NONE: std::sync::LazyLock<Scene> = std::sync::LazyLock::new(Scene::default);
-        let first = (self.at + 1).saturating_sub(Now::BACK);
+    fn now(&self, glyphs: Glyphs) -> DisplayData<'_> {
+        static NONE: std::sync::LazyLock<WatchScene> = std::sync::LazyLock::new(WatchScene::default);
+        let first = (self.at + 1).saturating_sub(DisplayData::HISTORY);
         let before = self.recording.moments.get(..=self.at).unwrap_or_default();
-        Now {
+        DisplayData {
             moments: before.iter().skip(first).collect::<Vec<&Moment>>(),
             scene: before
                 .iter()
@@ -81,19 +83,19 @@ impl MomentSource for Player {
         }
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Playing {
+    fn mode(&self) -> ViewMode {
+        ViewMode::Playing {
             at: self.at + 1,
             of: self.recording.moments.len(),
-            speed: if self.is_held { 0.0 } else { self.speed },
+            speed: if self.is_paused { 0.0 } else { self.speed },
         }
     }
 
-    fn advance(&mut self, view: &mut View) -> Result<SourceState, Failure> {
+    fn advance(&mut self, view: &mut ViewState) -> Result<SourceState, Failure> {
         let mut is_new = false;
-        while !self.is_held && self.since.elapsed() >= self.pause() {
+        while !self.is_paused && self.since.elapsed() >= self.pause() {
             if self.at == self.last() {
-                self.is_held = true;
+                self.is_paused = true;
                 self.note_end(view);
             } else {
                 self.since += self.pause();
@@ -101,7 +103,7 @@ impl MomentSource for Player {
             }
             is_new = true;
         }
-        let wait = match self.is_held {
+        let wait = match self.is_paused {
             true => Duration::from_secs(1),
             false => self.pause().saturating_sub(self.since.elapsed()),
         };
@@ -112,14 +114,14 @@ impl MomentSource for Player {
         })
     }
 
-    fn act(&mut self, act: Act, view: &mut View) {
+    fn act(&mut self, act: ViewAction, view: &mut ViewState) {
         match act {
-            Act::Freeze => {
-                self.is_held = !self.is_held;
+            ViewAction::Freeze => {
+                self.is_paused = !self.is_paused;
                 self.since = Instant::now();
             }
-            Act::Step(moments) => {
-                self.is_held = true;
+            ViewAction::Step(moments) => {
+                self.is_paused = true;
                 let by = usize::try_from(moments.unsigned_abs()).unwrap_or(usize::MAX);
                 let at = if moments < 0 {
                     self.at.saturating_sub(by)
@@ -128,18 +130,18 @@ impl MomentSource for Player {
                 };
                 self.go(at, view);
             }
-            Act::First => {
-                self.is_held = true;
+            ViewAction::First => {
+                self.is_paused = true;
                 self.go(0, view);
             }
-            Act::Last => {
-                self.is_held = true;
+            ViewAction::Last => {
+                self.is_paused = true;
                 self.go(self.last(), view);
             }
-            Act::Faster => self.speed = (self.speed * 2.0).min(SPEEDS.1),
-            Act::Slower => self.speed = (self.speed / 2.0).max(SPEEDS.0),
-            Act::Blame(_) => "this is a recording: blame asks a CPU that is there".clone_into(&mut view.note),
-            Act::Quit | Act::Stop | Act::Redraw => {}
+            ViewAction::Faster => self.speed = (self.speed * 2.0).min(SPEEDS.1),
+            ViewAction::Slower => self.speed = (self.speed / 2.0).max(SPEEDS.0),
+            ViewAction::Blame(_) => "this is a recording: blame asks a CPU that is there".clone_into(&mut view.note),
+            ViewAction::Quit | ViewAction::Stop | ViewAction::Redraw => {}
         }
     }
 }
@@ -150,15 +152,15 @@ mod tests {
 
     /// The view reports a recording that was cut off, whichever key leads to the last moment.
     #[test]
-    fn a_recording_that_was_cut_says_so() {
-        let mut player = Player::new(Recording {
+    fn a_truncated_recording_is_reported_at_its_end() {
+        let mut player = Player::new(WatchRecording {
             moments: vec![Moment::default(), Moment::default()],
             torn: true,
-            ..Recording::default()
+            ..WatchRecording::default()
         });
-        for act in [Act::Last, Act::Step(1)] {
-            player.go(0, &mut View::default());
-            let mut view = View::default();
+        for act in [ViewAction::Last, ViewAction::Step(1)] {
+            player.go(0, &mut ViewState::default());
+            let mut view = ViewState::default();
             player.act(act, &mut view);
             assert!(view.note.contains("cut off"), "{}", view.note);
         }

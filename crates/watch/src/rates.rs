@@ -4,7 +4,7 @@ use observe::{Class, CpuActivity};
 
 /// Classes that share a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum RateColumn {
     Tick,
     Reschedule,
     Call,
@@ -13,36 +13,36 @@ pub(crate) enum Group {
     Other,
 }
 
-impl Group {
-    pub(crate) const ALL: [Group; 6] = [
-        Group::Tick,
-        Group::Reschedule,
-        Group::Call,
-        Group::Tlb,
-        Group::Device,
-        Group::Other,
+impl RateColumn {
+    pub(crate) const ALL: [RateColumn; 6] = [
+        RateColumn::Tick,
+        RateColumn::Reschedule,
+        RateColumn::Call,
+        RateColumn::Tlb,
+        RateColumn::Device,
+        RateColumn::Other,
     ];
 
     /// The heading of its column.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Group::Tick => "tick",
-            Group::Reschedule => "resch",
-            Group::Call => "call",
-            Group::Tlb => "tlb",
-            Group::Device => "dev",
-            Group::Other => "other",
+            RateColumn::Tick => "tick",
+            RateColumn::Reschedule => "resch",
+            RateColumn::Call => "call",
+            RateColumn::Tlb => "tlb",
+            RateColumn::Device => "dev",
+            RateColumn::Other => "other",
         }
     }
 
-    pub(crate) fn of(class: Class) -> Group {
+    pub(crate) fn of(class: Class) -> RateColumn {
         match class {
-            Class::Tick => Group::Tick,
-            Class::Reschedule => Group::Reschedule,
-            Class::FunctionCall => Group::Call,
-            Class::TlbShootdown => Group::Tlb,
-            Class::Device => Group::Device,
-            _ => Group::Other,
+            Class::Tick => RateColumn::Tick,
+            Class::Reschedule => RateColumn::Reschedule,
+            Class::FunctionCall => RateColumn::Call,
+            Class::TlbShootdown => RateColumn::Tlb,
+            Class::Device => RateColumn::Device,
+            _ => RateColumn::Other,
         }
     }
 }
@@ -60,8 +60,8 @@ pub(crate) fn interrupts(cpu: &CpuActivity) -> u64 {
 }
 
 /// Interrupts of one group.
-pub(crate) fn of_group(cpu: &CpuActivity, group: Group) -> u64 {
-    let counts = cpu.interrupts.iter().filter(|one| Group::of(one.class) == group);
+pub(crate) fn of_group(cpu: &CpuActivity, group: RateColumn) -> u64 {
+    let counts = cpu.interrupts.iter().filter(|one| RateColumn::of(one.class) == group);
     counts.map(|one| one.count).fold(0, u64::saturating_add)
 }
 
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_fits_into_five_columns_and_says_when_it_is_unknown() {
+    fn a_rate_fits_five_columns_also_when_unknown() {
         let said: Vec<String> = [
             0.0, 0.04, 9.94, 9.96, 250.4, 99_999.4, 99_999.6, 4.2e6, 9_999.6e3, 1e9, 1.8e19,
         ]

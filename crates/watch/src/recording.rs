@@ -1,6 +1,6 @@
 //! Reads and writes a recording: a header line, then one line of JSON per moment.
 
-use crate::{Header, Moment, SCHEMA, Scene};
+use crate::{Header, Moment, SCHEMA, WatchScene};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ pub const MOST_BYTES: u64 = 256 << 20;
 
 /// A parsed recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recording {
+pub struct WatchRecording {
     /// The header.
     pub header: Header,
     /// All moments; at least one.
@@ -53,14 +53,14 @@ pub fn line(what: &impl Serialize) -> Vec<u8> {
 ///
 /// # Errors
 /// A file that is not a recording of this version, or has an invalid line. An incomplete last line is ignored.
-pub fn parse(bytes: &[u8]) -> Result<Recording, RecordingError> {
+pub fn parse(bytes: &[u8]) -> Result<WatchRecording, RecordingError> {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
     let header = header(lines.next().map_or(&[], |(_, line)| line))?;
-    let mut recording = Recording {
+    let mut recording = WatchRecording {
         header,
-        ..Recording::default()
+        ..WatchRecording::default()
     };
-    let mut known = Scene::default();
+    let mut known = WatchScene::default();
     for (place, line) in lines {
         if !line.ends_with(b"\n") {
             recording.torn = true;
@@ -73,9 +73,7 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, RecordingError> {
         if let Some(scene) = &moment.scene {
             known.clone_from(scene);
         } else if recording.moments.is_empty() {
-            return Err(wrong(
-                "the first moment does not tell which CPUs there are".to_owned(),
-            ));
+            return Err(wrong("the first moment does not tell which CPUs there are".to_owned()));
         }
         recording.moments.push(Moment {
             // Its position counts, not its own number.

@@ -14,30 +14,26 @@ pub enum Tone {
     /// Good.
     Good,
     /// Needs attention.
-    Care,
+    Warning,
     /// Bad.
     Bad,
 }
 
 /// Pieces of text with their tones.
-pub type Pieces = Vec<(String, Tone)>;
+pub type StyledText = Vec<(String, Tone)>;
 
 /// One line of a pane.
-pub struct Row<'a> {
+pub struct PaneRow<'a> {
     /// What it is about; the same across moments.
     pub key: String,
     /// The CPU that it is about.
     pub cpu: Option<CpuId>,
-    write: Box<dyn Fn() -> Pieces + 'a>,
+    write: Box<dyn Fn() -> StyledText + 'a>,
 }
 
-impl<'a> Row<'a> {
-    pub(crate) fn new(
-        key: impl Into<String>,
-        cpu: Option<CpuId>,
-        write: impl Fn() -> Pieces + 'a,
-    ) -> Row<'a> {
-        Row {
+impl<'a> PaneRow<'a> {
+    pub(crate) fn new(key: impl Into<String>, cpu: Option<CpuId>, write: impl Fn() -> StyledText + 'a) -> PaneRow<'a> {
+        PaneRow {
             key: key.into(),
             cpu,
             write: Box::new(write),
@@ -46,7 +42,7 @@ impl<'a> Row<'a> {
 
     /// Its pieces, created now.
     #[must_use]
-    pub fn pieces(&self) -> Pieces {
+    pub fn pieces(&self) -> StyledText {
         #[cfg(test)]
         WRITTEN.with(|written| written.set(written.get() + 1));
         (self.write)()
@@ -74,8 +70,8 @@ pub(crate) fn piece(text: impl Into<String>, tone: Tone) -> (String, Tone) {
 pub(crate) fn name(text: &str, width: usize) -> String {
     let safe = report::safe(text);
     let cut = if safe.chars().count() > width {
-        let kept: String = safe.chars().take(width.saturating_sub(2)).collect();
-        format!("{kept}..")
+        let shortened: String = safe.chars().take(width.saturating_sub(2)).collect();
+        format!("{shortened}..")
     } else {
         safe
     };

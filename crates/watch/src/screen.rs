@@ -2,15 +2,15 @@
 
 use crate::overlay;
 use crate::panes::{map, rows};
-use crate::row::{Row, Tone};
-use crate::{Now, Overlay, PANES, Scope, View};
+use crate::row::{PaneRow, Tone};
+use crate::{CpuScope, DisplayData, Overlay, PANES, ViewState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
 /// The style of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum ScreenStyle {
     /// With colours.
     Colour,
     /// Without colours; only bold and reversed text.
@@ -19,7 +19,7 @@ pub enum Look {
 
 /// The source of the moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Mode {
+pub enum ViewMode {
     /// From the machine.
     Live,
     /// From the machine, with the view frozen.
@@ -41,7 +41,7 @@ pub struct TitleBar<'a> {
     /// The release of the kernel.
     pub kernel: &'a str,
     /// Where the moments come from.
-    pub mode: Mode,
+    pub mode: ViewMode,
 }
 
 /// The smallest size at which anything is drawn.
@@ -51,9 +51,9 @@ const SMALLEST: (u16, u16) = (40, 8);
 const ROOMY: (u16, u16) = (110, 34);
 
 /// Draws everything.
-pub fn draw(buffer: &mut Buffer, bar: TitleBar<'_>, now: &Now, view: &View, look: Look) {
+pub fn draw(buffer: &mut Buffer, bar: TitleBar<'_>, now: &DisplayData, view: &ViewState, look: ScreenStyle) {
     let area = buffer.area;
-    let mut pen = Pen { buffer, look };
+    let mut pen = CellWriter { buffer, look };
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let text = format!("quietcore watch needs {} x {}", SMALLEST.0, SMALLEST.1);
         pen.text(area.x, area.y, area.width, &text, Style::new());
@@ -66,11 +66,7 @@ pub fn draw(buffer: &mut Buffer, bar: TitleBar<'_>, now: &Now, view: &View, look
         height: 1,
         ..area
     };
-    let map = map::lines(
-        now,
-        usize::from(area.width),
-        usize::from((area.height / 6).max(1)),
-    );
+    let map = map::lines(now, usize::from(area.width), usize::from((area.height / 6).max(1)));
     for line in map {
         pen.pieces(left.x, left.y, left.width, &line, Style::new());
         left = down(left, 1);
@@ -93,16 +89,16 @@ fn down(area: Rect, lines: u16) -> Rect {
 }
 
 /// Draws the title, and returns the area below it.
-fn title(pen: &mut Pen, area: Rect, TitleBar { kernel, mode }: TitleBar<'_>, now: &Now) -> Rect {
+fn title(pen: &mut CellWriter, area: Rect, TitleBar { kernel, mode }: TitleBar<'_>, now: &DisplayData) -> Rect {
     let clock = now.last().map_or(String::new(), |moment| {
         let text = machine::utc_text(moment.unix_s);
         text.get(11..).unwrap_or_default().to_owned()
     });
     let mode = match mode {
-        Mode::Live => "LIVE".to_owned(),
-        Mode::Frozen => "FROZEN".to_owned(),
-        Mode::Playing { at, of, speed } if speed > 0.0 => format!("PLAY {at}/{of} x{speed}"),
-        Mode::Playing { at, of, .. } => format!("HELD {at}/{of}"),
+        ViewMode::Live => "LIVE".to_owned(),
+        ViewMode::Frozen => "FROZEN".to_owned(),
+        ViewMode::Playing { at, of, speed } if speed > 0.0 => format!("PLAY {at}/{of} x{speed}"),
+        ViewMode::Playing { at, of, .. } => format!("HELD {at}/{of}"),
     };
     let right = format!("{mode}  {clock} ");
     let isolated = &now.scene.isolated;
@@ -135,7 +131,7 @@ fn title(pen: &mut Pen, area: Rect, TitleBar { kernel, mode }: TitleBar<'_>, now
     down(area, 1)
 }
 
-fn panes(pen: &mut Pen, area: Rect, now: &Now, view: &View) {
+fn panes(pen: &mut CellWriter, area: Rect, now: &DisplayData, view: &ViewState) {
     let seen = rows(0, now, view, usize::from(area.width)).len();
     let seen = u16::try_from(seen).unwrap_or(u16::MAX).saturating_add(2);
     if area.width >= ROOMY.0 && area.height >= ROOMY.1 - 4 {
@@ -186,7 +182,7 @@ fn panes(pen: &mut Pen, area: Rect, now: &Now, view: &View) {
     pane(pen, down(area, cpus.height), below, now, view);
 }
 
-fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
+fn pane(pen: &mut CellWriter, area: Rect, place: usize, now: &DisplayData, view: &ViewState) {
     let Some(one) = PANES.get(place) else { return };
     if area.height == 0 {
         return;
@@ -196,11 +192,11 @@ fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
     let rows = rows(place, now, view, width.saturating_sub(2));
     let order = one.sorts.get(view.sort(place)).copied().unwrap_or_default();
     let scope = match (place, view.scope) {
-        (0, Scope::One(_) | Scope::All) => "all".to_owned(),
-        (_, Scope::All) => "all CPUs".to_owned(),
-        (_, Scope::One(cpu)) => format!("CPU {}", cpu.0),
-        (_, Scope::Isolated) if now.scene.not_isolated.is_empty() => "isolated CPUs".to_owned(),
-        (_, Scope::Isolated) => "CPUs to check".to_owned(),
+        (0, CpuScope::One(_) | CpuScope::All) => "all".to_owned(),
+        (_, CpuScope::All) => "all CPUs".to_owned(),
+        (_, CpuScope::One(cpu)) => format!("CPU {}", cpu.0),
+        (_, CpuScope::Isolated) if now.scene.not_isolated.is_empty() => "isolated CPUs".to_owned(),
+        (_, CpuScope::Isolated) => "CPUs to check".to_owned(),
     };
     let mark = if focused { "=" } else { "-" };
     let name = format!(
@@ -209,11 +205,7 @@ fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
         one.name,
         rows.len()
     );
-    let head = Style::new().add_modifier(if focused {
-        Modifier::BOLD
-    } else {
-        Modifier::empty()
-    });
+    let head = Style::new().add_modifier(if focused { Modifier::BOLD } else { Modifier::empty() });
     let line: String = name.chars().chain(mark.chars().cycle()).take(width).collect();
     pen.text(area.x, area.y, area.width, &line, head);
     let area = down(area, 1);
@@ -247,7 +239,7 @@ fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
 }
 
 /// Draws the rows that fit, including the selected one.
-fn listed(pen: &mut Pen, area: Rect, rows: &[Row<'_>], selected: &str, focused: bool) {
+fn listed(pen: &mut CellWriter, area: Rect, rows: &[PaneRow<'_>], selected: &str, focused: bool) {
     let room = usize::from(area.height);
     let chosen = rows.iter().position(|row| row.key == selected).unwrap_or(0);
     let first = (chosen + 1).saturating_sub(room);
@@ -264,18 +256,13 @@ fn listed(pen: &mut Pen, area: Rect, rows: &[Row<'_>], selected: &str, focused: 
     }
 }
 
-fn overlay(pen: &mut Pen, area: Rect, over: &Overlay, now: &Now, view: &View) {
+fn overlay(pen: &mut CellWriter, area: Rect, over: &Overlay, now: &DisplayData, view: &ViewState) {
     let width = usize::from(area.width);
     let (title, lines) = overlay::lines(over, view, now, width.saturating_sub(2));
     let room = usize::from(area.height.saturating_sub(1));
     let first = view.scroll.min(lines.len().saturating_sub(room));
     let more = if lines.len() > room {
-        format!(
-            " {}-{} of {}",
-            first + 1,
-            (first + room).min(lines.len()),
-            lines.len()
-        )
+        format!(" {}-{} of {}", first + 1, (first + room).min(lines.len()), lines.len())
     } else {
         String::new()
     };
@@ -297,7 +284,7 @@ fn overlay(pen: &mut Pen, area: Rect, over: &Overlay, now: &Now, view: &View) {
     }
 }
 
-fn foot(pen: &mut Pen, area: Rect, view: &View) {
+fn foot(pen: &mut CellWriter, area: Rect, view: &ViewState) {
     let text = if view.typing {
         format!(
             " filter: {}_  (Enter keeps it, Esc drops it)",
@@ -313,10 +300,7 @@ fn foot(pen: &mut Pen, area: Rect, view: &View) {
             report::safe(&view.filter)
         )
     } else if area.width < ROOMY.0 {
-        format!(
-            " ? keys q end s sort / filter b blame f fix | {}",
-            map::SHORT_LEGEND
-        )
+        format!(" ? keys q end s sort / filter b blame f fix | {}", map::SHORT_LEGEND)
     } else {
         format!(
             " ? keys  q end  s sort  / filter  b blame  f fix   map: {}",
@@ -327,21 +311,21 @@ fn foot(pen: &mut Pen, area: Rect, view: &View) {
 }
 
 /// Writes text into the cells.
-struct Pen<'a> {
+struct CellWriter<'a> {
     buffer: &'a mut Buffer,
-    look: Look,
+    look: ScreenStyle,
 }
 
-impl Pen<'_> {
+impl CellWriter<'_> {
     fn style(&self, tone: Tone) -> Style {
         let style = Style::new();
         match (self.look, tone) {
-            (_, Tone::Plain) | (Look::Plain, Tone::Quiet | Tone::Good) => style,
-            (Look::Plain, Tone::Care | Tone::Bad) => style.add_modifier(Modifier::BOLD),
-            (Look::Colour, Tone::Quiet) => style.fg(Color::DarkGray),
-            (Look::Colour, Tone::Good) => style.fg(Color::Green),
-            (Look::Colour, Tone::Care) => style.fg(Color::Yellow),
-            (Look::Colour, Tone::Bad) => style.fg(Color::Red).add_modifier(Modifier::BOLD),
+            (_, Tone::Plain) | (ScreenStyle::Plain, Tone::Quiet | Tone::Good) => style,
+            (ScreenStyle::Plain, Tone::Warning | Tone::Bad) => style.add_modifier(Modifier::BOLD),
+            (ScreenStyle::Colour, Tone::Quiet) => style.fg(Color::DarkGray),
+            (ScreenStyle::Colour, Tone::Good) => style.fg(Color::Green),
+            (ScreenStyle::Colour, Tone::Warning) => style.fg(Color::Yellow),
+            (ScreenStyle::Colour, Tone::Bad) => style.fg(Color::Red).add_modifier(Modifier::BOLD),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the live view and the playback of a recording have in common.
 
-use crate::{Act, Glyphs, Mode, Now, View};
+use crate::{DisplayData, Glyphs, ViewAction, ViewMode, ViewState};
 use root::Failure;
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ pub trait MomentSource {
     /// The kernel's release.
     fn kernel(&self) -> &str;
     /// The moment that is on the screen now.
-    fn now(&self, glyphs: Glyphs) -> Now<'_>;
+    fn now(&self, glyphs: Glyphs) -> DisplayData<'_>;
     /// A description of the source.
-    fn mode(&self) -> Mode;
+    fn mode(&self) -> ViewMode;
     /// Takes new data.
     ///
     /// # Errors
     /// An error that ends the view.
-    fn advance(&mut self, view: &mut View) -> Result<SourceState, Failure>;
+    fn advance(&mut self, view: &mut ViewState) -> Result<SourceState, Failure>;
     /// Performs the action of a key.
-    fn act(&mut self, act: Act, view: &mut View);
+    fn act(&mut self, act: ViewAction, view: &mut ViewState);
 }
 
 /// The state of a source after it has taken new data.

@@ -73,10 +73,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_still_and_bursts_stay() {
-        let values: Vec<(u64, Option<f64>)> = (0..8)
-            .map(|at| (at, Some(if at == 2 { 100.0 } else { 1.0 })))
-            .collect();
+    fn a_new_moment_shifts_columns_without_changing_them() {
+        let values: Vec<(u64, Option<f64>)> = (0..8).map(|at| (at, Some(if at == 2 { 100.0 } else { 1.0 }))).collect();
         let first = spark(&values, 4, 2, 100.0, Glyphs::Ascii);
         assert_eq!(first, ".#..");
         // One more moment starts a column; the rest moves by one and is otherwise the same.
@@ -88,12 +86,9 @@ mod tests {
     }
 
     #[test]
-    fn the_unknown_is_blank_and_nothing_is_divided_by_nothing() {
+    fn unknown_values_are_blank_and_a_zero_scale_is_safe() {
         assert_eq!(spark(&[], 3, 1, 0.0, Glyphs::Blocks), "   ");
-        assert_eq!(
-            spark(&[(7, None), (8, Some(0.0))], 3, 0, 0.0, Glyphs::Blocks),
-            "  ·"
-        );
+        assert_eq!(spark(&[(7, None), (8, Some(0.0))], 3, 0, 0.0, Glyphs::Blocks), "  ·");
         assert_eq!(spark(&[(u64::MAX, Some(1.0))], 0, 1, 1.0, Glyphs::Blocks), "");
         assert_eq!(moments_per_column(0, 120), 120);
         assert_eq!(moments_per_column(25, 120), 5);

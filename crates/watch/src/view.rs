@@ -7,7 +7,7 @@ pub(crate) const PANE_COUNT: usize = 5;
 
 /// Which CPUs the panes show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum CpuScope {
     /// The isolated ones; all if none is isolated.
     #[default]
     Isolated,
@@ -35,11 +35,11 @@ pub enum Overlay {
 
 /// The user's choices.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ViewState {
     /// The index of the focused pane in [`PANES`](crate::PANES).
     pub focus: usize,
     /// Which CPUs.
-    pub scope: Scope,
+    pub scope: CpuScope,
     /// Only rows that contain this text, ignoring case.
     pub filter: String,
     /// The filter is being typed.
@@ -54,7 +54,7 @@ pub struct View {
     selected: [String; PANE_COUNT],
 }
 
-impl View {
+impl ViewState {
     /// The sort order of a pane.
     #[must_use]
     pub fn sort(&self, pane: usize) -> usize {
@@ -81,7 +81,7 @@ impl View {
     }
 
     /// Opens an overlay.
-    pub fn lay_over(&mut self, overlay: Overlay) {
+    pub fn open_overlay(&mut self, overlay: Overlay) {
         self.overlay = Some(overlay);
         self.scroll = 0;
     }

@@ -2,10 +2,10 @@
 
 use super::boots;
 use crate::kernels::{K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On every kernel, with every layout of control groups that it has.
 pub const SCENARIO: Scenario = Scenario {
@@ -18,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// With a disk controller whose queues the kernel manages, and one whose driver is loaded after `apply`: it creates kernel
 /// threads and an interrupt.
-const DISKS: Shape = Shape {
+const DISKS: GuestShape = GuestShape {
     modules: &["nvme"],
     later: &["ahci"],
     devices: &[
@@ -30,19 +30,19 @@ const DISKS: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
-    let with = |kernel, layout| Cell::new(kernel, layout).on(DISKS).within(180);
+fn cells() -> Vec<ScenarioCell> {
+    let with = |kernel, layout| ScenarioCell::new(kernel, layout).on(DISKS).within(180);
     let mut cells = vec![
-        with(K5_10, Layout::V1),
-        with(K6_1, Layout::V1),
-        with(K6_1, Layout::Hybrid),
+        with(K5_10, CgroupLayout::V1),
+        with(K6_1, CgroupLayout::V1),
+        with(K6_1, CgroupLayout::Hybrid),
     ];
-    cells.push(with(K6_1_RT, Layout::V1));
-    cells.extend([K6_1, K6_12, K6_12_RT, K7, K7_RT].map(|kernel| with(kernel, Layout::V2)));
+    cells.push(with(K6_1_RT, CgroupLayout::V1));
+    cells.extend([K6_1, K6_12, K6_12_RT, K7, K7_RT].map(|kernel| with(kernel, CgroupLayout::V2)));
     cells
 }
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     boots::script(cell)
         + "populate
 crowded spin_before lab-guest spin 3 other:0 2
@@ -74,7 +74,7 @@ rec history quietcore history --json
 "
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     boots::check(cell, seen, verdict);
     let plan = verdict.status(seen, "plan", 0).json();
     verdict.equal("plan: isolated", plan["isolated"].as_str(), Some("3"));
@@ -92,11 +92,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     later(&verdict.status(seen, "who_later", 0).stdout, verdict);
     for name in ["left", "left_later"] {
         let left = verdict.status(seen, name, 0);
-        let movable: Vec<&str> = left
-            .stdout
-            .lines()
-            .filter(|line| line.starts_with("movable"))
-            .collect();
+        let movable: Vec<&str> = left.stdout.lines().filter(|line| line.starts_with("movable")).collect();
         verdict.that(
             movable.is_empty(),
             format!("{name}: interrupts that could be moved from CPU 3: {movable:?}"),
@@ -113,7 +109,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         .cloned()
         .unwrap_or_default();
     let ours = partitions.iter().find(|partition| partition["cpus"] == "3");
-    let hierarchy = if cell.layout == Layout::V2 { "v2" } else { "v1" };
+    let hierarchy = if cell.layout == CgroupLayout::V2 { "v2" } else { "v1" };
     verdict.equal(
         "inspect: hierarchy",
         ours.and_then(|it| it["hierarchy"].as_str()),
@@ -139,8 +135,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     ));
     verdict.status(seen, "undo", 0);
     // Files of the driver that was loaded in between did not exist before.
-    let brought =
-        |line: &str| line.ends_with("is new") && (line.contains("/scsi_tmf_") || line.contains("/proc/irq/"));
+    let brought = |line: &str| line.ends_with("is new") && (line.contains("/scsi_tmf_") || line.contains("/proc/irq/"));
     // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
     let follows = |line: &str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get("same");
@@ -182,24 +177,20 @@ pub fn movable(who: &str) -> Vec<String> {
 
 /// Tasks created after `apply`. A new kernel thread does not inherit the mask of kthreadd: the kernel gives it that of the
 /// boot line (`__kthread_create_on_node`); since 7.0 this mask follows partitions. So they are only reported.
-fn later(who: &str, verdict: &mut Verdict) {
-    let (threads, tasks): (Vec<String>, Vec<String>) = movable(who)
-        .into_iter()
-        .partition(|task| task.contains("scsi_eh"));
+fn later(who: &str, verdict: &mut ScenarioVerdict) {
+    let (threads, tasks): (Vec<String>, Vec<String>) =
+        movable(who).into_iter().partition(|task| task.contains("scsi_eh"));
     verdict.that(
         tasks.is_empty(),
         format!("tasks born later may run on CPU 3: {}", tasks.join(", ")),
     );
     if !threads.is_empty() {
-        verdict.note(format!(
-            "{} kernel threads born later may come to CPU 3",
-            threads.len()
-        ));
+        verdict.note(format!("{} kernel threads born later may come to CPU 3", threads.len()));
     }
 }
 
 /// CPU 3 belongs to no scheduling domain, and each of 0, 1, 2 to one that spans all three (`/proc/schedstat`).
-fn domains(schedstat: &str, verdict: &mut Verdict) {
+fn domains(schedstat: &str, verdict: &mut ScenarioVerdict) {
     let mut cpu = None;
     let mut spans: [Vec<u64>; 4] = Default::default();
     for line in schedstat.lines() {
@@ -218,10 +209,7 @@ fn domains(schedstat: &str, verdict: &mut Verdict) {
         }
     }
     let [zero, one, two, three] = &spans;
-    verdict.that(
-        three.is_empty(),
-        format!("CPU 3 is in scheduling domains {three:x?}"),
-    );
+    verdict.that(three.is_empty(), format!("CPU 3 is in scheduling domains {three:x?}"));
     let shared = [zero, one, two].iter().all(|spans| spans.contains(&0b111));
     verdict.that(
         shared,

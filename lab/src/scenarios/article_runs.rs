@@ -4,22 +4,22 @@
 
 use crate::kernels::K7;
 use crate::packages::PING_AND_TAR;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// What a file asks for is no matter of the kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "article_runs",
     about: "host.cfg and host2.cfg of the article run as they stand, on eight CPUs, as systress and as measure run",
-    cells: || vec![Cell::new(K7, Layout::V2).on(EIGHT).within(300)],
+    cells: || vec![ScenarioCell::new(K7, CgroupLayout::V2).on(EIGHT).within(300)],
     script,
     check,
 };
 
-const EIGHT: Shape = Shape {
+const EIGHT: GuestShape = GuestShape {
     name: "8-cpus",
     cores: 4,
     memory_mib: 512,
@@ -38,13 +38,10 @@ const SECONDS: u64 = 4;
 const LOADED_SECONDS: u64 = 15;
 
 fn shortened(file: &str, seconds: u64) -> String {
-    file.replace(
-        "lifetime.duration 1 min",
-        &format!("lifetime.duration {seconds} s"),
-    )
+    file.replace("lifetime.duration 1 min", &format!("lifetime.duration {seconds} s"))
 }
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "mkdir -p /dev/pts
 mount -t devpts devpts /dev/pts
@@ -78,7 +75,7 @@ rec run quietcore measure run host2.cfg --json
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     screen(&verdict.status(seen, "screen", 0).stdout, verdict);
     statistics(
         &seen.get("screen").stdout,
@@ -119,7 +116,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Drawn at the start, every 1.5 s, and at the end, each time over the former picture.
-fn screen(drawn: &str, verdict: &mut Verdict) {
+fn screen(drawn: &str, verdict: &mut ScenarioVerdict) {
     let heads = drawn
         .matches("Index     TID   Samples    L_min    L_max    L_cur    L_avg")
         .count();
@@ -141,12 +138,8 @@ fn screen(drawn: &str, verdict: &mut Verdict) {
 }
 
 /// The histogram has the size that the file asks for, and the summary the numbers of the screen's last picture.
-fn statistics(drawn: &str, file: &str, seconds: u64, verdict: &mut Verdict) {
-    let numbers = |line: &str| -> Vec<u64> {
-        line.split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect()
-    };
+fn statistics(drawn: &str, file: &str, seconds: u64, verdict: &mut ScenarioVerdict) {
+    let numbers = |line: &str| -> Vec<u64> { line.split_whitespace().filter_map(|word| word.parse().ok()).collect() };
     let rows: Vec<Vec<u64>> = file
         .lines()
         .take_while(|line| !line.trim().is_empty())
@@ -177,7 +170,7 @@ fn statistics(drawn: &str, file: &str, seconds: u64, verdict: &mut Verdict) {
 }
 
 /// Each line is a thread of the run. The commands have children, which inherit.
-fn places(lines: &str, verdict: &mut Verdict) {
+fn places(lines: &str, verdict: &mut ScenarioVerdict) {
     let threads: Vec<Value> = lines
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -196,10 +189,7 @@ fn places(lines: &str, verdict: &mut Verdict) {
     for name in ["systress", "find", "ping", "sh", "tar"] {
         let seen = of(name);
         verdict.that(
-            !seen.is_empty()
-                && seen
-                    .iter()
-                    .all(|place| *place == ["0-6", "policy 0 rtprio 0 nice 0"]),
+            !seen.is_empty() && seen.iter().all(|place| *place == ["0-6", "policy 0 rtprio 0 nice 0"]),
             format!("{name} beside the timer thread: {seen:?}"),
         );
     }
@@ -219,7 +209,7 @@ fn started(drawn: &str, program: u32) -> Option<u64> {
     rest.split(' ').next()?.parse().ok()
 }
 
-fn described(run: &Value, verdict: &mut Verdict) {
+fn described(run: &Value, verdict: &mut ScenarioVerdict) {
     let thread = &run["threads"][0];
     let who = (
         thread["kind"].as_str(),
@@ -237,11 +227,7 @@ fn described(run: &Value, verdict: &mut Verdict) {
     let sum = number("recorded")
         .zip(number("missed"))
         .map(|(recorded, missed)| recorded + missed);
-    verdict.equal(
-        "measure run: expected = recorded + missed",
-        number("expected"),
-        sum,
-    );
+    verdict.equal("measure run: expected = recorded + missed", number("expected"), sum);
     let names: Vec<&str> = run["programs"]
         .as_array()
         .into_iter()

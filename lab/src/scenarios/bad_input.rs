@@ -1,10 +1,10 @@
 //! Everything that can be wrong before the first write: a clear error, the right exit status, nothing changed.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
@@ -27,14 +27,18 @@ const REFUSED: &[(&str, &str, &[i32])] = &[
     ("name", "--cpus 3 --partition ../x", &[2]),
 ];
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K6_1, Layout::V2), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(180))
-        .to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    [
+        (K6_1, CgroupLayout::V1),
+        (K6_1, CgroupLayout::V2),
+        (K7, CgroupLayout::V2),
+    ]
+    .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).within(180))
+    .to_vec()
 }
 
-fn script(cell: &Cell) -> String {
-    let mount = if cell.layout == Layout::V1 {
+fn script(cell: &ScenarioCell) -> String {
+    let mount = if cell.layout == CgroupLayout::V1 {
         "/sys/fs/cgroup/cpuset"
     } else {
         "/sys/fs/cgroup"
@@ -94,7 +98,7 @@ rec verb quietcore no-such-verb
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, _, statuses) in REFUSED {
         refused(seen, name, statuses, verdict);
     }
@@ -124,7 +128,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Refused with one of the statuses, and with words that say what and why.
-pub fn refused(seen: &Records, name: &str, statuses: &[i32], verdict: &mut Verdict) {
+pub fn refused(seen: &GuestRecords, name: &str, statuses: &[i32], verdict: &mut ScenarioVerdict) {
     let record = seen.get(name);
     verdict.that(
         statuses.contains(&record.status),

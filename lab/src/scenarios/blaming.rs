@@ -2,10 +2,10 @@
 //! accounts hold to the nanosecond, and the trace is gone afterwards.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On a kernel that does not tell who sends interrupts, on one that does, and with the real-time patches.
@@ -14,9 +14,9 @@ pub const SCENARIO: Scenario = Scenario {
     about: "blame names the thread that takes a CPU, its tick, and nobody else; every nanosecond is accounted for",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V2).within(240),
-            Cell::new(K7, Layout::V2).within(240),
-            Cell::new(K6_12_RT, Layout::V2).within(240),
+            ScenarioCell::new(K6_1, CgroupLayout::V2).within(240),
+            ScenarioCell::new(K7, CgroupLayout::V2).within(240),
+            ScenarioCell::new(K6_12_RT, CgroupLayout::V2).within(240),
         ]
     },
     script,
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// What is to be found begins when the trace runs and the probe had time to begin, for which an emulator may need seconds. It
 /// takes the CPU by its priority, for a second of its own time.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "traced() { wait_for 60 sh -c 'grep -q 1 /sys/kernel/tracing/instances/quietcore-*/tracing_on'; sleep 4; }
 (traced; lab-guest spin 2 fifo:20 1 >/dev/null) &
 rec blame quietcore blame --cpus 2 --for 12s --json
@@ -39,9 +39,9 @@ rec instances ls /sys/kernel/tracing/instances
     .to_owned()
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    let told = verdict.status(seen, "blame", 0);
-    let answer = told.json();
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    let result = verdict.status(seen, "blame", 0);
+    let answer = result.json();
     let cpu = &answer["cpus"][0];
     let number = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
     let rows = cpu["interruptions"].as_array().cloned().unwrap_or_default();
@@ -71,14 +71,9 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         "the tick is among them",
     );
     let foreign = |row: &&Value| {
-        row["class"].as_str() == Some("preemption")
-            && !matches!(row["name"].as_str(), Some("lab-guest" | "quietcore"))
+        row["class"].as_str() == Some("preemption") && !matches!(row["name"].as_str(), Some("lab-guest" | "quietcore"))
     };
-    let others: u64 = rows
-        .iter()
-        .filter(foreign)
-        .map(|row| number(row, "total_ns"))
-        .sum();
+    let others: u64 = rows.iter().filter(foreign).map(|row| number(row, "total_ns")).sum();
     verdict.that(
         others <= spun_ns / 10,
         format!("nobody else is blamed for much: {others} ns"),
@@ -95,10 +90,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         cell.kernel != K6_1,
     );
     let text = verdict.status(seen, "text", 0);
-    verdict.that(
-        text.text().starts_with("CPU 2: "),
-        "the screen begins with the CPU",
-    );
+    verdict.that(text.text().starts_with("CPU 2: "), "the screen begins with the CPU");
     // The CPU of a partition takes nobody from outside: the probe goes in, and comes out for the undo.
     verdict.status(seen, "apply", 0);
     let isolated = verdict.status(seen, "isolated", 0).json();
@@ -109,11 +101,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         "the probe spins on the isolated CPU",
     );
     verdict.status(seen, "undo", 0);
-    verdict.equal(
-        "instances left",
-        seen.get("instances").text().to_owned(),
-        String::new(),
-    );
+    verdict.equal("instances left", seen.get("instances").text().to_owned(), String::new());
     verdict.note(format!(
         "{} of {} ns explained, {} rows",
         number(cpu, "explained_ns"),

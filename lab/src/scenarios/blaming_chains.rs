@@ -3,10 +3,10 @@
 
 use super::first_cpu_core::DISK;
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On a kernel that reports neither the senders of interrupts nor the start of a request, and on one that reports both.
@@ -14,8 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
     name: "blaming_chains",
     about: "a disk interrupt and its BLOCK softirq on one CPU are blamed on the thread of another CPU that wrote",
     cells: || {
-        [(K6_1, Layout::V2), (K7, Layout::V2)]
-            .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISK).within(240))
+        [(K6_1, CgroupLayout::V2), (K7, CgroupLayout::V2)]
+            .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).on(DISK).within(240))
             .to_vec()
     },
     script,
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
 const WRITES: u64 = 300;
 
 /// The trace starts before the probe, on a busy host by seconds: writes until then are in no gap.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "wait_for 10 test -b /dev/sda
 irq=$(awk '/ahci/ {{ sub(\":\", \"\", $1); print $1; exit }}' /proc/interrupts)
@@ -41,7 +41,7 @@ wait
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let answer = verdict.status(seen, "blame", 0).json();
     let rows = answer["cpus"][0]["interruptions"]
         .as_array()
@@ -58,22 +58,15 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             .copied()
             .filter(|row| row["culprit"]["comm"] == "dd" && row["culprit"]["cpu"] == 3)
             .collect();
-        let told = format!(
-            "{class}: {} of {} are dd's on CPU 3",
-            count(&of_writer),
-            count(&all)
-        );
+        let text = format!("{class}: {} of {} are dd's on CPU 3", count(&of_writer), count(&all));
         verdict.that(
             count(&of_writer) >= WRITES / 2 && count(&of_writer) * 100 >= count(&all) * 95,
-            told.clone(),
+            text.clone(),
         );
-        verdict.note(told);
+        verdict.note(text);
         let chain_ends = |row: &&&Value| {
             let chain = row["culprit"]["chain"].as_array().cloned().unwrap_or_default();
-            let end = chain
-                .last()
-                .and_then(|link| link["what"].as_str())
-                .unwrap_or_default();
+            let end = chain.last().and_then(|link| link["what"].as_str()).unwrap_or_default();
             end.contains(last)
         };
         verdict.equal(

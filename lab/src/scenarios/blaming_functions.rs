@@ -2,10 +2,10 @@
 //! not. All that they need is restored, even after SIGKILL.
 
 use crate::kernels::{K6_1, K6_12_RT};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On a kernel with all of them, and on one whose function_graph is in the trace that all share.
@@ -14,8 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
     about: "blame --functions names the functions of the longest gaps; settings of tracers come back, also after SIGKILL",
     cells: || {
         vec![
-            Cell::new(K6_12_RT, Layout::V2).within(300),
-            Cell::new(K6_1, Layout::V2).within(300),
+            ScenarioCell::new(K6_12_RT, CgroupLayout::V2).within(300),
+            ScenarioCell::new(K6_1, CgroupLayout::V2).within(300),
         ]
     },
     script,
@@ -24,7 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// The tick of the watched CPU disturbs it. An emulator with traced functions is busy with little else, so the call depth is
 /// limited. The former settings differ from every default.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "cd /sys/kernel/tracing
 echo 7 >tracing_thresh
 echo 3 >max_graph_depth
@@ -51,10 +51,10 @@ rec foreign-tracer cat /sys/kernel/tracing/current_tracer
     .to_owned()
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let is_shared = cell.kernel == K6_1;
-    let told = verdict.status(seen, "functions", 0);
-    let answer = told.json();
+    let result = verdict.status(seen, "functions", 0);
+    let answer = result.json();
     let functions = &answer["functions"];
     verdict.equal("by", functions["by"].as_str(), Some("function_graph"));
     let gaps = functions["gaps"].as_array().cloned().unwrap_or_default();
@@ -66,18 +66,18 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         lost_of.iter().map(|of| number(of, "lost")).sum::<u64>(),
         number(functions, "lost"),
     );
-    let mut told_ns = 0;
+    let mut reported_ns = 0;
     for gap in &gaps {
         let (in_functions, whole) = (number(gap, "in_functions_ns"), number(gap, "duration_ns"));
         verdict.that(
             in_functions <= whole,
             format!("{in_functions} of {whole} ns are in functions"),
         );
-        told_ns += in_functions;
+        reported_ns += in_functions;
     }
     // The shared buffer is small and an emulator reads it late: lost events may explain why there are none.
     verdict.that(
-        told_ns > 0 || (is_shared && number(functions, "lost") > 0),
+        reported_ns > 0 || (is_shared && number(functions, "lost") > 0),
         format!("functions have time: {functions}"),
     );
     verdict.that(
@@ -111,10 +111,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     for name in ["between", "after"] {
         verdict.that(
             is_size(&room(name), &unused) || is_size(&room(name), first_use(&means)),
-            format!(
-                "the shared buffer of CPU 2 {name}: {} KiB, of {means}",
-                room(name)
-            ),
+            format!("the shared buffer of CPU 2 {name}: {} KiB, of {means}", room(name)),
         );
     }
     verdict.status(seen, "undo", 0);
@@ -153,9 +150,9 @@ fn first_use(means: &str) -> &str {
 }
 
 /// A buffer has whole pages, of 4 KiB here.
-fn is_size(kib: &str, wanted: &str) -> bool {
+fn is_size(kib: &str, expected: &str) -> bool {
     let number = |text: &str| text.trim().parse::<u64>().ok();
-    let more = number(kib).zip(number(wanted));
-    more.and_then(|(kib, wanted)| kib.checked_sub(wanted))
+    let more = number(kib).zip(number(expected));
+    more.and_then(|(kib, expected_kib)| kib.checked_sub(expected_kib))
         .is_some_and(|more| more < 4)
 }

@@ -2,10 +2,10 @@
 //! call and page fault of a known program is counted and has an end, and all kernel time of it is accounted for.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::{Record, Records};
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::{CommandRecord, GuestRecords};
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On a kernel with the first form of these events and on the newest.
@@ -14,14 +14,14 @@ pub const SCENARIO: Scenario = Scenario {
     about: "blame -- COMMAND on a nohz_full CPU: gaps from user_exit to user_enter, system calls and faults with their ends",
     cells: || {
         [K6_1, K7]
-            .map(|kernel| Cell::new(kernel, Layout::V2).on(TRACKED).within(480))
+            .map(|kernel| ScenarioCell::new(kernel, CgroupLayout::V2).on(TRACKED).within(480))
             .to_vec()
     },
     script,
     check,
 };
 
-const TRACKED: Shape = Shape {
+const TRACKED: GuestShape = GuestShape {
     name: "nohz_full",
     boot: "nohz_full=2",
     ..USUAL
@@ -32,7 +32,7 @@ const CALLS: u64 = 200;
 const FAULTS: u64 = 150;
 
 /// CPU 1 has no context tracking. In the last run a thread of higher priority interrupts.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "rec nohz cat /sys/devices/system/cpu/nohz_full
 rec inside quietcore blame --cpus 2 --json -- lab-guest asks {CALLS} {FAULTS}
@@ -49,9 +49,9 @@ rec instances ls /sys/kernel/tracing/instances
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("nohz_full", seen.get("nohz").text(), "2");
-    let inside = told(seen, "inside", "context_tracking", verdict);
+    let inside = checked_cpu(seen, "inside", "context_tracking", verdict);
     let faults = row(&inside, "own", "page fault");
     let fault_ns = number(&faults, "total_ns");
     verdict.that(
@@ -69,10 +69,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         .lines()
         .find_map(|line| line.trim().parse().ok())
         .unwrap_or(u64::MAX);
-    let own_ns: u64 = rows(&inside, "own")
-        .iter()
-        .map(|row| number(row, "total_ns"))
-        .sum();
+    let own_ns: u64 = rows(&inside, "own").iter().map(|row| number(row, "total_ns")).sum();
     let all_ns = own_ns + number(&inside, "stolen_ns");
     // The kernel's own count is reported but not claimed: it scales its samples to the whole run time of the process.
     verdict.note(format!(
@@ -88,18 +85,14 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         text.text().contains("from user_exit to user_enter"),
         "the screen says where gaps come from",
     );
-    let plain = told(seen, "plain", "events", verdict);
-    verdict.equal(
-        "calls on CPU 1",
-        number(&row(&plain, "own", GETPPID), "count"),
-        CALLS,
-    );
+    let plain = checked_cpu(seen, "plain", "events", verdict);
+    verdict.equal("calls on CPU 1", number(&row(&plain, "own", GETPPID), "count"), CALLS);
     verdict.equal(
         "time of faults on CPU 1",
         number(&row(&plain, "own", "page fault"), "total_ns"),
         0,
     );
-    let pid = told(seen, "pid", "context_tracking", verdict);
+    let pid = checked_cpu(seen, "pid", "context_tracking", verdict);
     let spun_ns = number(&row(&pid, "interruptions", "lab-guest"), "total_ns");
     verdict.that(
         spun_ns >= 500_000_000,
@@ -117,9 +110,9 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 const GETPPID: &str = "system call getppid (110)";
 
 /// The CPU of a report: its totals are consistent, nothing was lost, and its gaps have the expected causes.
-fn told(seen: &Records, name: &str, gaps_from: &str, verdict: &mut Verdict) -> Value {
-    let told: Record = verdict.status(seen, name, 0);
-    let cpu = told.json()["cpus"][0].clone();
+fn checked_cpu(seen: &GuestRecords, name: &str, gaps_from: &str, verdict: &mut ScenarioVerdict) -> Value {
+    let record: CommandRecord = verdict.status(seen, name, 0);
+    let cpu = record.json()["cpus"][0].clone();
     verdict.equal(&format!("{name}: lost events"), number(&cpu, "lost_events"), 0);
     verdict.equal(
         &format!("{name}: gaps come from"),
@@ -135,11 +128,7 @@ fn told(seen: &Records, name: &str, gaps_from: &str, verdict: &mut Verdict) -> V
         .iter()
         .map(|row| number(row, "total_ns"))
         .sum();
-    verdict.equal(
-        &format!("{name}: rows together"),
-        sum,
-        number(&cpu, "explained_ns"),
-    );
+    verdict.equal(&format!("{name}: rows together"), sum, number(&cpu, "explained_ns"));
     cpu
 }
 
@@ -149,8 +138,7 @@ fn rows(cpu: &Value, list: &str) -> Vec<Value> {
 
 fn row(cpu: &Value, list: &str, name: &str) -> Value {
     let mut rows = rows(cpu, list).into_iter();
-    rows.find(|row| row["name"].as_str() == Some(name))
-        .unwrap_or_default()
+    rows.find(|row| row["name"].as_str() == Some(name)).unwrap_or_default()
 }
 
 fn number(of: &Value, name: &str) -> u64 {

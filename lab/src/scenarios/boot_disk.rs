@@ -1,14 +1,14 @@
 //! Shared parts of the boot loader scenarios: the sequence in which a line is set and cleared, and the checks of each boot.
 
-use crate::records::Records;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::verdict::ScenarioVerdict;
 
 /// The CPUs that the sequences isolate.
 const CPUS: &str = "2-3";
 
 /// `look`: this boot's line, what it isolates, and the sums of all files of the boot loader and of the settings.
 /// `ticks`: those of two seconds on an ordinary and on an isolated CPU, each with a task to run.
-pub(super) const LOOKS: &str = "files() {
+pub(super) const STATE_COMMANDS: &str = "files() {
     {
         find /boot /etc -type f ! -name grubenv -exec md5sum {} + | sort -k2
         # GRUB itself leaves the name of the choice there that it has taken away.
@@ -41,45 +41,45 @@ ticks() {
 
 /// The sequence of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Story {
+pub enum GuestSequence {
     /// The line is set, and cleared.
     Set,
     /// The first trial fails, a second one is confirmed, and the line is cleared.
     Trial,
 }
 
-impl Story {
+impl GuestSequence {
     /// What the report calls the guest's shape.
     pub const fn name(self) -> &'static str {
         match self {
-            Story::Set => "set",
-            Story::Trial => "trial",
+            GuestSequence::Set => "set",
+            GuestSequence::Trial => "trial",
         }
     }
 
     /// The sequence for a shape.
-    pub fn of(name: &str) -> Story {
-        if name == Story::Trial.name() {
-            Story::Trial
+    pub fn of(name: &str) -> GuestSequence {
+        if name == GuestSequence::Trial.name() {
+            GuestSequence::Trial
         } else {
-            Story::Set
+            GuestSequence::Set
         }
     }
 
     /// Its script. `board` may set what the machine needs otherwise: `$force`, `again`, `again_tried`.
     pub fn script(self, board: &str) -> String {
         let boots = match self {
-            Story::Set => SET,
-            Story::Trial => TRIAL,
+            GuestSequence::Set => SET,
+            GuestSequence::Trial => TRIAL,
         };
-        format!("{LOOKS}{board}{boots}")
+        format!("{STATE_COMMANDS}{board}{boots}")
     }
 
     /// Its claims.
-    pub fn check(self, seen: &Records, verdict: &mut Verdict) {
+    pub fn check(self, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         match self {
-            Story::Set => check_set(seen, verdict),
-            Story::Trial => check_trial(seen, verdict),
+            GuestSequence::Set => check_set(seen, verdict),
+            GuestSequence::Trial => check_trial(seen, verdict),
         }
     }
 }
@@ -116,14 +116,11 @@ const SET: &str = "case $LAB_BOOT in
 esac
 ";
 
-fn check_set(seen: &Records, verdict: &mut Verdict) {
+fn check_set(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["1/dry", "1/set", "2/twice", "2/clear"] {
         let edit = verdict.status(seen, name, 0).json();
         let edits = edit["edits"].as_array().map_or(0, Vec::len);
-        verdict.that(
-            (edits == 0) == (name == "2/twice"),
-            format!("{name}: {edits} edits"),
-        );
+        verdict.that((edits == 0) == (name == "2/twice"), format!("{name}: {edits} edits"));
     }
     same(seen, ["1/files", "1/files_dry"], verdict);
     for (boot, cpus) in [(1, ""), (2, CPUS), (3, "")] {
@@ -147,15 +144,15 @@ fn check_set(seen: &Records, verdict: &mut Verdict) {
 }
 
 /// The declared partition lacks its boot line, has it, and lacks it again; with it, one verdict covers both parts.
-fn one_intention(seen: &Records, verdict: &mut Verdict) {
+fn one_intention(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, status, id) in [
         ("1/save", 1, Some("boot-part-differs")),
         ("1/declared_missing", 1, Some("boot-part-differs")),
         ("2/at_boot", 0, None),
         ("3/declared_missing", 1, Some("boot-part-differs")),
     ] {
-        let told = verdict.status(seen, name, status).json();
-        let findings: Vec<&serde_json::Value> = told["findings"]
+        let report = verdict.status(seen, name, status).json();
+        let findings: Vec<&serde_json::Value> = report["findings"]
             .as_array()
             .into_iter()
             .flatten()
@@ -172,24 +169,18 @@ fn one_intention(seen: &Records, verdict: &mut Verdict) {
 }
 
 /// A snapshot of the machine with its line shows the same, except for counted values.
-fn captured(seen: &Records, verdict: &mut Verdict) {
+fn captured(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "2/snapshot", 0);
     let check = verdict.status(seen, "2/check_captured", 4).json();
     verdict.equal("2/check_captured", check["verdict"].as_str(), Some("unknown"));
     let ours = check["parameters"].as_array().into_iter().flatten();
     let live = ours.filter(|one| one["ours"] == "live").count();
-    verdict.that(
-        live >= 3,
-        format!("{live} words of ours are live in the snapshot"),
-    );
+    verdict.that(live >= 3, format!("{live} words of ours are live in the snapshot"));
     let [there, here] = ["2/show_captured", "2/live"].map(|name| verdict.status(seen, name, 0).json());
     for key in ["loaders", "ours", "noted", "running"] {
         verdict.that(
             there[key] == here[key],
-            format!(
-                "{key} of the snapshot: {}, of the machine: {}",
-                there[key], here[key]
-            ),
+            format!("{key} of the snapshot: {}, of the machine: {}", there[key], here[key]),
         );
     }
 }
@@ -226,7 +217,7 @@ const TRIAL: &str = "case $LAB_BOOT in
 esac
 ";
 
-fn check_trial(seen: &Records, verdict: &mut Verdict) {
+fn check_trial(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["1/trial", "3/trial", "4/confirm", "5/clear"] {
         verdict.status(seen, name, 0);
     }
@@ -254,7 +245,7 @@ fn check_trial(seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Exactly these CPUs are isolated in a boot, by its line and according to the kernel.
-fn isolates(seen: &Records, boot: u32, cpus: &str, verdict: &mut Verdict) {
+fn isolates(seen: &GuestRecords, boot: u32, cpus: &str, verdict: &mut ScenarioVerdict) {
     let line = verdict.status(seen, &format!("{boot}/line"), 0);
     let word = |name: &str| {
         line.text()
@@ -280,22 +271,22 @@ fn isolates(seen: &Records, boot: u32, cpus: &str, verdict: &mut Verdict) {
 }
 
 /// Two records show the same lines, and some.
-fn same(seen: &Records, names: [&str; 2], verdict: &mut Verdict) {
+fn same(seen: &GuestRecords, names: [&str; 2], verdict: &mut ScenarioVerdict) {
     let [before, after] = names.map(|name| seen.get(name).stdout);
     let only_in = |text: &str, other: &str| {
         let lines = text.lines();
         let alone = lines.filter(|line| !other.lines().any(|also| also == *line));
         alone.map(str::to_owned).collect::<Vec<_>>()
     };
-    let (gone, new) = (only_in(&before, &after), only_in(&after, &before));
+    let (removed, new) = (only_in(&before, &after), only_in(&after, &before));
     verdict.that(
         !before.trim().is_empty() && before == after,
-        format!("{names:?}: gone {gone:?}, new {new:?}"),
+        format!("{names:?}: gone {removed:?}, new {new:?}"),
     );
 }
 
 /// With a task on each, the timer interrupts CPU 1 and leaves CPU 3 alone.
-fn ticks_stopped(seen: &Records, boot: u32, verdict: &mut Verdict) {
+fn ticks_stopped(seen: &GuestRecords, boot: u32, verdict: &mut ScenarioVerdict) {
     let count = |name: &str, cpu: usize| -> Option<u64> {
         let row = seen.get(&format!("{boot}/{name}_{cpu}"));
         row.text().split_whitespace().nth(cpu + 1)?.parse().ok()

@@ -1,13 +1,13 @@
 //! The boot line on a disk with Debian's GRUB: what the boot loader really starts after an edit.
 
-use super::boot_disk::Story;
+use super::boot_disk::GuestSequence;
 use crate::disk::{Disk, Firmware};
 use crate::kernels::K6_1;
 use crate::packages::GRUB;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// With the kernel that Debian ships beside this GRUB.
 pub const SCENARIO: Scenario = Scenario {
@@ -28,7 +28,7 @@ const DISK: Disk = Disk {
 };
 
 /// A guest with that disk.
-pub(super) const SHAPE: Shape = Shape {
+pub(super) const SHAPE: GuestShape = GuestShape {
     memory_mib: 512,
     modules: &["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"],
     packages: Some(&GRUB),
@@ -36,21 +36,21 @@ pub(super) const SHAPE: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
-    let cell = |story: Story| {
-        let shape = Shape {
+fn cells() -> Vec<ScenarioCell> {
+    let cell = |story: GuestSequence| {
+        let shape = GuestShape {
             name: story.name(),
             ..SHAPE
         };
-        Cell::new(K6_1, Layout::V2).on(shape).within(500)
+        ScenarioCell::new(K6_1, CgroupLayout::V2).on(shape).within(500)
     };
-    [Story::Trial, Story::Set].map(cell).into()
+    [GuestSequence::Trial, GuestSequence::Set].map(cell).into()
 }
 
-fn script(cell: &Cell) -> String {
-    Story::of(cell.shape.name).script("")
+fn script(cell: &ScenarioCell) -> String {
+    GuestSequence::of(cell.shape.name).script("")
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    Story::of(cell.shape.name).check(seen, verdict);
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    GuestSequence::of(cell.shape.name).check(seen, verdict);
 }

@@ -1,11 +1,11 @@
 //! Boots the line that `plan` suggests on the kernel that it is for: it takes effect, the kernel does not complain, and
 //! `explain` knows everything that this kernel shows.
 
-use crate::kernels::{K6_1, K6_12_RT, K7, Kernel};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::kernels::{K6_1, K6_12_RT, K7, LabKernel};
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On the oldest, the real-time and the newest kernel, for the profiles that stop the tick.
 pub const SCENARIO: Scenario = Scenario {
@@ -20,13 +20,14 @@ pub const SCENARIO: Scenario = Scenario {
 const BALANCED: &str = "isolcpus=managed_irq,domain,3 nohz_full=3 irqaffinity=0-2";
 
 /// The same for the profile strict, before 6.12 and after.
-const STRICT_OLD: &str = "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocb_poll skew_tick=1 workqueue.power_efficient=1 irqaffinity=0-2";
+const STRICT_OLD: &str =
+    "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocb_poll skew_tick=1 workqueue.power_efficient=1 irqaffinity=0-2";
 const STRICT: &str = "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocb_poll skew_tick=1 irqaffinity=0-2";
 
-fn cells() -> Vec<Cell> {
-    let cell = |kernel: Kernel, name: &'static str, boot: &'static str| {
-        let shape = Shape { name, boot, ..USUAL };
-        Cell::new(kernel, Layout::V2).on(shape).within(240)
+fn cells() -> Vec<ScenarioCell> {
+    let cell = |kernel: LabKernel, name: &'static str, boot: &'static str| {
+        let shape = GuestShape { name, boot, ..USUAL };
+        ScenarioCell::new(kernel, CgroupLayout::V2).on(shape).within(240)
     };
     vec![
         cell(K6_1, "balanced", BALANCED),
@@ -37,7 +38,7 @@ fn cells() -> Vec<Cell> {
     ]
 }
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     format!(
         "wait_for 5 test -e /proc/interrupts
 rec isolated cat /sys/devices/system/cpu/isolated
@@ -75,7 +76,7 @@ rec unexplained cat /tmp/unexplained
     )
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("isolated", seen.get("isolated").text(), "3");
     verdict.equal("nohz_full", seen.get("nohz_full").text(), "3");
     verdict.equal("default_smp_affinity", seen.get("default_affinity").text(), "7");
@@ -83,10 +84,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     let unknown = seen.get("unknown");
     for word in cell.shape.boot.split(' ') {
         let listed = unknown.text().contains(word);
-        verdict.that(
-            !listed,
-            format!("the kernel does not know {word}: {}", unknown.text()),
-        );
+        verdict.that(!listed, format!("the kernel does not know {word}: {}", unknown.text()));
     }
     verdict.equal("housekeeping messages", seen.get("housekeeping").text(), "");
     let explain = verdict.status(seen, "explain", 0).json();
@@ -137,15 +135,15 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 
 /// `boot check` reports for each word of the line that it reached the kernel and was understood; for the tick, that it was
 /// counted.
-fn every_answer(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn every_answer(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     // A line and a file that claim what the kernel never did: the counted ticks reveal it.
     let lie = verdict.status(seen, "lie", 1).json();
     let one = &lie["parameters"][0];
     let truths = [&one["understood"]["truth"], &one["works"]["truth"]];
     verdict.that(truths == ["yes", "no"], format!("a lie was believed: {one}"));
-    let told = verdict.status(seen, "boot_check", 0).json();
-    verdict.equal("verdict", told["verdict"].as_str().unwrap_or_default(), "works");
-    let parameters = told["parameters"].as_array().cloned().unwrap_or_default();
+    let report = verdict.status(seen, "boot_check", 0).json();
+    verdict.equal("verdict", report["verdict"].as_str().unwrap_or_default(), "works");
+    let parameters = report["parameters"].as_array().cloned().unwrap_or_default();
     for word in cell.shape.boot.split(' ') {
         let Some(one) = parameters.iter().find(|one| one["word"] == word) else {
             verdict.that(false, format!("boot check says nothing of {word}"));

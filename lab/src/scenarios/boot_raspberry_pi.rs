@@ -1,13 +1,13 @@
 //! The boot line on a disk of a Raspberry Pi, with the arm64 binary on an arm64 kernel. QEMU has no firmware that reads
 //! `cmdline.txt`; the lab passes the edited line to the kernel.
 
-use super::boot_disk::Story;
+use super::boot_disk::GuestSequence;
 use crate::disk::{Disk, Firmware};
 use crate::kernels::ARM64;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// Run by `make dist`.
 pub const SCENARIO: Scenario = Scenario {
@@ -30,7 +30,7 @@ const DISK: Disk = Disk {
     size_mib: 256,
 };
 
-const SHAPE: Shape = Shape {
+const SHAPE: GuestShape = GuestShape {
     memory_mib: 512,
     modules: &[
         "virtio_mmio",
@@ -62,23 +62,23 @@ again_tried() {
 [ $LAB_BOOT = 1 ] && rec unforced quietcore boot set --cpus 2-3 --dry-run
 ";
 
-fn cells() -> Vec<Cell> {
-    let cell = |story: Story| {
-        let shape = Shape {
+fn cells() -> Vec<ScenarioCell> {
+    let cell = |story: GuestSequence| {
+        let shape = GuestShape {
             name: story.name(),
             ..SHAPE
         };
-        Cell::new(ARM64, Layout::V2).on(shape).within(500)
+        ScenarioCell::new(ARM64, CgroupLayout::V2).on(shape).within(500)
     };
-    [Story::Trial, Story::Set].map(cell).into()
+    [GuestSequence::Trial, GuestSequence::Set].map(cell).into()
 }
 
-fn script(cell: &Cell) -> String {
-    Story::of(cell.shape.name).script(FIRMWARE)
+fn script(cell: &ScenarioCell) -> String {
+    GuestSequence::of(cell.shape.name).script(FIRMWARE)
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    Story::of(cell.shape.name).check(seen, verdict);
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    GuestSequence::of(cell.shape.name).check(seen, verdict);
     let unforced = seen.get("1/unforced");
     verdict.that(
         !matches!(unforced.status, -1 | 0),

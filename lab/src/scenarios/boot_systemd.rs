@@ -1,13 +1,13 @@
 //! The boot line on a disk with systemd-boot: what the boot loader actually boots after an edit.
 
-use super::boot_disk::Story;
+use super::boot_disk::GuestSequence;
 use crate::disk::{Disk, Firmware};
 use crate::kernels::K7;
 use crate::packages::SYSTEMD_BOOT;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// With the newest kernel, started by its own EFI stub.
 pub const SCENARIO: Scenario = Scenario {
@@ -27,7 +27,7 @@ const DISK: Disk = Disk {
     size_mib: 256,
 };
 
-const SHAPE: Shape = Shape {
+const SHAPE: GuestShape = GuestShape {
     memory_mib: 512,
     modules: &[
         "virtio_pci",
@@ -44,21 +44,21 @@ const SHAPE: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
-    let cell = |story: Story| {
-        let shape = Shape {
+fn cells() -> Vec<ScenarioCell> {
+    let cell = |story: GuestSequence| {
+        let shape = GuestShape {
             name: story.name(),
             ..SHAPE
         };
-        Cell::new(K7, Layout::V2).on(shape).within(500)
+        ScenarioCell::new(K7, CgroupLayout::V2).on(shape).within(500)
     };
-    [Story::Trial, Story::Set].map(cell).into()
+    [GuestSequence::Trial, GuestSequence::Set].map(cell).into()
 }
 
-fn script(cell: &Cell) -> String {
-    Story::of(cell.shape.name).script("")
+fn script(cell: &ScenarioCell) -> String {
+    GuestSequence::of(cell.shape.name).script("")
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    Story::of(cell.shape.name).check(seen, verdict);
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    GuestSequence::of(cell.shape.name).check(seen, verdict);
 }

@@ -3,10 +3,10 @@
 //! [`super::apply_undo`] asks the same in each of its guests, so that only the others boot for it alone.
 
 use crate::kernels::{K5_10, K6_1, K6_1_RT};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// With every kernel and every layout of control groups that it has, where [`super::apply_undo`] is not.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,20 +17,20 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     [
-        (K6_1, Layout::None),
-        (K5_10, Layout::Hybrid),
-        (K6_1_RT, Layout::Hybrid),
-        (K5_10, Layout::V2),
-        (K6_1_RT, Layout::V2),
+        (K6_1, CgroupLayout::None),
+        (K5_10, CgroupLayout::Hybrid),
+        (K6_1_RT, CgroupLayout::Hybrid),
+        (K5_10, CgroupLayout::V2),
+        (K6_1_RT, CgroupLayout::V2),
     ]
-    .map(|(kernel, layout)| Cell::new(kernel, layout))
+    .map(|(kernel, layout)| ScenarioCell::new(kernel, layout))
     .to_vec()
 }
 
 /// What any guest can be asked right after its boot.
-pub fn script(_: &Cell) -> String {
+pub fn script(_: &ScenarioCell) -> String {
     "rec release uname -r
 rec version uname -v
 rec cpus nproc
@@ -44,7 +44,7 @@ rec quietcore quietcore --version
 }
 
 /// The claims about that.
-pub fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+pub fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let release = seen.get("release").text().to_owned();
     let series = cell.kernel.id.trim_end_matches("-rt");
     verdict.that(
@@ -59,16 +59,16 @@ pub fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     let v1 = seen.get("v1_cpus").status == 0;
     let v2 = seen.get("v2_controllers").text().contains("cpuset");
     let unified = seen.get("unified_controllers").status == 0;
-    let wanted = match cell.layout {
-        Layout::V1 => (true, false, false),
-        Layout::V2 => (false, true, false),
-        Layout::Hybrid => (true, false, true),
-        Layout::None => (false, false, false),
+    let expected = match cell.layout {
+        CgroupLayout::V1 => (true, false, false),
+        CgroupLayout::V2 => (false, true, false),
+        CgroupLayout::Hybrid => (true, false, true),
+        CgroupLayout::None => (false, false, false),
     };
     verdict.equal(
         "control groups (v1 cpuset, v2 cpuset, unified)",
         (v1, v2, unified),
-        wanted,
+        expected,
     );
     let version = verdict.status(seen, "quietcore", 0);
     verdict.that(

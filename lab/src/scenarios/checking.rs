@@ -5,10 +5,10 @@ pub(super) mod breakages;
 
 use super::knobs::{DISK, DISTURBED};
 use crate::kernels::{K6_1, K6_12_RT, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape};
+use crate::verdict::ScenarioVerdict;
 use breakages::{BREAKAGES, Breakage};
 
 /// On v1 and v2, on a real-time kernel, on the newest.
@@ -20,24 +20,28 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K7, Layout::V2), (K6_12_RT, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(QUIET_START).within(900))
-        .to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    [
+        (K6_1, CgroupLayout::V1),
+        (K7, CgroupLayout::V2),
+        (K6_12_RT, CgroupLayout::V2),
+    ]
+    .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).on(QUIET_START).within(900))
+    .to_vec()
 }
 
 /// On a loaded host the emulated timer comes too late for the kernel's test of it, which then panics.
-pub(super) const QUIET_START: Shape = Shape {
+pub(super) const QUIET_START: GuestShape = GuestShape {
     boot: "no_timer_check",
     ..DISK
 };
 
 /// Explicitly requested in addition to `strict`, so that more can be lost.
-const WANTED: &str = "--cpus 3 --profile strict --with check_interval --with sched_rt_runtime_us \
+const APPLY_OPTIONS: &str = "--cpus 3 --profile strict --with check_interval --with sched_rt_runtime_us \
                       --with pm_qos_resume_latency_us=n/a --with watchdog";
 
 /// Writing to the servers of a CPU makes 6.12 print a warning (`kernel/sched/deadline.c`), so this is skipped there.
-pub(super) fn of(cell: &Cell) -> impl Iterator<Item = &'static Breakage> {
+pub(super) fn of(cell: &ScenarioCell) -> impl Iterator<Item = &'static Breakage> {
     let spared = cell.kernel == K6_12_RT;
     BREAKAGES
         .iter()
@@ -45,12 +49,12 @@ pub(super) fn of(cell: &Cell) -> impl Iterator<Item = &'static Breakage> {
 }
 
 /// What is applied: the servers of a CPU too, where the kernel supports it.
-pub(super) fn wanted(cell: &Cell) -> String {
+pub(super) fn apply_options(cell: &ScenarioCell) -> String {
     let servers = match cell.kernel == K6_12_RT {
         true => "",
         false => " --with fair_server --with ext_server",
     };
-    format!("{WANTED}{servers}")
+    format!("{APPLY_OPTIONS}{servers}")
 }
 
 /// A guest where every intended value differs from the actual one, with a foreign thread.
@@ -61,10 +65,10 @@ pub(super) fn set_up() -> String {
 /// Breakages that are possible on every kernel.
 pub(super) const LEAST: usize = 30;
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let mut script = set_up();
     script.push_str("rec nothing quietcore check --for 0s --json\n");
-    script.push_str(&format!("rec apply quietcore apply {} --json\n", wanted(cell)));
+    script.push_str(&format!("rec apply quietcore apply {} --json\n", apply_options(cell)));
     script.push_str(
         "rec whole quietcore check --for 0s --json
 rec looked quietcore check --for 2s --json
@@ -100,7 +104,7 @@ same same_undo before after
     script
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("nothing isolated", seen.get("nothing").status, 1);
     verdict.that(
         has(seen, "nothing", "nothing-isolated", ""),
@@ -115,11 +119,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         Vec::<String>::new(),
     );
     verdict.status(seen, "looked", 0);
-    verdict.equal(
-        "quiet",
-        seen.get("looked").json()["verdict"].clone(),
-        "quiet".into(),
-    );
+    verdict.equal("quiet", seen.get("looked").json()["verdict"].clone(), "quiet".into());
     verdict.status(seen, "unknown_id", 2);
     let there: Vec<&Breakage> = of(cell)
         .filter(|one| seen.get(&format!("{}_there", one.name)).text() == "yes")
@@ -135,10 +135,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.equal("what is ignored decides nothing", seen.get("ignored").status, 4);
     verdict.equal("not ignored in the JUnit report", seen.get("junit").status, 1);
     let junit = seen.get("junit_text").stdout;
-    verdict.that(
-        junit.contains("<failure type=\"irq-here\""),
-        format!("JUnit: {junit}"),
-    );
+    verdict.that(junit.contains("<failure type=\"irq-here\""), format!("JUnit: {junit}"));
     verdict.status(seen, "undo", 0);
     // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
     let record = seen.get("same_undo");
@@ -154,7 +151,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// One breakage: found with its finding and repaired; afterwards nothing else is wrong.
-fn broken(seen: &Records, one: &Breakage, verdict: &mut Verdict) {
+fn broken(seen: &GuestRecords, one: &Breakage, verdict: &mut ScenarioVerdict) {
     let (found, fixed) = (format!("{}_found", one.name), format!("{}_fixed", one.name));
     verdict.equal(&found, seen.get(&found).status, 1);
     verdict.that(
@@ -167,19 +164,15 @@ fn broken(seen: &Records, one: &Breakage, verdict: &mut Verdict) {
             errors(seen, &found)
         ),
     );
-    verdict.equal(
-        &format!("{fixed}: errors"),
-        errors(seen, &fixed),
-        Vec::<String>::new(),
-    );
-    let mended = seen.get(&fixed).json()["mended"].as_array().map_or(0, Vec::len);
+    verdict.equal(&format!("{fixed}: errors"), errors(seen, &fixed), Vec::<String>::new());
+    let repair_count = seen.get(&fixed).json()["mended"].as_array().map_or(0, Vec::len);
     verdict.that(
-        mended > 0,
+        repair_count > 0,
         format!("{fixed}: nothing was mended: {}", seen.get(&fixed).stderr),
     );
 }
 
-fn has(seen: &Records, record: &str, id: &str, subject: &str) -> bool {
+fn has(seen: &GuestRecords, record: &str, id: &str, subject: &str) -> bool {
     let json = seen.get(record).json();
     let findings = json["findings"].as_array().cloned().unwrap_or_default();
     findings
@@ -188,7 +181,7 @@ fn has(seen: &Records, record: &str, id: &str, subject: &str) -> bool {
 }
 
 /// Findings of level error, as `id subject`.
-fn errors(seen: &Records, record: &str) -> Vec<String> {
+fn errors(seen: &GuestRecords, record: &str) -> Vec<String> {
     let json = seen.get(record).json();
     let Some(findings) = json["findings"].as_array() else {
         return vec![format!("{record} is no JSON: {}", seen.get(record).stderr)];

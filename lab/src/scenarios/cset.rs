@@ -3,10 +3,10 @@
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On both versions of control groups.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,14 +17,18 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K6_1, Layout::V2), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(400))
-        .to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    [
+        (K6_1, CgroupLayout::V1),
+        (K6_1, CgroupLayout::V2),
+        (K7, CgroupLayout::V2),
+    ]
+    .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).within(400))
+    .to_vec()
 }
 
 /// The shield as the tutorial and Krun use it; then sets made by hand, as its last chapters do.
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     "export LAB_STATE_LEAVES=/run/quietcore/journal
 mkdir /tmp/bin
 ln -s \"$(command -v quietcore)\" /tmp/bin/cset
@@ -96,14 +100,14 @@ same same_end before end
 }
 
 /// The set that two tasks move into: on v2 only the innermost sets accept tasks.
-fn med(cell: &Cell) -> &'static str {
+fn med(cell: &ScenarioCell) -> &'static str {
     match cell.layout {
-        Layout::V2 => "/prio_all/prio_high/prio_med/prio_low",
+        CgroupLayout::V2 => "/prio_all/prio_high/prio_med/prio_low",
         _ => "/prio_all/prio_high/prio_med",
     }
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     the_shield(cell, seen, verdict);
     the_callers(seen, verdict);
     by_hand(cell, seen, verdict);
@@ -116,13 +120,9 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
 }
 
-fn the_shield(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn the_shield(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let none = verdict.status(seen, "none", 2);
-    verdict.equal(
-        "no shield",
-        none.text(),
-        "cset: **> shielding not active on system",
-    );
+    verdict.equal("no shield", none.text(), "cset: **> shielding not active on system");
     let shield = verdict.status(seen, "shield", 0).stdout;
     let lines: Vec<&str> = shield.lines().collect();
     verdict.equal(
@@ -156,23 +156,16 @@ fn the_shield(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.that(programs.is_empty(), format!("programs on CPU 3: {programs:?}"));
     let status = verdict.status(seen, "status", 0);
     verdict.that(
-        status
-            .text()
-            .starts_with("cset: --> shielding system active with")
-            && status.text().ends_with(user),
+        status.text().starts_with("cset: --> shielding system active with") && status.text().ends_with(user),
         format!("status: {}", status.text()),
     );
     let kthread = verdict.status(seen, "kthread", 0);
     verdict.that(
-        kthread.text().contains("kthread shield activated, moving ")
-            && kthread.text().ends_with("cset: done"),
+        kthread.text().contains("kthread shield activated, moving ") && kthread.text().ends_with("cset: done"),
         format!("kthread: {}", kthread.text()),
     );
     let left = movable(&verdict.status(seen, "who_kthread", 0).stdout);
-    verdict.that(
-        left.is_empty(),
-        format!("tasks on CPU 3 with kthread=on: {left:?}"),
-    );
+    verdict.that(left.is_empty(), format!("tasks on CPU 3 with kthread=on: {left:?}"));
     let listed = verdict.status(seen, "listed", 0);
     let exclusive = "         user        1-3 y       0 n     0    0 /user";
     verdict.that(
@@ -193,11 +186,7 @@ fn the_shield(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("bring: {}", verdict_text(seen, "bring")),
     );
     let inside = verdict.status(seen, "inside", 0);
-    verdict.equal(
-        "movers inside",
-        inside.stdout.matches("sleepers 4 mover").count(),
-        2,
-    );
+    verdict.equal("movers inside", inside.stdout.matches("sleepers 4 mover").count(), 2);
     let machine = verdict.status(seen, "machine", 0);
     verdict.that(
         machine.text().starts_with("cset: proc_list_start-user\nroot;")
@@ -225,14 +214,15 @@ fn the_shield(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
     let reset = verdict.status(seen, "reset", 0);
     verdict.that(
-        reset.text().starts_with("cset: --> deactivating/reseting shielding\ncset: moving 1 tasks from \"/user\" user set to root set...")
-            && reset.text().ends_with(" sets\ncset: done"),
+        reset.text().starts_with(
+            "cset: --> deactivating/reseting shielding\ncset: moving 1 tasks from \"/user\" user set to root set...",
+        ) && reset.text().ends_with(" sets\ncset: done"),
         format!("reset: {}", reset.text()),
     );
 }
 
 /// Whether a task of `lab-guest who` is not a kernel thread.
-fn is_program(_: &Records, task: &str) -> bool {
+fn is_program(_: &GuestRecords, task: &str) -> bool {
     let names = [
         "sleepers",
         "mover",
@@ -249,7 +239,7 @@ fn is_program(_: &Records, task: &str) -> bool {
 }
 
 /// Three spinning programs share three CPUs: the shield is balanced inside, as cset's callers need it.
-fn spread(spins: &str, verdict: &mut Verdict) {
+fn spread(spins: &str, verdict: &mut ScenarioVerdict) {
     let spins: Vec<serde_json::Value> = spins
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -263,12 +253,10 @@ fn spread(spins: &str, verdict: &mut Verdict) {
         shares.len() == 3 && all > 1500,
         format!("three spinners in the shield had {shares:?} per mille of a CPU each"),
     );
-    verdict.note(format!(
-        "three spinners in the shield had {all} per mille of a CPU"
-    ));
+    verdict.note(format!("three spinners in the shield had {all} per mille of a CPU"));
 }
 
-fn the_callers(seen: &Records, verdict: &mut Verdict) {
+fn the_callers(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let again = verdict.status(seen, "again", 2);
     verdict.equal(
         "reset without a shield",
@@ -282,14 +270,11 @@ fn the_callers(seen: &Records, verdict: &mut Verdict) {
         format!("other names: {}", rebench.text()),
     );
     let cage = verdict.status(seen, "cage", 0);
-    verdict.that(
-        cage.text().ends_with("\t2-3"),
-        format!("in the cage: {}", cage.text()),
-    );
+    verdict.that(cage.text().ends_with("\t2-3"), format!("in the cage: {}", cage.text()));
     verdict.status(seen, "cage_reset", 0);
 }
 
-fn by_hand(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn by_hand(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, set) in [
         ("make_sys", "sys"),
         ("make_all", "prio_all"),
@@ -320,24 +305,18 @@ fn by_hand(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.that(moved.text().ends_with(&to), format!("move: {}", moved.text()));
     verdict.status(seen, "move_low", 0);
     let (masks, least) = match cell.layout {
-        Layout::V2 => ("1 Cpus_allowed_list: 0-3 3 Cpus_allowed_list: 3", "3 tasks"),
+        CgroupLayout::V2 => ("1 Cpus_allowed_list: 0-3 3 Cpus_allowed_list: 3", "3 tasks"),
         _ => (
             "1 Cpus_allowed_list: 0-3 2 Cpus_allowed_list: 2-3 1 Cpus_allowed_list: 3",
             "1 task",
         ),
     };
-    verdict.equal(
-        "masks of movers in their sets",
-        words(seen, "masks").as_str(),
-        masks,
-    );
+    verdict.equal("masks of movers in their sets", words(seen, "masks").as_str(), masks);
     let run = verdict.status(seen, "run", 0);
     verdict.that(run.text().ends_with("\t3"), format!("run: {}", run.text()));
     let wrong = verdict.status(seen, "wrong", 2);
     verdict.that(
-        wrong
-            .text()
-            .ends_with("cset: **> [Errno 2] No such file or directory"),
+        wrong.text().ends_with("cset: **> [Errno 2] No such file or directory"),
         format!("wrong: {}", wrong.text()),
     );
     let refused = verdict.status(seen, "has_subsets", 2);
@@ -356,10 +335,10 @@ fn by_hand(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         renamed.text().starts_with(&headline),
         format!("renamed: {}", renamed.text()),
     );
-    let gone = verdict.status(seen, "tree_gone", 0);
+    let removed = verdict.status(seen, "tree_gone", 0);
     verdict.that(
-        !gone.stdout.contains("prio_"),
-        format!("after -d -r --force: {}", gone.stdout),
+        !removed.stdout.contains("prio_"),
+        format!("after -d -r --force: {}", removed.stdout),
     );
     let undo = verdict.status(seen, "undo", 0).json();
     verdict.that(
@@ -375,14 +354,10 @@ fn by_hand(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "destroy", 0);
 }
 
-fn verdict_text(seen: &Records, name: &str) -> String {
+fn verdict_text(seen: &GuestRecords, name: &str) -> String {
     seen.get(name).text().to_owned()
 }
 
-fn words(seen: &Records, name: &str) -> String {
-    seen.get(name)
-        .text()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+fn words(seen: &GuestRecords, name: &str) -> String {
+    seen.get(name).text().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -2,12 +2,12 @@
 //! end. `undo` then restores the state before all of it.
 
 use super::checking::breakages::Breakage;
-use super::checking::{LEAST, QUIET_START, of, set_up, wanted};
+use super::checking::{LEAST, QUIET_START, apply_options, of, set_up};
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On both versions of control groups.
@@ -19,9 +19,9 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(QUIET_START).within(600))
+fn cells() -> Vec<ScenarioCell> {
+    [(K6_1, CgroupLayout::V1), (K7, CgroupLayout::V2)]
+        .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).on(QUIET_START).within(600))
         .to_vec()
 }
 
@@ -38,7 +38,7 @@ const SHARED: f64 = 8.0;
 /// Maximum waiting time for a breakage.
 const PATIENCE_S: u32 = 40;
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let mut script = format!(
         "{}log=/tmp/watch.jsonl
 seconds() {{ cut -d' ' -f1 /proc/uptime; }}
@@ -52,7 +52,7 @@ rec second quietcore watch --daemon --log /tmp/other
 rec where grep Cpus_allowed_list /proc/$daemon/status
 ",
         set_up(),
-        wanted(cell)
+        apply_options(cell)
     );
     for Breakage {
         name,
@@ -96,7 +96,7 @@ state after
 same same_undo before after
 ",
     );
-    script.push_str(COMES_AND_GOES);
+    script.push_str(FLAPPING);
     script
 }
 
@@ -117,11 +117,10 @@ note well_again $(lab-guest told $log $from 60 knob-lost /proc/sys/vm/stat_inter
 ";
 
 /// How often the interrupt appears and disappears.
-const TURNS: usize = 3;
+const REPETITIONS: usize = 3;
 
 /// Without a partition, so that the new interrupt may fire on the CPU. Then the CPU itself goes offline and online.
-const COMES_AND_GOES: &str =
-    "quietcore watch --daemon --cpus 3 --log /tmp/alone >/tmp/said_alone 2>&1 </dev/null &
+const FLAPPING: &str = "quietcore watch --daemon --cpus 3 --log /tmp/alone >/tmp/said_alone 2>&1 </dev/null &
 daemon=$!
 wait_for 60 grep -q watching /tmp/said_alone
 driver=/sys/bus/pci/drivers/ahci
@@ -152,7 +151,7 @@ wait $daemon
 note status_alone $?
 ";
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "apply", 0);
     let second = verdict.status(seen, "second", 5);
     verdict.that(
@@ -160,10 +159,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("the second daemon: {}", second.stderr),
     );
     let place = seen.get("where").stdout;
-    verdict.that(
-        place.trim().ends_with("0-2"),
-        format!("the daemon may run on {place}"),
-    );
+    verdict.that(place.trim().ends_with("0-2"), format!("the daemon may run on {place}"));
     verdict.equal(
         "status of the daemon",
         seen.get("status").text().trim().to_owned(),
@@ -189,16 +185,16 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
             verdict.that(false, format!("{}: no lines", one.name));
             continue;
         };
-        named += usize::from(told(one, lines.get(from..to).unwrap_or_default(), verdict));
+        named += usize::from(check_breakage(one, lines.get(from..to).unwrap_or_default(), verdict));
         let times = seen.get(&format!("{}_times", one.name));
         let times: Vec<f64> = times
             .text()
             .split_whitespace()
             .filter_map(|word| word.parse().ok())
             .collect();
-        if let [began, found, over] = times[..] {
-            delays.push(found - began);
-            ends.push(over - began);
+        if let [start, found, over] = times[..] {
+            delays.push(found - start);
+            ends.push(over - start);
         }
     }
     verdict.note(format!("{} breakages, {named} with who wrote it", there.len()));
@@ -230,8 +226,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         rounds <= MOST_ROUNDS,
         format!("{rounds} times everything was asked: the kernel's sources do not tell enough"),
     );
-    let standing = &state["findings"]["standing"];
-    let errors: Vec<String> = standing
+    let findings = &state["findings"]["standing"];
+    let errors: Vec<String> = findings
         .as_array()
         .into_iter()
         .flatten()
@@ -240,8 +236,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         .collect();
     verdict.equal("errors that stand in the end", errors, Vec::new());
     let refused = seen.get("refused").stdout;
-    let told = refused.lines().filter(|line| line.contains("\"not_repaired\""));
-    verdict.equal("a refusal is told", told.count(), 1);
+    let unrepaired = refused.lines().filter(|line| line.contains("\"not_repaired\""));
+    verdict.equal("a refusal is told", unrepaired.count(), 1);
     verdict.that(
         refused.matches("\"configuration\"").count() == 3 && !refused.contains("\"repaired\""),
         format!("while it is refused: {refused}"),
@@ -260,7 +256,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.equal(
         "an interrupt that comes and goes",
         seen.get("turns").text(),
-        TURNS.to_string().as_str(),
+        REPETITIONS.to_string().as_str(),
     );
     verdict.equal("the daemon beside it", seen.get("status_alone").text(), "0");
     verdict.status(seen, "undo", 0);
@@ -275,7 +271,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Recorded lines of JSON. An invalid line counts against the guest.
-pub(super) fn lines(seen: &Records, name: &str, verdict: &mut Verdict) -> Vec<Value> {
+pub(super) fn lines(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) -> Vec<Value> {
     let text = seen.get(name).stdout;
     let lines: Vec<Value> = text
         .lines()
@@ -286,7 +282,7 @@ pub(super) fn lines(seen: &Records, name: &str, verdict: &mut Verdict) -> Vec<Va
 }
 
 /// One breakage: it appeared, was repaired, and is gone. Returns whether the line names the writer.
-fn told(one: &Breakage, lines: &[Value], verdict: &mut Verdict) -> bool {
+fn check_breakage(one: &Breakage, lines: &[Value], verdict: &mut ScenarioVerdict) -> bool {
     let is = |line: &&Value, event: &str| {
         let is_about = line["subject"]
             .as_str()
@@ -294,12 +290,12 @@ fn told(one: &Breakage, lines: &[Value], verdict: &mut Verdict) -> bool {
         line["event"] == event && line["id"] == one.id && is_about
     };
     let place = |event: &str| lines.iter().position(|line| is(&line, event));
-    let (appeared, gone) = (place("appeared"), place("gone"));
+    let (appeared, ended) = (place("appeared"), place("gone"));
     let repaired = lines.iter().any(|line| line["event"] == "repaired");
     verdict.that(
-        appeared.is_some() && repaired && appeared < gone,
+        appeared.is_some() && repaired && appeared < ended,
         format!(
-            "{}: {} {}: appeared {appeared:?}, repaired {repaired}, gone {gone:?} in {lines:?}",
+            "{}: {} {}: appeared {appeared:?}, repaired {repaired}, gone {ended:?} in {lines:?}",
             one.name, one.id, one.subject
         ),
     );

@@ -4,9 +4,9 @@
 
 use super::daemon::lines;
 use super::systemd::cells;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// With systemd 252 on 6.1, and with the newest systemd on the newest kernel.
@@ -81,14 +81,14 @@ rec undo quietcore undo --json
 rec mask diff /tmp/mask_before $mask
 "#;
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     SCRIPT.to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in [
-        "apply", "install", "journald", "start", "restart", "again", "reload", "stop", "remove", "files",
-        "undo", "mask",
+        "apply", "install", "journald", "start", "restart", "again", "reload", "stop", "remove", "files", "undo",
+        "mask",
     ] {
         verdict.status(seen, name, 0);
     }
@@ -101,7 +101,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
     let place = seen.get("place").stdout;
     verdict.that(place.trim().ends_with("0-2"), format!("it may run on {place}"));
-    for (name, wanted) in [
+    for (name, expected) in [
         ("active", "active running 1min 0"),
         ("found", "yes"),
         ("lived", "active the same 0"),
@@ -110,17 +110,15 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         ("entered", "yes"),
         ("ended", "inactive success"),
     ] {
-        verdict.equal(name, seen.get(name).text(), wanted);
+        verdict.equal(name, seen.get(name).text(), expected);
     }
     verdict.equal("sandbox", seen.get("sandbox").text(), SANDBOX);
     let lines = lines(seen, "log", verdict);
     let is_of_all = |line: &Value| line["subject"] == MASK || line["subject"].is_null();
     // Four daemons, of which systemd began each; what stands is told by the first, that it is over by the last.
     for (event, times) in [("started", 4), ("appeared", 1), ("gone", 1), ("repaired", 1)] {
-        let told = lines
-            .iter()
-            .filter(|line| line["event"] == event && is_of_all(line));
-        verdict.equal(event, told.count(), times);
+        let reported = lines.iter().filter(|line| line["event"] == event && is_of_all(line));
+        verdict.equal(event, reported.count(), times);
     }
     let is_it = |line: &&Value| line["event"] == "appeared" && line["subject"] == MASK;
     let appeared = lines.iter().find(is_it);
@@ -132,7 +130,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Each line of the log is an entry, in its order; findings have fields of their own.
-fn journal(seen: &Records, log: &[Value], verdict: &mut Verdict) {
+fn journal(seen: &GuestRecords, log: &[Value], verdict: &mut ScenarioVerdict) {
     let entries = lines(seen, "journal", verdict);
     let events = |lines: &[Value], field: &str| -> Vec<String> {
         let words = lines.iter().filter_map(|line| line[field].as_str());
@@ -145,13 +143,13 @@ fn journal(seen: &Records, log: &[Value], verdict: &mut Verdict) {
     );
     let is_it = |line: &&Value| line["QUIETCORE_SUBJECT"] == MASK && line["QUIETCORE_EVENT"] == "appeared";
     let entry = entries.iter().find(is_it).cloned().unwrap_or_default();
-    for (field, wanted) in [
+    for (field, expected) in [
         ("PRIORITY", "3"),
         ("QUIETCORE_FINDING", "knob-lost"),
         ("_SYSTEMD_UNIT", "quietcore-watch.service"),
         ("_COMM", "quietcore"),
     ] {
-        verdict.equal(field, entry[field].as_str().unwrap_or_default(), wanted);
+        verdict.equal(field, entry[field].as_str().unwrap_or_default(), expected);
     }
     let message = entry["MESSAGE"].as_str().unwrap_or_default();
     let start = format!("appeared [knob-lost] {MASK}: ");

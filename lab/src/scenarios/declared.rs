@@ -1,10 +1,10 @@
 //! `/etc/quietcore.toml`: applied, recreated at boot within the lock-out rules, delegated to a user, removed again.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On both versions of control groups, and with the boot word that disables everything.
 pub const SCENARIO: Scenario = Scenario {
@@ -16,17 +16,17 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The true boot line says so here.
-const OFF: Shape = Shape {
+const OFF: GuestShape = GuestShape {
     name: "off",
     boot: "quietcore=off",
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     vec![
-        Cell::new(K6_1, Layout::V1).within(300),
-        Cell::new(K7, Layout::V2).within(300),
-        Cell::new(K7, Layout::V2).on(OFF),
+        ScenarioCell::new(K6_1, CgroupLayout::V1).within(300),
+        ScenarioCell::new(K7, CgroupLayout::V2).within(300),
+        ScenarioCell::new(K7, CgroupLayout::V2).on(OFF),
     ]
 }
 
@@ -155,7 +155,7 @@ etc >/tmp/etc_after
 rec etc diff /tmp/etc_before /tmp/etc_after
 ";
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     if cell.shape.name == OFF.name {
         let off = "state before
 write_file
@@ -175,13 +175,11 @@ rec by_hand quietcore apply --json
     format!("{FILE}{APPLY}{BOOT}cp /etc/quietcore.toml /tmp/mine\n{OWNER}{TRACES}")
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     if cell.shape.name == OFF.name {
         let off = verdict.status(seen, "off", 0).json();
         verdict.that(
-            off["skipped"]
-                .as_str()
-                .is_some_and(|why| why.contains("quietcore=off")),
+            off["skipped"].as_str().is_some_and(|why| why.contains("quietcore=off")),
             format!("off: {off}"),
         );
         verdict.status(seen, "off_broken", 0);
@@ -196,7 +194,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Records that must be empty.
-fn silent(seen: &Records, verdict: &mut Verdict, names: &[&str]) {
+fn silent(seen: &GuestRecords, verdict: &mut ScenarioVerdict, names: &[&str]) {
     for name in names {
         let record = seen.get(name);
         verdict.equal(name, record.text(), "");
@@ -205,34 +203,29 @@ fn silent(seen: &Records, verdict: &mut Verdict, names: &[&str]) {
 }
 
 /// What `apply` says of each partition.
-fn states(seen: &Records, verdict: &mut Verdict, name: &str, wanted: &[(&str, &str)]) {
-    let said = seen.get(name).json();
+fn states(seen: &GuestRecords, verdict: &mut ScenarioVerdict, name: &str, expected: &[(&str, &str)]) {
+    let report = seen.get(name).json();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let found: Vec<(String, String)> = said["partitions"]
+    let found: Vec<(String, String)> = report["partitions"]
         .as_array()
         .into_iter()
         .flatten()
         .map(|one| (text(&one["partition"]), text(&one["state"])))
         .collect();
-    let wanted: Vec<(String, String)> = wanted
+    let expected_states: Vec<(String, String)> = expected
         .iter()
         .map(|(partition, state)| ((*partition).to_owned(), (*state).to_owned()))
         .collect();
-    verdict.equal(name, found, wanted);
+    verdict.equal(name, found, expected_states);
 }
 
-fn check_apply(seen: &Records, verdict: &mut Verdict) {
+fn check_apply(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let dry = verdict.status(seen, "dry", 0).json();
     verdict.equal("plans", dry["plans"].as_array().map(Vec::len), Some(2));
     verdict.status(seen, "first", 0);
     states(seen, verdict, "first", &[("rt", "applied"), ("net", "applied")]);
     verdict.status(seen, "second", 0);
-    states(
-        seen,
-        verdict,
-        "second",
-        &[("rt", "in_force"), ("net", "in_force")],
-    );
+    states(seen, verdict, "second", &[("rt", "in_force"), ("net", "in_force")]);
     verdict.equal("bytes that the second run wrote", seen.get("grew").text(), "0");
     verdict.status(seen, "other", 5);
     verdict.status(seen, "other_file", 5);
@@ -259,12 +252,8 @@ fn check_apply(seen: &Records, verdict: &mut Verdict) {
     silent(seen, verdict, &["same_dry", "same_second", "same_middle"]);
 }
 
-fn check_boot(seen: &Records, verdict: &mut Verdict) {
-    for (name, state) in [
-        ("boot_1", "applied"),
-        ("boot_again", "in_force"),
-        ("boot_2", "applied"),
-    ] {
+fn check_boot(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    for (name, state) in [("boot_1", "applied"), ("boot_again", "in_force"), ("boot_2", "applied")] {
         verdict.status(seen, name, 0);
         states(seen, verdict, name, &[("rt", state)]);
     }
@@ -275,8 +264,7 @@ fn check_boot(seen: &Records, verdict: &mut Verdict) {
     }
     let skipped = verdict.status(seen, "skipped", 5);
     verdict.that(
-        skipped.stderr.contains("not followed by a good boot")
-            && skipped.stderr.contains("quietcore confirm"),
+        skipped.stderr.contains("not followed by a good boot") && skipped.stderr.contains("quietcore confirm"),
         format!("skipped: {}", skipped.stderr),
     );
     silent(seen, verdict, &["same_skipped"]);
@@ -288,14 +276,12 @@ fn check_boot(seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-fn check_owner(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    let is_v2 = cell.layout == Layout::V2;
+fn check_owner(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    let is_v2 = cell.layout == CgroupLayout::V2;
     let ids = |name: &str| {
         let found = seen.get(name).json();
         let ids = found["findings"].as_array().cloned().unwrap_or_default();
-        ids.iter()
-            .map(|finding| finding["id"].to_string())
-            .collect::<String>()
+        ids.iter().map(|finding| finding["id"].to_string()).collect::<String>()
     };
     let inside = |name: &str| {
         let record = seen.get(name);
@@ -326,11 +312,7 @@ fn check_owner(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     // On v1 the file is enough, and only for one's own tasks. On v2 the root's list has to be open too.
     verdict.equal("ana moves herself in", inside("ana").0 == 0, !is_v2);
     verdict.equal("and is there", inside("ana").1, !is_v2);
-    verdict.equal(
-        "ana moves herself in, root's list open",
-        inside("wide_ana"),
-        (0, true),
-    );
+    verdict.equal("ana moves herself in, root's list open", inside("wide_ana"), (0, true));
     for name in [
         "bob",
         "wide_bob",
@@ -359,7 +341,7 @@ fn check_owner(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-fn check_traces(seen: &Records, verdict: &mut Verdict) {
+fn check_traces(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let by_hand = verdict.status(seen, "all_by_hand", 0).json();
     verdict.that(
         by_hand["removed"].to_string().contains("/etc/quietcore.toml.bak"),
@@ -372,9 +354,7 @@ fn check_traces(seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "save_other", 5);
     let saved = verdict.status(seen, "saved", 0);
     verdict.that(
-        saved
-            .stdout
-            .ends_with("[[partition]]\nname = \"rt\"\ncpus = \"3\"\n"),
+        saved.stdout.ends_with("[[partition]]\nname = \"rt\"\ncpus = \"3\"\n"),
         format!("saved: {}", saved.stdout),
     );
     for name in ["unit", "script", "start", "status", "stop_3"] {

@@ -3,10 +3,10 @@
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On both versions of control groups, on the oldest kernel with an isolated partition and on the newest.
 pub const SCENARIO: Scenario = Scenario {
@@ -18,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// With interrupts that cannot be moved.
-const DISK: Shape = Shape {
+const DISK: GuestShape = GuestShape {
     modules: &["nvme"],
     devices: &[
         "-blockdev",
@@ -29,10 +29,14 @@ const DISK: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
-    let cells = [(K6_1, Layout::V1), (K6_1, Layout::V2), (K7, Layout::V2)];
+fn cells() -> Vec<ScenarioCell> {
+    let cells = [
+        (K6_1, CgroupLayout::V1),
+        (K6_1, CgroupLayout::V2),
+        (K7, CgroupLayout::V2),
+    ];
     cells
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISK).within(400))
+        .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).on(DISK).within(400))
         .into()
 }
 
@@ -42,9 +46,9 @@ const KILLED_AFTER_MS: [u32; 6] = [100, 300, 600, 1000, 1500, 2500];
 /// Milliseconds after which `undo` is killed; the next one finishes it.
 const UNDO_KILLED_AFTER_MS: [u32; 2] = [300, 900];
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let partition = match cell.layout {
-        Layout::V2 => "/sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition",
+        CgroupLayout::V2 => "/sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition",
         _ => "/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance",
     };
     let mut text = format!(
@@ -101,7 +105,7 @@ rec other_machine sh /tmp/isolate-rt.sh apply
     text
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "export", 0);
     verdict.status(seen, "not_applied", 3);
     verdict.status(seen, "apply", 0);
@@ -111,16 +115,12 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("movable tasks may run on CPU 3: {}", left.join(", ")),
     );
     let left = verdict.status(seen, "left", 0);
-    let left: Vec<&str> = left
-        .stdout
-        .lines()
-        .filter(|line| line.starts_with("movable"))
-        .collect();
+    let left: Vec<&str> = left.stdout.lines().filter(|line| line.starts_with("movable")).collect();
     verdict.that(
         left.is_empty(),
         format!("interrupts that could be moved from CPU 3: {left:?}"),
     );
-    let partition = if cell.layout == Layout::V2 {
+    let partition = if cell.layout == CgroupLayout::V2 {
         "isolated"
     } else {
         "0"
@@ -154,7 +154,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// No difference, except the CPU of interrupt threads, which follow the CPU where they fired last.
-fn same(seen: &Records, name: &str, verdict: &mut Verdict) {
+fn same(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) {
     let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get(name);
     let changed: Vec<&str> = same.stdout.lines().filter(|line| !follows(line)).collect();

@@ -3,10 +3,10 @@
 
 use super::bad_input::refused;
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On v1, and on the newest kernel locked down.
 pub const SCENARIO: Scenario = Scenario {
@@ -18,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// A disk controller whose queues the kernel manages, and one that is removed for a while.
-const DEVICES: Shape = Shape {
+const DEVICES: GuestShape = GuestShape {
     modules: &["nvme", "ahci"],
     devices: &[
         "-blockdev",
@@ -30,20 +30,20 @@ const DEVICES: Shape = Shape {
 };
 
 /// The same with everything forbidden that could change the running kernel.
-const LOCKED: Shape = Shape {
+const LOCKED: GuestShape = GuestShape {
     boot: "lockdown=confidentiality",
     ..DEVICES
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     vec![
-        Cell::new(K6_1, Layout::V1).on(DEVICES).within(600),
-        Cell::new(K7, Layout::V2).on(LOCKED).within(600),
+        ScenarioCell::new(K6_1, CgroupLayout::V1).on(DEVICES).within(600),
+        ScenarioCell::new(K7, CgroupLayout::V2).on(LOCKED).within(600),
     ]
 }
 
 /// Each part ends with `same_PART`, the comparison with the state before it.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     [PROGRAMS, DEVICE, DRIFT, READ_ONLY, PAIRS, LINKS, SIGNALS].concat()
 }
 
@@ -252,7 +252,7 @@ note signal_pipe_undo $(cat /tmp/status)
 end signals
 ";
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for part in PARTS {
         let name = format!("same_{part}");
         let record = seen.get(&name);
@@ -272,14 +272,14 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     others(seen, verdict);
 }
 
-fn programs(seen: &Records, verdict: &mut Verdict) {
+fn programs(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["spinner_apply", "spinner_undo", "children_undo", "recycled_undo"] {
         verdict.status(seen, name, 0);
     }
-    let said = &seen.get("spinner_undo").stdout;
+    let undo_output = &seen.get("spinner_undo").stdout;
     verdict.that(
-        said.contains("was spinning with policy fifo:99"),
-        format!("undo says who spun: {said}"),
+        undo_output.contains("was spinning with policy fifo:99"),
+        format!("undo says who spun: {undo_output}"),
     );
     let words = |name: &str| {
         let record = seen.get(name);
@@ -312,7 +312,7 @@ fn programs(seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-fn devices_and_values(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn devices_and_values(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["device_gone", "device_undo", "device_back", "device_undo_back"] {
         verdict.status(seen, name, 0);
     }
@@ -327,8 +327,11 @@ fn devices_and_values(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         refused_irqs.count() > 0 || cell.kernel == K7,
         "an interrupt refused to move",
     );
-    let gone = &seen.get("device_undo").stdout;
-    verdict.that(gone.contains("is gone, so nothing was given back"), gone.clone());
+    let undo_output = &seen.get("device_undo").stdout;
+    verdict.that(
+        undo_output.contains("is gone, so nothing was given back"),
+        undo_output.clone(),
+    );
 
     verdict.status(seen, "drift_again", 5);
     let undone = verdict.status(seen, "drift_undo", 5).json();
@@ -346,9 +349,9 @@ fn devices_and_values(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "run_read_only_again", 0);
 }
 
-fn others(seen: &Records, verdict: &mut Verdict) {
+fn others(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     // The second process waits for the lock, and gives up after ten seconds (5) where the machine is that slow.
-    for (pair, wanted) in [
+    for (pair, expected) in [
         ("applies", &["0 5"][..]),
         ("undoes", &["0 0", "0 5"]),
         ("same", &["0 0", "0 5"]),
@@ -357,7 +360,7 @@ fn others(seen: &Records, verdict: &mut Verdict) {
         let name = format!("pair_{pair}");
         let statuses = seen.get(&name);
         verdict.that(
-            wanted.contains(&statuses.text()),
+            expected.contains(&statuses.text()),
             format!("{name}: exit statuses {}", statuses.text()),
         );
     }
@@ -376,28 +379,17 @@ fn others(seen: &Records, verdict: &mut Verdict) {
     }
     verdict.status(seen, "link_set", 2);
     verdict.status(seen, "link_undo", 0);
-    verdict.equal(
-        "nothing was written through links",
-        seen.get("link_theirs").text(),
-        "",
-    );
+    verdict.equal("nothing was written through links", seen.get("link_theirs").text(), "");
     verdict.status(seen, "signal_nothing", 0);
     verdict.equal("a closed pipe under apply", seen.get("signal_pipe").text(), "0");
-    verdict.equal(
-        "a closed pipe under undo",
-        seen.get("signal_pipe_undo").text(),
-        "0",
-    );
+    verdict.equal("a closed pipe under undo", seen.get("signal_pipe_undo").text(), "0");
     let strange: Vec<String> = seen
         .names()
         .filter(|name| name.starts_with("signal_left_"))
         .filter(|name| seen.get(name).text().contains("unfinished"))
         .map(ToString::to_string)
         .collect();
-    verdict.that(
-        strange.is_empty(),
-        format!("half done after a signal: {strange:?}"),
-    );
+    verdict.that(strange.is_empty(), format!("half done after a signal: {strange:?}"));
     let ends: Vec<String> = ["TERM", "INT", "HUP"]
         .iter()
         .flat_map(|signal| ["0.1", "0.4", "0.9"].map(|time| format!("signal_{signal}{time}")))

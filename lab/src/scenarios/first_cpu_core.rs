@@ -3,10 +3,10 @@
 //! softirq BLOCK, arrive on the isolated core. `rq_affinity` sends them back to core 3.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// The rule differs by kernel, so it is tested on two.
 pub const SCENARIO: Scenario = Scenario {
@@ -18,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// Two sockets of two cores, each with its own last-level cache; a disk with one ordinary interrupt.
-pub(super) const DISK: Shape = Shape {
+pub(super) const DISK: GuestShape = GuestShape {
     modules: &["ahci", "sd_mod"],
     devices: &[
         "-blockdev",
@@ -32,16 +32,16 @@ pub(super) const DISK: Shape = Shape {
 /// Writes of the neighbour in each chapter. On AHCI one write is three requests at most, and at least one.
 const WRITES: u64 = 300;
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISK).within(240))
+fn cells() -> Vec<ScenarioCell> {
+    [(K6_1, CgroupLayout::V1), (K7, CgroupLayout::V2)]
+        .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).on(DISK).within(240))
         .to_vec()
 }
 
 /// The interrupt is on core 2 because a user put it there, and stays (`--without irq_affinity`). `rq_affinity` is 1, the
 /// kernel's default, and 0 in a separate part; the last part is plain `apply`. `measure` itself counts the completions on the
 /// isolated core while the neighbour keeps writing.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "cat >/tmp/writes <<'END'
 block() {{ awk '/^ *BLOCK/ {{ print $2, $3, $4, $5 }}' /proc/softirqs; }}
@@ -79,42 +79,42 @@ same same before after
     )
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     // On 6.1 a CPU of a run-time partition shares its cache with no other CPU, so 1 completes on the requesting CPU; on 7.2
     // it keeps sharing with its neighbours.
     let shared = if cell.kernel == K7 {
-        Place::Isolated
+        CompletionSite::Isolated
     } else {
-        Place::Home
+        CompletionSite::OnCore3
     };
     for (chapter, rq_affinity, place) in [
         ("shared", "1", shared),
-        ("cured", "2", Place::Home),
-        ("stays", "0", Place::Isolated),
-        ("cured_too", "2", Place::Home),
-        ("plain", "2", Place::Home),
+        ("cured", "2", CompletionSite::OnCore3),
+        ("stays", "0", CompletionSite::Isolated),
+        ("cured_too", "2", CompletionSite::OnCore3),
+        ("plain", "2", CompletionSite::OnCore3),
     ] {
         verdict.status(seen, &format!("apply_{chapter}"), 0);
         let file = format!("rq_{chapter}");
         verdict.equal(&file, seen.get(&file).text(), rq_affinity);
-        let (isolated, home) = completions(&verdict.status(seen, chapter, 0).stdout);
+        let (isolated, on_core_3) = completions(&verdict.status(seen, chapter, 0).stdout);
         let counted =
-            format!("{chapter}: {isolated} on the isolated core 2, {home} on core 3, of {WRITES} writes");
+            format!("{chapter}: {isolated} on the isolated core 2, {on_core_3} on core 3, of {WRITES} writes");
         verdict.that(
             match place {
-                Place::Isolated => isolated >= WRITES && home < WRITES / 10,
-                Place::Home => home >= WRITES && isolated < WRITES / 10,
+                CompletionSite::Isolated => isolated >= WRITES && on_core_3 < WRITES / 10,
+                CompletionSite::OnCore3 => on_core_3 >= WRITES && isolated < WRITES / 10,
             },
             counted.clone(),
         );
         let measured = verdict.status(seen, &format!("measure_{chapter}"), 0).json();
         let block = blocks(&measured);
         verdict.that(
-            (block > 20) == (place == Place::Isolated),
+            (block > 20) == (place == CompletionSite::Isolated),
             format!("{chapter}: measure counted {block} BLOCK softirqs on core 2"),
         );
         verdict.note(format!(
-            "rq_affinity={rq_affinity} {isolated}/{home} measured {block}"
+            "rq_affinity={rq_affinity} {isolated}/{on_core_3} measured {block}"
         ));
         let undone = verdict.status(seen, &format!("undo_{chapter}"), 0).json();
         verdict.equal(
@@ -129,22 +129,18 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 
 /// Where requests of core 3 are completed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CompletionSite {
     /// On the isolated core 2, which got the interrupt.
     Isolated,
     /// On core 3.
-    Home,
+    OnCore3,
 }
 
 /// BLOCK softirqs of cores 2 and 3 between the two lines.
 fn completions(text: &str) -> (u64, u64) {
     let rows: Vec<Vec<u64>> = text
         .lines()
-        .map(|line| {
-            line.split_whitespace()
-                .filter_map(|word| word.parse().ok())
-                .collect()
-        })
+        .map(|line| line.split_whitespace().filter_map(|word| word.parse().ok()).collect())
         .collect();
     let of = |cpu: usize| {
         let at = |row: usize| rows.get(row)?.get(cpu).copied();
@@ -158,10 +154,7 @@ fn completions(text: &str) -> (u64, u64) {
 /// BLOCK softirqs on the measured core.
 fn blocks(measured: &serde_json::Value) -> u64 {
     let cpus = measured["activity"]["cpus"].as_array();
-    let softirqs = cpus
-        .into_iter()
-        .flatten()
-        .filter_map(|cpu| cpu["softirqs"].as_array());
+    let softirqs = cpus.into_iter().flatten().filter_map(|cpu| cpu["softirqs"].as_array());
     let block = softirqs.flatten().filter(|softirq| softirq["name"] == "BLOCK");
     block.filter_map(|softirq| softirq["count"].as_u64()).sum()
 }

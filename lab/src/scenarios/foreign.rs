@@ -1,10 +1,10 @@
 //! The binaries for arm64 and armv7 start on their kernels and read the machine.
 
 use crate::kernels::{ARM64, ARMHF};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// Run by `make dist`.
 pub const SCENARIO: Scenario = Scenario {
@@ -16,18 +16,18 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The records leave by a virtio console; these machines have one serial port.
-pub(super) const VIRT: Shape = Shape {
+pub(super) const VIRT: GuestShape = GuestShape {
     modules: &["virtio_mmio", "virtio_console"],
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     [ARM64, ARMHF]
-        .map(|kernel| Cell::new(kernel, Layout::V2).on(VIRT).within(180))
+        .map(|kernel| ScenarioCell::new(kernel, CgroupLayout::V2).on(VIRT).within(180))
         .to_vec()
 }
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "rec machine uname -m
 rec version quietcore --version
 rec inspect quietcore inspect --json
@@ -40,7 +40,7 @@ rec noise quietcore measure noise --cpus 3 --for 1s --json
     .to_owned()
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let machine = if cell.kernel.arch == "arm64" {
         "aarch64"
     } else {

@@ -2,12 +2,12 @@
 //! moving them needs little memory, and not much longer than a bare loop. [`super::speed`] is the large version.
 
 use super::apply_undo::movable;
-use crate::records::{Record, Records};
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::{CommandRecord, GuestRecords};
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
-const ROOMY: Shape = Shape {
+const ROOMY: GuestShape = GuestShape {
     memory_mib: 512,
     ..USUAL
 };
@@ -26,13 +26,13 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    Cell::of_each_kind()
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind()
         .map(|cell| cell.on(ROOMY).within(240))
         .to_vec()
 }
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "crowd=$(lab-guest sleepers 1000)
 for round in 1 2; do
     rec quiet$round quietcore apply --cpus 3 --quiet
@@ -64,7 +64,7 @@ same same before after
     .to_owned()
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     frugal(cell, seen, verdict);
     verdict.status(seen, "apply", 0);
     for name in ["who1", "who2", "who3"] {
@@ -84,7 +84,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Memory on every kernel; time where every task is moved separately.
-fn frugal(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn frugal(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["quiet1", "quiet2", "quiet-undo1", "quiet-undo2", "apply", "undo"] {
         let peak = verdict.status(seen, name, 0).peak_kib;
         verdict.that(
@@ -94,10 +94,8 @@ fn frugal(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
     // Both are means. An apply is as long as many loops; beside a load one loop may have a CPU of the host to itself, an apply not.
     let quiet = mean(seen, "quiet", |apply| apply.ms as f64);
-    let bare = mean(seen, "bare/", |bare| {
-        bare.json()["us"].as_f64().unwrap_or(0.0) / 1e3
-    });
-    if cell.layout == Layout::V1 {
+    let bare = mean(seen, "bare/", |bare| bare.json()["us"].as_f64().unwrap_or(0.0) / 1e3);
+    if cell.layout == CgroupLayout::V1 {
         verdict.that(
             quiet < TIMES_BARE * bare,
             format!("apply took {quiet:.0} ms, the bare loop {bare:.0}"),
@@ -107,15 +105,11 @@ fn frugal(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// The mean over the records whose names have this prefix and a number.
-fn mean(seen: &Records, prefix: &str, value: impl Fn(&Record) -> f64) -> f64 {
+fn mean(seen: &GuestRecords, prefix: &str, value: impl Fn(&CommandRecord) -> f64) -> f64 {
     let is_one = |name: &&str| {
         name.strip_prefix(prefix)
             .is_some_and(|rest| rest.starts_with(char::is_numeric))
     };
-    let values: Vec<f64> = seen
-        .names()
-        .filter(is_one)
-        .map(|name| value(&seen.get(name)))
-        .collect();
+    let values: Vec<f64> = seen.names().filter(is_one).map(|name| value(&seen.get(name))).collect();
     values.iter().sum::<f64>() / values.len() as f64
 }

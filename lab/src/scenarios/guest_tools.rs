@@ -1,10 +1,10 @@
 //! Tests the guest's own program, on which all scenarios rely.
 
 use crate::kernels::{K5_10, K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On the oldest kernel, on one with v1, and on the newest.
 pub const SCENARIO: Scenario = Scenario {
@@ -15,11 +15,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     vec![
-        Cell::new(K5_10, Layout::V1),
-        Cell::new(K6_1, Layout::V1),
-        Cell::new(K7, Layout::V2),
+        ScenarioCell::new(K5_10, CgroupLayout::V1),
+        ScenarioCell::new(K6_1, CgroupLayout::V1),
+        ScenarioCell::new(K7, CgroupLayout::V2),
     ]
 }
 
@@ -27,7 +27,7 @@ fn cells() -> Vec<Cell> {
 /// open and write a, open and write b, rename a to c, open and write d.
 const LEFT: &[&str] = &["", "", "a=", "a=1", "a=1 b=", "a=1 b=2", "b=2 c=1", "b=2 c=1 d="];
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "show='cd /tmp/d 2>/dev/null && for f in *; do [ -f $f ] && printf \"%s=%s \" $f \"$(cat $f)\"; done'
 rec sleepers lab-guest sleepers 5 'a (b) c'
 rec sleeping sh -c 'grep -lF \"(a (b) c)\" /proc/[0-9]*/stat | wc -l'
@@ -64,7 +64,7 @@ rec changed lab-guest diff /tmp/one /tmp/three
     .to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let pids = verdict.status(seen, "sleepers", 0);
     verdict.equal("sleepers", pids.text().split(' ').count(), 5);
     verdict.equal("processes with the name", seen.get("sleeping").text(), "5");

@@ -2,10 +2,10 @@
 //! are true, and once the CPU is back everything is as before. One goes offline during a measurement: the result keeps its
 //! data and reports the event.
 
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// The kernel's own part differs: v1 sets shrink and stay so, on v2 6.1 does not widen masks again, 7.2 mostly does.
 pub const SCENARIO: Scenario = Scenario {
@@ -16,24 +16,24 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    Cell::of_each_kind().map(|cell| cell.within(600)).to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind().map(|cell| cell.within(600)).to_vec()
 }
 
 /// The CPU that goes offline.
-const GOES: &[(&str, u32)] = &[("isolated", 3), ("housekeeping", 1)];
+const OFFLINED_CPUS: &[(&str, u32)] = &[("isolated", 3), ("housekeeping", 1)];
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     // Other calls on each kernel.
     let offset = 4 + u32::try_from(cell.kernel.id.len()).unwrap_or(0) * 3;
     let mut script = "populate
 turn() { echo $2 >/sys/devices/system/cpu/cpu$1/online; }
 "
     .to_owned();
-    if cell.layout == Layout::V1 {
+    if cell.layout == CgroupLayout::V1 {
         script.push_str(FOREIGN_SET);
     }
-    for (name, cpu) in GOES {
+    for (name, cpu) in OFFLINED_CPUS {
         script.push_str(&format!(
             "state before
 quietcore apply --cpus 3 --quiet
@@ -52,7 +52,7 @@ same same_{name} before after
 "
         ));
     }
-    for (name, cpu) in GOES {
+    for (name, cpu) in OFFLINED_CPUS {
         script.push_str(&format!(
             "rec {name}_meanwhile lab-guest meanwhile 'echo 0 >/sys/devices/system/cpu/cpu{cpu}/online' 19 {offset} \
              -- quietcore apply --cpus 3 --quiet \
@@ -81,8 +81,8 @@ foreign=$(lab-guest sleepers 2 foreign)
 for pid in $foreign; do echo $pid >/sys/fs/cgroup/cpuset/foreign/tasks; done
 ";
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    for (name, cpu) in GOES {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    for (name, cpu) in OFFLINED_CPUS {
         verdict.status(seen, &format!("{name}_back"), 0);
         let undone = verdict.status(seen, &format!("{name}_undo"), 5).json();
         let failed = undone["failed"].to_string();
@@ -95,10 +95,10 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             let found = verdict.status(seen, &same, 0);
             verdict.equal(&same, found.text(), "");
         }
-        let meanwhile = format!("{name}_meanwhile");
-        super::sigkill_anywhere::swept(seen, &meanwhile, 3, verdict);
+        let during_name = format!("{name}_meanwhile");
+        super::sigkill_anywhere::swept(seen, &during_name, 3, verdict);
         // Done; done, with an error finding; or undone. Never a signal, never a bug.
-        let statuses = seen.get(&meanwhile).json()["statuses"].clone();
+        let statuses = seen.get(&during_name).json()["statuses"].clone();
         let strange: Vec<String> = statuses
             .as_object()
             .into_iter()
@@ -106,31 +106,25 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             .map(|(status, _)| status.clone())
             .filter(|status| !["0", "1", "4"].contains(&status.as_str()))
             .collect();
-        verdict.that(
-            strange.is_empty(),
-            format!("{meanwhile}: exit statuses {statuses}"),
-        );
+        verdict.that(strange.is_empty(), format!("{during_name}: exit statuses {statuses}"));
     }
     for kind in KINDS {
-        went(kind, seen, verdict);
+        check_offline_measurement(kind, seen, verdict);
     }
 }
 
 /// A measurement whose CPU went offline: an error, a part of the samples, and consistent counters.
-fn went(kind: &str, seen: &Records, verdict: &mut Verdict) {
+fn check_offline_measurement(kind: &str, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let result = verdict.status(seen, kind, 1).json();
     verdict.that(
         result["complete"] == false,
         format!("{kind}: it is not complete: {}", result["complete"]),
     );
     let mut findings = result["findings"].as_array().into_iter().flatten();
-    let told = findings.find(|finding| finding["id"] == "cpu_went_offline");
+    let offline_finding = findings.find(|finding| finding["id"] == "cpu_went_offline");
     verdict.that(
-        told.is_some_and(|told| told["level"] == "error" && told["subject"] == "cpus 3"),
-        format!(
-            "{kind}: what became of the CPU is an error: {}",
-            result["findings"]
-        ),
+        offline_finding.is_some_and(|finding| finding["level"] == "error" && finding["subject"] == "cpus 3"),
+        format!("{kind}: what became of the CPU is an error: {}", result["findings"]),
     );
     let short = result["duration_ns"]
         .as_u64()
@@ -144,12 +138,8 @@ fn went(kind: &str, seen: &Records, verdict: &mut Verdict) {
     for thread in threads {
         let number = |name: &str| thread[name].as_u64().unwrap_or(u64::MAX);
         verdict.that(
-            number("recorded") > 0
-                && number("expected") == number("recorded").saturating_add(number("missed")),
-            format!(
-                "{kind}: samples until then, all accounted for: {}",
-                thread["expected"]
-            ),
+            number("recorded") > 0 && number("expected") == number("recorded").saturating_add(number("missed")),
+            format!("{kind}: samples until then, all accounted for: {}", thread["expected"]),
         );
     }
 }

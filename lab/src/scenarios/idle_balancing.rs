@@ -3,9 +3,9 @@
 //! Without a domain it would never leave the kernel's list of idle CPUs (`nohz.idle_cpus_mask`) again, and every busy CPU sends it
 //! function calls; see `apply::Busy`.
 
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::verdict::ScenarioVerdict;
 
 /// On the kernels and layouts that differ in how a CPU leaves the domains.
 pub const SCENARIO: Scenario = Scenario {
@@ -19,8 +19,8 @@ pub const SCENARIO: Scenario = Scenario {
 /// Which of several partitions is affected is random: some tick may find the CPU busy while the partition is made.
 const ROUNDS: usize = 5;
 
-fn cells() -> Vec<Cell> {
-    Cell::of_each_kind().map(|cell| cell.within(240)).to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind().map(|cell| cell.within(240)).to_vec()
 }
 
 const SCRIPT: &str = r#"softirqs() { awk '/SCHED/{print $5}' /proc/softirqs; }
@@ -44,11 +44,11 @@ note asked $asked
 note busy $busy
 "#;
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     SCRIPT.replace("$ROUNDS", &ROUNDS.to_string())
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for round in 1..=ROUNDS {
         verdict.status(seen, &format!("apply{round}"), 0);
         verdict.status(seen, &format!("undo{round}"), 0);

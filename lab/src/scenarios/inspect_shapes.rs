@@ -1,10 +1,10 @@
 //! Compares the output of `inspect` with the machine that QEMU emulates.
 
 use crate::kernels::{K5_10, K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// Dies, hardware threads, NUMA nodes, offline CPUs.
@@ -16,26 +16,26 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-const DIES: Shape = Shape {
+const DIES: GuestShape = GuestShape {
     name: "dies",
     dies: 2,
     cores: 1,
     threads: 2,
     ..USUAL
 };
-const NODES: Shape = Shape {
+const NODES: GuestShape = GuestShape {
     name: "nodes",
     nodes: &["0-1", "2-3"],
     memory_mib: 512,
     ..USUAL
 };
-const THREADS: Shape = Shape {
+const THREADS: GuestShape = GuestShape {
     name: "threads",
     cores: 2,
     threads: 2,
     ..USUAL
 };
-const OFFLINE: Shape = Shape {
+const OFFLINE: GuestShape = GuestShape {
     name: "offline",
     cores: 4,
     ..USUAL
@@ -43,17 +43,17 @@ const OFFLINE: Shape = Shape {
 /// CPUs that the guest switches off in [`OFFLINE`].
 const OFF: [u32; 2] = [1, 6];
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     let mut cells = vec![
-        Cell::new(K5_10, Layout::V2).on(DIES),
-        Cell::new(K6_1, Layout::V1).on(NODES),
+        ScenarioCell::new(K5_10, CgroupLayout::V2).on(DIES),
+        ScenarioCell::new(K6_1, CgroupLayout::V1).on(NODES),
     ];
-    cells.extend([DIES, NODES, THREADS, OFFLINE].map(|shape| Cell::new(K7, Layout::V2).on(shape)));
-    cells.push(Cell::new(K6_1, Layout::None).on(OFFLINE));
+    cells.extend([DIES, NODES, THREADS, OFFLINE].map(|shape| ScenarioCell::new(K7, CgroupLayout::V2).on(shape)));
+    cells.push(ScenarioCell::new(K6_1, CgroupLayout::None).on(OFFLINE));
     cells
 }
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let mut script = String::new();
     for cpu in off(cell) {
         script.push_str(&format!("echo 0 >/sys/devices/system/cpu/cpu{cpu}/online\n"));
@@ -69,11 +69,11 @@ rec captured quietcore inspect --root /tmp/machine.tar.gz --json
     script
 }
 
-fn off(cell: &Cell) -> &'static [u32] {
+fn off(cell: &ScenarioCell) -> &'static [u32] {
     if cell.shape == OFFLINE { &OFF } else { &[] }
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let mut live = verdict.status(seen, "inspect", 0).json();
     verdict.equal("origin", live["origin"].as_str(), Some("live"));
     let cpus = live["cpus"].as_array().cloned().unwrap_or_default();
@@ -84,9 +84,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "text", 0);
     let everything = verdict.status(seen, "everything", 0).json();
     verdict.that(
-        everything["tasks"]
-            .as_array()
-            .is_some_and(|tasks| tasks.len() > 20),
+        everything["tasks"].as_array().is_some_and(|tasks| tasks.len() > 20),
         "tasks are listed",
     );
     verdict.that(
@@ -95,11 +93,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
     verdict.status(seen, "snapshot", 0);
     let mut captured = verdict.status(seen, "captured", 0).json();
-    verdict.equal(
-        "origin of a snapshot",
-        captured["origin"].as_str(),
-        Some("captured"),
-    );
+    verdict.equal("origin of a snapshot", captured["origin"].as_str(), Some("captured"));
     for either in [&mut live, &mut captured] {
         either["origin"] = Value::Null;
     }
@@ -110,17 +104,13 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-fn one_cpu(cell: &Cell, seen: &Value, verdict: &mut Verdict) {
+fn one_cpu(cell: &ScenarioCell, seen: &Value, verdict: &mut ScenarioVerdict) {
     let shape = &cell.shape;
     let Some(cpu) = seen["cpu"].as_u64().and_then(|cpu| u32::try_from(cpu).ok()) else {
         return verdict.that(false, format!("a CPU without number: {seen}"));
     };
     let online = !off(cell).contains(&cpu);
-    verdict.equal(
-        &format!("cpu{cpu} online"),
-        seen["online"].as_bool(),
-        Some(online),
-    );
+    verdict.equal(&format!("cpu{cpu} online"), seen["online"].as_bool(), Some(online));
     if !online {
         return;
     }
@@ -130,16 +120,12 @@ fn one_cpu(cell: &Cell, seen: &Value, verdict: &mut Verdict) {
         list(&members.collect::<Vec<u32>>())
     };
     let package = u64::from(cpu / (per_die * shape.dies));
-    verdict.equal(
-        &format!("cpu{cpu} package"),
-        seen["package"].as_u64(),
-        Some(package),
-    );
-    let wanted_siblings = group(per_core);
+    verdict.equal(&format!("cpu{cpu} package"), seen["package"].as_u64(), Some(package));
+    let expected_siblings = group(per_core);
     verdict.equal(
         &format!("cpu{cpu} siblings"),
         seen["siblings"].as_str(),
-        Some(wanted_siblings.as_str()),
+        Some(expected_siblings.as_str()),
     );
     verdict.equal(
         &format!("cpu{cpu} llc"),
@@ -194,12 +180,9 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_first_difference_is_named() {
+    fn the_first_difference_of_two_documents_is_reported() {
         let (one, two) = (json!({ "a": [1, { "b": 2 }] }), json!({ "a": [1, { "b": 3 }] }));
-        assert_eq!(
-            first_difference(&one, &two, "").as_deref(),
-            Some("/a/1/b: 2 and 3")
-        );
+        assert_eq!(first_difference(&one, &two, "").as_deref(), Some("/a/1/b: 2 and 3"));
         assert_eq!(first_difference(&one, &one, ""), None);
         assert_eq!(list(&[0, 2, 3, 4]), "0,2-4");
     }

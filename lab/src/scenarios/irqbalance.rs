@@ -2,10 +2,10 @@
 
 use crate::kernels::{K6_1, K7};
 use crate::packages::IRQBALANCE;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On both versions of control groups.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,7 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// Three disk controllers whose interrupts may be moved, each with a disk.
-const DISKS: Shape = Shape {
+const DISKS: GuestShape = GuestShape {
     modules: &["ahci", "sd_mod"],
     devices: &[
         "-device",
@@ -43,14 +43,14 @@ const DISKS: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISKS).within(300))
+fn cells() -> Vec<ScenarioCell> {
+    [(K6_1, CgroupLayout::V1), (K7, CgroupLayout::V2)]
+        .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).on(DISKS).within(300))
         .to_vec()
 }
 
 /// It looks once a second here. SIGHUP makes it place every interrupt anew at its next look.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "mkdir -p /run/irqbalance
 start() {
     /usr/sbin/irqbalance --foreground --interval 1 >/tmp/irqbalance.log 2>&1 &
@@ -133,7 +133,7 @@ rec gone quietcore plan --cpus 3 --json
     .to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("disks", seen.get("disks").text(), "3");
     for (name, mask) in [
         ("own", ""),
@@ -149,10 +149,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     ] {
         let answer = verdict.status(seen, name, 0);
         let text = answer.text().to_owned();
-        let banned = text
-            .split_whitespace()
-            .skip_while(|word| *word != "BANNED")
-            .nth(1);
+        let banned = text.split_whitespace().skip_while(|word| *word != "BANNED").nth(1);
         verdict.equal(
             &format!("{name}: banned"),
             banned.map(cpus_of).unwrap_or_default().as_str(),
@@ -161,13 +158,13 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
     let plan = verdict.status(seen, "plan", 0).json();
     let changes = plan["changes"].as_array().cloned().unwrap_or_default();
-    let told = changes.iter().any(|change| {
+    let has_change = changes.iter().any(|change| {
         change["target"]
             .as_str()
             .is_some_and(|path| path.starts_with("/run/irqbalance/"))
             && change["after"] == "bans 3 too"
     });
-    verdict.that(told, "the plan tells irqbalance");
+    verdict.that(has_change, "the plan tells irqbalance");
     for (name, status) in [
         ("without", 0),
         ("without_undo", 0),
@@ -189,12 +186,12 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         verdict.status(seen, name, status);
     }
     let count = |name: &str| seen.get(name).text().parse::<u32>().ok();
-    let (brought, kept, freed) = (count("brought"), count("kept"), count("freed"));
+    let (brought, kept_count, freed) = (count("brought"), count("kept"), count("freed"));
     verdict.that(
         brought > Some(0),
         format!("untold it brings interrupts back onto CPU 3: {brought:?} times"),
     );
-    verdict.equal("told it brings interrupts onto CPU 3", kept, Some(0));
+    verdict.equal("told it brings interrupts onto CPU 3", kept_count, Some(0));
     verdict.that(
         freed > Some(0),
         format!("after undo it uses CPU 3 again: {freed:?} times"),
@@ -206,7 +203,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             .filter(|finding| finding["id"] == id && finding["subject"] == "irqbalance")
             .count()
     };
-    for (name, id, wanted) in [
+    for (name, id, expected) in [
         ("plan", "irqbalance-runs", 0),
         ("apply", "irqbalance-runs", 0),
         ("again", "drift", 0),
@@ -214,7 +211,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         ("changed", "drift", 1),
         ("anew", "drift", 1),
     ] {
-        verdict.equal(&format!("{name}: says {id}"), findings(name, id), wanted);
+        verdict.equal(&format!("{name}: says {id}"), findings(name, id), expected);
     }
     verdict.equal(
         "no daemon, no change",
@@ -222,7 +219,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         false,
     );
     verdict.note(format!(
-        "interrupts on CPU 3: untold {brought:?}, told {kept:?}, after undo {freed:?}"
+        "interrupts on CPU 3: untold {brought:?}, told {kept_count:?}, after undo {freed:?}"
     ));
 }
 

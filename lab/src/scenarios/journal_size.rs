@@ -1,10 +1,10 @@
 //! A program that is started repeatedly in a partition does not fill the journal, which is in memory until the restart.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
@@ -12,8 +12,8 @@ pub const SCENARIO: Scenario = Scenario {
     about: "hundreds of short runs leave a journal of bounded size; the tasks that still run are undone from it",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V1).within(400),
-            Cell::new(K7, Layout::V2).within(400),
+            ScenarioCell::new(K6_1, CgroupLayout::V1).within(400),
+            ScenarioCell::new(K7, CgroupLayout::V2).within(400),
         ]
     },
     script,
@@ -29,7 +29,7 @@ const STEP: usize = 20;
 const MOST_RECORDS: usize = 2 * 128;
 
 /// One program stays: its move is needed until undo.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "state before
 rec apply quietcore apply --cpus 3
@@ -68,7 +68,7 @@ fn sizes(text: &str) -> Vec<(usize, usize)> {
     text.lines().filter_map(one).collect()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["apply", "stays", "undo"] {
         verdict.status(seen, name, 0);
     }

@@ -4,11 +4,11 @@
 mod expected;
 
 use super::apply_undo::movable;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Shape, USUAL};
-use crate::verdict::Verdict;
-use expected::{BALANCED, BY_NAME, Expected, STRICT, files};
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
+use expected::{BALANCED, BY_NAME, ExpectedFile, STRICT, files};
 use std::collections::BTreeMap;
 
 /// On v1 and v2, on a real-time kernel, on the newest.
@@ -22,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// Two cores with two threads each, so that CPU 3 has a sibling (2); a disk with one ordinary interrupt; RCU
 /// callbacks of CPU 3 in threads.
-const THREADS: Shape = Shape {
+const THREADS: GuestShape = GuestShape {
     name: "threads",
     sockets: 1,
     cores: 2,
@@ -34,7 +34,7 @@ const THREADS: Shape = Shape {
 };
 
 /// A disk with one ordinary interrupt.
-pub(super) const DISK: Shape = Shape {
+pub(super) const DISK: GuestShape = GuestShape {
     name: "disk",
     modules: &["ahci", "sd_mod"],
     devices: &[
@@ -46,8 +46,8 @@ pub(super) const DISK: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
-    Cell::of_each_kind()
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind()
         .map(|cell| cell.on(THREADS).within(480))
         .to_vec()
 }
@@ -82,7 +82,7 @@ const NAMED: &str = "--with watchdog --with nmi_watchdog --with check_interval -
                      --with fair_server --with ext_server --with cpu_offline --with xps_cpus --with no_turbo \
                      --with pm_qos_resume_latency_us=n/a --with transparent_hugepage=never --without rq_affinity";
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     let files = files().join("\n");
     let mut script = format!(
         "cat >/tmp/files <<'END'
@@ -115,9 +115,7 @@ state before
 ",
     );
     for (name, arguments) in WRONG {
-        script.push_str(&format!(
-            "rec wrong_{name} quietcore apply --cpus 3 {arguments}\n"
-        ));
+        script.push_str(&format!("rec wrong_{name} quietcore apply --cpus 3 {arguments}\n"));
     }
     script.push_str(&format!(
         "state wrong
@@ -184,7 +182,7 @@ same same_cycled armed after
     script
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, _) in WRONG {
         verdict.status(seen, &format!("wrong_{name}"), 2);
     }
@@ -203,13 +201,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "other", 5);
     verdict.status(seen, "undo_drift", 5);
     verdict.equal("what somebody else wrote", seen.get("left").text(), "50");
-    for name in [
-        "undo_balanced",
-        "undo_rule",
-        "undo_named",
-        "undo_plain",
-        "undo_cycled",
-    ] {
+    for name in ["undo_balanced", "undo_rule", "undo_named", "undo_plain", "undo_cycled"] {
         verdict.status(seen, name, 0);
     }
     for name in [
@@ -235,25 +227,16 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         );
     }
     let free = values(seen, "values_free");
-    verdict.that(
-        free.len() > 15,
-        format!("the guest has {} of the files", free.len()),
-    );
+    verdict.that(free.len() > 15, format!("the guest has {} of the files", free.len()));
     let realtime = cell.kernel.id.ends_with("-rt");
-    let balanced: Vec<&Expected> = BALANCED
+    let balanced: Vec<&ExpectedFile> = BALANCED
         .iter()
         .filter(|one| !(realtime && one.path.ends_with("rq_affinity")))
         .collect();
-    held(
-        &free,
-        &values(seen, "values_balanced"),
-        &balanced,
-        "balanced",
-        verdict,
-    );
-    let strict: Vec<&Expected> = balanced.iter().copied().chain(STRICT).collect();
-    held(&free, &values(seen, "values_strict"), &strict, "strict", verdict);
-    held(
+    check_values(&free, &values(seen, "values_balanced"), &balanced, "balanced", verdict);
+    let strict: Vec<&ExpectedFile> = balanced.iter().copied().chain(STRICT).collect();
+    check_values(&free, &values(seen, "values_strict"), &strict, "strict", verdict);
+    check_values(
         &free,
         &values(seen, "values_named"),
         &BY_NAME.iter().collect::<Vec<_>>(),
@@ -268,20 +251,16 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         );
     }
     verdict.equal("timers of CPU 3, free", words(seen, "far_free").as_str(), "3 3");
-    verdict.equal(
-        "timers of CPU 3, isolated",
-        words(seen, "far_plain").as_str(),
-        "3 3",
-    );
+    verdict.equal("timers of CPU 3, isolated", words(seen, "far_plain").as_str(), "3 3");
     let cycled = words(seen, "far_cycled");
-    let gone = cycled.split(' ').count() == 2 && !cycled.contains('3');
-    verdict.that(gone, format!("timers after the cycle are on CPU {cycled}"));
+    let is_offline = cycled.split(' ').count() == 2 && !cycled.contains('3');
+    verdict.that(is_offline, format!("timers after the cycle are on CPU {cycled}"));
     verdict.equal("online after the cycle", seen.get("all_online").text(), "0-3");
-    plan_says(&seen.get("plan").json(), verdict);
+    check_plan(&seen.get("plan").json(), verdict);
     effects(seen, realtime, verdict);
 }
 
-fn values(seen: &Records, name: &str) -> BTreeMap<String, String> {
+fn values(seen: &GuestRecords, name: &str) -> BTreeMap<String, String> {
     let text = seen.get(name).stdout;
     let pairs = text.lines().filter_map(|line| line.split_once('='));
     pairs
@@ -290,14 +269,14 @@ fn values(seen: &Records, name: &str) -> BTreeMap<String, String> {
 }
 
 /// Every file that existed before has its expected value, and no other files appear.
-fn held(
+fn check_values(
     free: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
-    wanted: &[&Expected],
+    expected: &[&ExpectedFile],
     what: &str,
-    verdict: &mut Verdict,
+    verdict: &mut ScenarioVerdict,
 ) {
-    let there = wanted.iter().filter(|one| free.contains_key(one.path));
+    let there = expected.iter().filter(|one| free.contains_key(one.path));
     let mut turned = 0;
     for one in there {
         let value = now.get(one.path).map(String::as_str);
@@ -308,7 +287,7 @@ fn held(
     verdict.note(format!("{what}: {turned}"));
 }
 
-fn plan_says(plan: &serde_json::Value, verdict: &mut Verdict) {
+fn check_plan(plan: &serde_json::Value, verdict: &mut ScenarioVerdict) {
     let knobs = plan["knobs"].as_array().cloned().unwrap_or_default();
     let state = |name: &str| {
         knobs
@@ -328,7 +307,7 @@ fn plan_says(plan: &serde_json::Value, verdict: &mut Verdict) {
 }
 
 /// How much a row of `/proc/softirqs` grew on a CPU during some work.
-fn grew(seen: &Records, work: &str, row: &str, cpu: usize) -> Option<u64> {
+fn grew(seen: &GuestRecords, work: &str, row: &str, cpu: usize) -> Option<u64> {
     let read = |name: String| {
         let text = seen.get(&name).stdout;
         let line = text.lines().find(|line| line.trim_start().starts_with(row))?;
@@ -340,7 +319,7 @@ fn grew(seen: &Records, work: &str, row: &str, cpu: usize) -> Option<u64> {
 /// How many packets a CPU received during some work: the first column of `/proc/net/softnet_stat`
 /// (`softnet_seq_show()`), one row for each online CPU. The counts of NET_RX do not tell: a real-time kernel from 6.10 on
 /// receives them in a thread (`backlog_napi/3`), without a softirq.
-fn received(seen: &Records, work: &str, cpu: usize) -> Option<u64> {
+fn received(seen: &GuestRecords, work: &str, cpu: usize) -> Option<u64> {
     let read = |moment: u8| {
         let text = seen.get(&format!("{work}_packets_{moment}")).stdout;
         let processed = text.lines().nth(cpu)?.split_whitespace().next()?;
@@ -350,12 +329,12 @@ fn received(seen: &Records, work: &str, cpu: usize) -> Option<u64> {
 }
 
 /// What a record says, on one line.
-fn words(seen: &Records, name: &str) -> String {
+fn words(seen: &GuestRecords, name: &str) -> String {
     let text = seen.get(name).stdout;
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn effects(seen: &Records, realtime: bool, verdict: &mut Verdict) {
+fn effects(seen: &GuestRecords, realtime: bool, verdict: &mut ScenarioVerdict) {
     let who = &verdict.status(seen, "who", 0).stdout;
     let left = movable(who);
     verdict.that(
@@ -392,19 +371,11 @@ fn effects(seen: &Records, realtime: bool, verdict: &mut Verdict) {
             here[2], home[2]
         ));
     }
-    verdict.equal(
-        "watchdog timers, free",
-        words(seen, "timers_free").as_str(),
-        "0 1 2 3",
-    );
+    verdict.equal("watchdog timers, free", words(seen, "timers_free").as_str(), "0 1 2 3");
     verdict.equal(
         "watchdog timers, balanced",
         words(seen, "timers_balanced").as_str(),
         "0 1 2",
     );
-    verdict.equal(
-        "watchdog timers, by name",
-        words(seen, "timers_named").as_str(),
-        "",
-    );
+    verdict.equal("watchdog timers, by name", words(seen, "timers_named").as_str(), "");
 }

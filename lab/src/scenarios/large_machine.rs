@@ -2,10 +2,10 @@
 //! CPUs, so that the report shows how the time of `apply` grows.
 
 use crate::kernels::{K6_12, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On the kernel of Debian's stable release and on the newest.
 pub const SCENARIO: Scenario = Scenario {
@@ -16,20 +16,18 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-const LARGE: Shape = Shape {
+const LARGE: GuestShape = GuestShape {
     name: "128-cpus",
     sockets: 4,
     cores: 16,
     threads: 2,
-    nodes: &[
-        "0-15", "16-31", "32-47", "48-63", "64-79", "80-95", "96-111", "112-127",
-    ],
+    nodes: &["0-15", "16-31", "32-47", "48-63", "64-79", "80-95", "96-111", "112-127"],
     memory_mib: 2048,
     ..USUAL
 };
 
 /// The same with a sixteenth of the CPUs.
-const SMALL: Shape = Shape {
+const SMALL: GuestShape = GuestShape {
     name: "8-cpus",
     sockets: 4,
     cores: 1,
@@ -39,25 +37,25 @@ const SMALL: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     [(K6_12, LARGE), (K7, LARGE), (K6_12, SMALL), (K7, SMALL)]
-        .map(|(kernel, shape)| Cell::new(kernel, Layout::V2).on(shape).within(600))
+        .map(|(kernel, shape)| ScenarioCell::new(kernel, CgroupLayout::V2).on(shape).within(600))
         .to_vec()
 }
 
 /// The first package is for housekeeping.
-fn isolated(cell: &Cell) -> String {
+fn isolated(cell: &ScenarioCell) -> String {
     let cpus = cell.shape.cpus();
     format!("{}-{}", cpus / 4, cpus - 1)
 }
 
 /// Two of the isolated CPUs: one of the second package, and the last.
-fn watched(cell: &Cell) -> String {
+fn watched(cell: &ScenarioCell) -> String {
     let cpus = cell.shape.cpus();
     format!("{},{}", cpus / 4 + 1, cpus - 1)
 }
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let (isolated, watched) = (isolated(cell), watched(cell));
     format!(
         "rec inspect quietcore inspect --json
@@ -73,7 +71,7 @@ same same before after
     )
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let cpus = cell.shape.cpus();
     let isolated = isolated(cell);
     let inspect = verdict.status(seen, "inspect", 0).json();
@@ -86,11 +84,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.equal("inspect: packages", distinct("package"), 4);
     verdict.equal("inspect: nodes", distinct("node"), 8);
     let plan = verdict.status(seen, "plan", 0).json();
-    verdict.equal(
-        "plan: isolated",
-        plan["isolated"].as_str(),
-        Some(isolated.as_str()),
-    );
+    verdict.equal("plan: isolated", plan["isolated"].as_str(), Some(isolated.as_str()));
     verdict.status(seen, "apply", 0);
     let checked = verdict.status(seen, "check", 0).json();
     let errors = checked["findings"].as_array().into_iter().flatten();
@@ -106,8 +100,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         .flatten()
         .filter_map(|cpu| cpu["cpu"].as_u64())
         .collect();
-    let wanted = [u64::from(cpus / 4 + 1), u64::from(cpus - 1)];
-    verdict.equal("blame: CPUs", answers, wanted.to_vec());
+    let expected = [u64::from(cpus / 4 + 1), u64::from(cpus - 1)];
+    verdict.equal("blame: CPUs", answers, expected.to_vec());
     verdict.status(seen, "undo", 0);
     let same = verdict.status(seen, "same", 0);
     verdict.equal("state after undo", same.text(), "");

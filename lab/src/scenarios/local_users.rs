@@ -2,10 +2,10 @@
 //! time the daemon uses.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
@@ -13,8 +13,8 @@ pub const SCENARIO: Scenario = Scenario {
     about: "links, binaries, connections and writes of local users: refused, or without effect on root's files and on the daemon",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V1).within(240),
-            Cell::new(K7, Layout::V2).within(240),
+            ScenarioCell::new(K6_1, CgroupLayout::V1).within(240),
+            ScenarioCell::new(K7, CgroupLayout::V2).within(240),
         ]
     },
     script,
@@ -29,7 +29,7 @@ const EVENTS_SHARE: f64 = 0.15;
 const SCRIBBLE_S: u32 = 6;
 const TICKS_PER_S: f64 = 100.0;
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "state before
 mkdir -p /open /safe /home/eve /etc
@@ -99,7 +99,7 @@ same same before after
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for link in ["link_open", "link_middle"] {
         let refused = verdict.status(seen, link, 2);
         verdict.that(
@@ -143,21 +143,16 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 
 /// The daemon's CPU time beside endless writes stays within its rate limits. A check may follow the last one after four times
 /// its cost, at most after a second: on a machine where a check takes longer than a quarter of a second, its share is larger.
-fn busy(seen: &Records, verdict: &mut Verdict) {
+fn busy(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let at = |name: &str| -> Vec<f64> {
         let text = seen.get(name).stdout;
-        text.split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect()
+        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
     };
     let (before, after) = (at("spent_before"), at("spent_after"));
     let ([from, user, system], [to, later_user, later_system]) = (&before[..], &after[..]) else {
         return verdict.that(false, format!("the daemon's CPU time: {before:?}, {after:?}"));
     };
-    let (elapsed_s, spent_s) = (
-        to - from,
-        (later_user + later_system - user - system) / TICKS_PER_S,
-    );
+    let (elapsed_s, spent_s) = (to - from, (later_user + later_system - user - system) / TICKS_PER_S);
     let check_s = seen.get("state_after").json()["asked"]["longest_ms"]
         .as_f64()
         .unwrap_or(f64::NAN)

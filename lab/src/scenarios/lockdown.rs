@@ -2,10 +2,10 @@
 //! method is used.
 
 use crate::kernels::K7;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// The newest kernel, locked down.
 pub const SCENARIO: Scenario = Scenario {
@@ -20,19 +20,19 @@ pub const SCENARIO: Scenario = Scenario {
 pub const LATER: Scenario = Scenario {
     name: "lockdown_later",
     about: "what a killed blame traced cannot be removed once the kernel is locked down: apply, guard, run and undo do their job",
-    cells: || vec![Cell::new(K7, Layout::V2).within(240)],
+    cells: || vec![ScenarioCell::new(K7, CgroupLayout::V2).within(240)],
     script: script_later,
     check: check_later,
 };
 
 /// Forbids everything that could show the kernel's memory, including tracing.
-const LOCKED: Shape = Shape {
+const LOCKED: GuestShape = GuestShape {
     boot: "lockdown=confidentiality",
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
-    vec![Cell::new(K7, Layout::V2).on(LOCKED).within(300)]
+fn cells() -> Vec<ScenarioCell> {
+    vec![ScenarioCell::new(K7, CgroupLayout::V2).on(LOCKED).within(300)]
 }
 
 /// A CPU on which another program spins, so that any other thread there waits.
@@ -49,23 +49,23 @@ rec record quietcore trace record --cpus 2 --for 1s -o /tmp/trace.dat
 rec file ls /tmp/trace.dat
 ";
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!("{SPINNER}{FORBIDDEN}kill -9 $spinner\n")
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let lockdown = seen.get("lockdown");
     verdict.that(
         lockdown.text().contains("[confidentiality]"),
         format!("locked down: {}", lockdown.text()),
     );
     for name in ["probe", "command"] {
-        let told = verdict.status(seen, name, 0);
-        let answer = told.json();
+        let result = verdict.status(seen, name, 0);
+        let answer = result.json();
         let cpu = &answer["cpus"][0];
         verdict.that(
-            told.stderr.contains("locked down") && told.stderr.contains("lockdown=integrity"),
-            format!("{name}: says why, and what would help: {}", told.stderr),
+            result.stderr.contains("locked down") && result.stderr.contains("lockdown=integrity"),
+            format!("{name}: says why, and what would help: {}", result.stderr),
         );
         verdict.that(
             !answer["no_trace"].is_null(),
@@ -84,7 +84,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.that(seen.get("file").status != 0, "no file is left");
 }
 
-fn script_later(_: &Cell) -> String {
+fn script_later(_: &ScenarioCell) -> String {
     "state before
 quietcore apply --cpus 3 --quiet
 quietcore blame --cpus 3 --for 100s >/dev/null 2>&1 & blame=$!
@@ -112,7 +112,7 @@ same same before_seen after_seen
     .to_owned()
 }
 
-fn check_later(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check_later(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "traced", 0);
     let lockdown = seen.get("lockdown");
     verdict.that(
@@ -134,8 +134,8 @@ fn check_later(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         seen.get("guarded").status != 0,
         "the guard undid what was not confirmed",
     );
-    let said = seen.get("run").stderr;
-    verdict.note(format!("run said: {}", said.lines().next().unwrap_or("nothing")));
+    let errors = seen.get("run").stderr;
+    verdict.note(format!("run said: {}", errors.lines().next().unwrap_or("nothing")));
     let same = verdict.status(seen, "same", 0);
     verdict.equal("state", same.text(), "");
 }

@@ -2,11 +2,11 @@
 //! the remaining events blame no thread wrongly.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::truth::Table;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::truth::TruthTable;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On a kernel that does not report the senders of interrupts, and on the newest.
@@ -15,8 +15,8 @@ pub const SCENARIO: Scenario = Scenario {
     about: "events that found no room in the kernel's buffers are counted, and nobody is blamed for what they would have told",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V2).within(420),
-            Cell::new(K7, Layout::V2).within(420),
+            ScenarioCell::new(K6_1, CgroupLayout::V2).within(420),
+            ScenarioCell::new(K7, CgroupLayout::V2).within(420),
         ]
     },
     script,
@@ -29,7 +29,7 @@ const HANDED: u64 = 3_000;
 /// The recorder is stopped during the storm: however fast the machine is, only one buffer is left of it. Then three kinds of
 /// culprits, while two threads switch back and forth: one that runs there itself, one that sends interrupts, one that is
 /// woken there.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "cat >/tmp/unread <<'END'
 kill -STOP $PPID
@@ -51,7 +51,7 @@ rec instances ls /sys/kernel/tracing/instances
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     // An incomplete recording is not a success.
     let small = verdict.status(seen, "small", 1);
     let (recorded, lost) = of_cpu(&small.json());
@@ -67,11 +67,10 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         small.stderr.contains(&format!("{lost} events found no room")),
         format!("how many is said: {}", small.stderr),
     );
-    let said = verdict.status(seen, "said", 1);
+    let output = verdict.status(seen, "said", 1);
     verdict.that(
-        said.stderr
-            .contains("events found no room in the kernel's buffers"),
-        format!("it is said: {}", said.stderr),
+        output.stderr.contains("events found no room in the kernel's buffers"),
+        format!("it is said: {}", output.stderr),
     );
     let longest = seen.get("longest");
     verdict.that(
@@ -85,7 +84,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("all switches are recorded where there is room: {recorded}"),
     );
 
-    let table: Option<Table> = serde_json::from_value(seen.get("table").json()).ok();
+    let table: Option<TruthTable> = serde_json::from_value(seen.get("table").json()).ok();
     let Some(table) = table else {
         verdict.that(false, format!("there is no table: {}", seen.get("truth").stderr));
         return;
@@ -102,17 +101,13 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         text.contains("did not fit into the trace buffer"),
         format!("blame says that events are missing: {text}"),
     );
-    verdict.equal(
-        "instances left",
-        seen.get("instances").text().to_owned(),
-        String::new(),
-    );
+    verdict.equal("instances left", seen.get("instances").text().to_owned(), String::new());
     verdict.note(format!("\n{}", table.text()));
 }
 
 /// Events of CPU 2 that were recorded, and that were lost.
-fn of_cpu(told: &Value) -> (u64, u64) {
-    let rows = told["cpus"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn of_cpu(report: &Value) -> (u64, u64) {
+    let rows = report["cpus"].as_array().map(Vec::as_slice).unwrap_or_default();
     let row = rows.iter().find(|row| row["cpu"].as_u64() == Some(2));
     let number = |name: &str| row.and_then(|row| row[name].as_u64()).unwrap_or(0);
     (number("recorded"), number("lost"))

@@ -7,10 +7,10 @@ mod one_clock;
 mod own_calls;
 
 use crate::kernels::{ARM64, K6_1, K6_12_RT, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On v1 and v2, where the way of the sampler into the partition differs, and with the real-time patches.
@@ -19,9 +19,9 @@ pub const SCENARIO: Scenario = Scenario {
     about: "measure finds isolated CPUs, has every policy there, accounts for all, makes no other call, and ends well",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V1).within(300).emulated(),
-            Cell::new(K7, Layout::V2).within(300).emulated(),
-            Cell::new(K6_12_RT, Layout::V2).within(300).emulated(),
+            ScenarioCell::new(K6_1, CgroupLayout::V1).within(300).emulated(),
+            ScenarioCell::new(K7, CgroupLayout::V2).within(300).emulated(),
+            ScenarioCell::new(K6_12_RT, CgroupLayout::V2).within(300).emulated(),
         ]
     },
     script,
@@ -32,7 +32,13 @@ pub const SCENARIO: Scenario = Scenario {
 pub const ON_ARM64: Scenario = Scenario {
     name: "measuring_arm64",
     about: "the same with the arm64 binary and its counter",
-    cells: || vec![Cell::new(ARM64, Layout::V2).on(super::foreign::VIRT).within(300)],
+    cells: || {
+        vec![
+            ScenarioCell::new(ARM64, CgroupLayout::V2)
+                .on(super::foreign::VIRT)
+                .within(300),
+        ]
+    },
     script,
     check,
 };
@@ -50,7 +56,7 @@ const POLICIES: &[(&str, &str, u64)] = &[
 
 /// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3. `begun` waits until a file that
 /// is written during the run has samples: the speed of a guest changes with the load of the host.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     let mut script = "begun() { wait_for 60 grep -q '\"recorded\":[1-9]' \"$1\"; }
 rec apply quietcore apply --cpus 3 --json
 rec isolated taskset -c 0 quietcore measure latency --interval 10ms --for 300ms --json
@@ -76,7 +82,7 @@ wait
     script
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "apply", 0);
     for name in ["isolated", "gaps"] {
         let record = verdict.status(seen, name, 0);
@@ -113,7 +119,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// A sampler that did not get its CPU: no expected wake-up is lost, and the schedule has those that the samples lack.
-fn late(result: &Value, verdict: &mut Verdict) {
+fn late(result: &Value, verdict: &mut ScenarioVerdict) {
     accounts("late", result, verdict);
     let thread = first(result);
     let [expected, recorded, missed] = ["expected", "recorded", "missed"].map(|field| thread[field].as_u64());
@@ -152,11 +158,8 @@ fn has(result: &Value, finding: &str) -> bool {
 }
 
 /// Claims that every thread has samples, that every expected wake-up is accounted for, and that none faulted.
-fn accounts(name: &str, result: &Value, verdict: &mut Verdict) {
-    verdict.that(
-        !threads(result).is_empty(),
-        format!("{name}: nothing was measured"),
-    );
+fn accounts(name: &str, result: &Value, verdict: &mut ScenarioVerdict) {
+    verdict.that(!threads(result).is_empty(), format!("{name}: nothing was measured"));
     for thread in threads(result) {
         let number = |field: &str| thread[field].as_u64();
         let sum = number("recorded")

@@ -1,6 +1,6 @@
 //! All scenarios: one file and one line here each.
 
-use crate::runner::Job;
+use crate::runner::ScenarioJob;
 use crate::scenario::Scenario;
 
 mod apply_undo;
@@ -144,7 +144,7 @@ const SMOKE: &[&[&str]] = &[
 
 /// A part of all scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ScenarioPart {
     /// What `make test` runs.
     Smoke,
     /// What `make test-all` runs beside that.
@@ -153,37 +153,43 @@ pub enum Part {
 
 /// The jobs of a part, long ones first.
 #[must_use]
-pub fn part(part: Part) -> Vec<Job> {
-    let smoke: Vec<Job> = SMOKE.iter().flat_map(|words| named(words)).collect();
+pub fn part(part: ScenarioPart) -> Vec<ScenarioJob> {
+    let smoke: Vec<ScenarioJob> = SMOKE.iter().flat_map(|words| named(words)).collect();
     match part {
-        Part::Smoke => smoke,
-        Part::Rest => {
-            let is_new = |job: &Job| smoke.iter().all(|done| done.label() != job.label());
+        ScenarioPart::Smoke => smoke,
+        ScenarioPart::Rest => {
+            let is_new = |job: &ScenarioJob| smoke.iter().all(|done| done.label() != job.label());
             jobs(&[]).into_iter().filter(is_new).collect()
         }
     }
 }
 
 /// The job that a line of [`SMOKE`] names.
-fn named(words: &[&str]) -> Option<Job> {
+fn named(words: &[&str]) -> Option<ScenarioJob> {
     let label = words.join(" ");
-    let is_it = |job: &Job| job.label() == label || job.label().starts_with(&format!("{label}/"));
+    let is_it = |job: &ScenarioJob| job.label() == label || job.label().starts_with(&format!("{label}/"));
     ALL.iter()
         .chain(BY_NAME)
-        .flat_map(|scenario| (scenario.cells)().into_iter().map(|cell| Job { scenario, cell }))
+        .flat_map(|scenario| {
+            (scenario.cells)()
+                .into_iter()
+                .map(|cell| ScenarioJob { scenario, cell })
+        })
         .find(is_it)
 }
 
 /// Every scenario in every cell whose label has all words of the filter as parts.
 #[must_use]
-pub fn jobs(filter: &[String]) -> Vec<Job> {
+pub fn jobs(filter: &[String]) -> Vec<ScenarioJob> {
     let named = BY_NAME
         .iter()
         .find(|scenario| filter.iter().any(|word| word == scenario.name));
     let list = named.map_or(ALL, std::slice::from_ref);
-    let all = list
-        .iter()
-        .flat_map(|scenario| (scenario.cells)().into_iter().map(|cell| Job { scenario, cell }));
+    let all = list.iter().flat_map(|scenario| {
+        (scenario.cells)()
+            .into_iter()
+            .map(|cell| ScenarioJob { scenario, cell })
+    });
     all.filter(|job| filter.iter().all(|word| job.label().contains(word.as_str())))
         .collect()
 }
@@ -194,27 +200,28 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn labels_tell_all_cells_apart() {
-        let labels: Vec<String> = jobs(&[]).iter().map(Job::label).collect();
+    fn cell_labels_are_unique() {
+        let labels: Vec<String> = jobs(&[]).iter().map(ScenarioJob::label).collect();
         let different: BTreeSet<&String> = labels.iter().collect();
         assert_eq!(labels.len(), different.len());
     }
 
     #[test]
-    fn the_smoke_part_is_a_dozen_guests_of_every_kind_and_the_rest_is_all_others() {
-        let smoke: Vec<String> = part(Part::Smoke).iter().map(Job::label).collect();
+    fn smoke_and_the_rest_together_are_all_cells() {
+        let smoke: Vec<String> = part(ScenarioPart::Smoke).iter().map(ScenarioJob::label).collect();
         assert_eq!(smoke.len(), SMOKE.len(), "each line names a job: {smoke:?}");
         let oldest_rt_newest = ["5.10/v1", "-rt/v2", " 7/v2", "/hybrid"];
         for kind in oldest_rt_newest {
-            assert!(
-                smoke.iter().any(|label| label.contains(kind)),
-                "{kind}: {smoke:?}"
-            );
+            assert!(smoke.iter().any(|label| label.contains(kind)), "{kind}: {smoke:?}");
         }
-        let both: BTreeSet<String> = part(Part::Rest).iter().map(Job::label).chain(smoke).collect();
+        let both: BTreeSet<String> = part(ScenarioPart::Rest)
+            .iter()
+            .map(ScenarioJob::label)
+            .chain(smoke)
+            .collect();
         let missing: Vec<String> = jobs(&[])
             .iter()
-            .map(Job::label)
+            .map(ScenarioJob::label)
             .filter(|label| !both.contains(label))
             .collect();
         assert_eq!(missing, [""; 0]);
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_kernels_that_the_project_promises_are_covered() {
-        let labels: Vec<String> = jobs(&[]).iter().map(Job::label).collect();
+        let labels: Vec<String> = jobs(&[]).iter().map(ScenarioJob::label).collect();
         for cell in ["6.1/v1", "6.1/v2", "6.12-rt/v2", "7/v2"] {
             assert!(
                 labels.iter().any(|label| label.ends_with(cell)),

@@ -2,10 +2,10 @@
 //! nothing hangs, and no instance is left.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// An old kernel and the newest.
@@ -17,15 +17,15 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     vec![
-        Cell::new(K6_1, Layout::V2).within(400),
-        Cell::new(K7, Layout::V2).within(400),
+        ScenarioCell::new(K6_1, CgroupLayout::V2).within(400),
+        ScenarioCell::new(K7, CgroupLayout::V2).within(400),
     ]
 }
 
 /// It goes offline some seconds after the start of tracing, which an emulator may need for that.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     const LOOP: &str = "-- sh -c 'while :; do :; done'";
     format!(
         "turn() {{ echo $2 >/sys/devices/system/cpu/cpu$1/online; }}
@@ -53,10 +53,10 @@ fn number(of: &Value, name: &str) -> u64 {
     of[name].as_u64().unwrap_or(0)
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["probe", "command", "back", "record"] {
-        let told = verdict.status(seen, name, 1);
-        let answer = told.json();
+        let result = verdict.status(seen, name, 1);
+        let answer = result.json();
         let mut findings = answer["findings"].as_array().into_iter().flatten();
         let went = findings.find(|finding| finding["id"] == "cpu_went_offline");
         verdict.that(
@@ -64,12 +64,12 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             format!("{name}: what became of the CPU is said: {}", answer["findings"]),
         );
         verdict.that(
-            told.stderr.contains("CPU 3 went offline"),
-            format!("{name}: also to people: {}", told.stderr),
+            result.stderr.contains("CPU 3 went offline"),
+            format!("{name}: also to people: {}", result.stderr),
         );
         verdict.equal(
             &format!("{name}: it came back"),
-            told.stderr.contains("online again"),
+            result.stderr.contains("online again"),
             name == "back",
         );
     }
@@ -97,9 +97,9 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("the probe's answer is of the time until then: {probe}"),
     );
     let command = &seen.get("command").json()["cpus"][0];
-    let wanted_ns = number(command, "wanted_ns");
+    let runnable_ns = number(command, "wanted_ns");
     verdict.that(
-        wanted_ns >= 2_000_000_000 && wanted_ns + 3_000_000_000 <= number(command, "duration_ns"),
+        runnable_ns >= 2_000_000_000 && runnable_ns + 3_000_000_000 <= number(command, "duration_ns"),
         format!("the command wanted the CPU until then and not later: {command}"),
     );
     let record = seen.get("record").json();
@@ -114,7 +114,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.note(format!(
         "the probe had {} ms, the command {} ms of {} ms",
         number(probe, "duration_ns") / 1_000_000,
-        wanted_ns / 1_000_000,
+        runnable_ns / 1_000_000,
         number(command, "duration_ns") / 1_000_000
     ));
 }

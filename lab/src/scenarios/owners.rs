@@ -2,10 +2,10 @@
 //! no other CPU. The groups are made as runc, libvirt and cset make them.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On both versions of control groups.
 pub const SCENARIO: Scenario = Scenario {
@@ -16,10 +16,14 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K6_1, Layout::V2), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(150))
-        .to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    [
+        (K6_1, CgroupLayout::V1),
+        (K6_1, CgroupLayout::V2),
+        (K7, CgroupLayout::V2),
+    ]
+    .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).within(150))
+    .to_vec()
 }
 
 const V1: &str = "top=/sys/fs/cgroup/cpuset procs=tasks
@@ -32,9 +36,9 @@ parent() { mkdir -p $top$1; [ -z \"$2\" ] || echo $2 >$top$1/cpuset.cpus; echo +
 
 /// `container` is what runc does: the parent first, then the group with its CPUs, then the process in it. On v1 a
 /// container without `--cpuset-cpus` has those of its parent, on v2 it has none of its own.
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let (prelude, all) = match cell.layout {
-        Layout::V2 => (V2, "''"),
+        CgroupLayout::V2 => (V2, "''"),
         _ => (V1, "$(cat $top/docker/cpuset.cpus)"),
     };
     format!(
@@ -100,7 +104,7 @@ rec sets ls $top
     )
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["plan", "apply", "undo"] {
         verdict.status(seen, name, 0);
     }
@@ -111,27 +115,15 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         .flatten()
         .filter_map(|change| change["why"].as_str().map(str::to_owned))
         .collect();
-    for name in [
-        "Docker container stays0123456:",
-        "emulator of virtual machine web:",
-    ] {
+    for name in ["Docker container stays0123456:", "emulator of virtual machine web:"] {
         verdict.that(
             whys.iter().any(|why| why.starts_with(name)),
             format!("the plan names {name}"),
         );
     }
     let strangers = super::apply_undo::movable(&verdict.status(seen, "who", 0).stdout);
-    verdict.that(
-        strangers.is_empty(),
-        format!("movable tasks on CPU 3: {strangers:?}"),
-    );
-    let plain = |name: &str| {
-        seen.get(name)
-            .text()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
+    verdict.that(strangers.is_empty(), format!("movable tasks on CPU 3: {strangers:?}"));
+    let plain = |name: &str| seen.get(name).text().split_whitespace().collect::<Vec<_>>().join(" ");
     verdict.equal("narrowed", plain("during").as_str(), "1-2 0-2");
     verdict.equal(
         "a container that stays",
@@ -155,9 +147,9 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         .flatten()
         .filter_map(|note| note.as_str())
         .collect();
-    let noted = |part: &str| notes.iter().any(|note| note.contains(part));
+    let has_note = |part: &str| notes.iter().any(|note| note.contains(part));
     verdict.that(
-        noted("docker/ends") && noted("is gone"),
+        has_note("docker/ends") && has_note("is gone"),
         format!("the one that ended is named: {notes:?}"),
     );
     let late = super::apply_undo::movable(&verdict.status(seen, "who_pinned", 0).stdout);
@@ -166,7 +158,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("a container that asks for CPU 3 later comes onto it: {late:?}"),
     );
     match cell.layout {
-        Layout::V2 => {
+        CgroupLayout::V2 => {
             verdict.status(seen, "pins", 0);
             verdict.equal(
                 "it follows its parent",
@@ -185,7 +177,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
                 "2 Cpus_allowed_list: 0-2",
             );
             verdict.that(
-                noted("docker/starts"),
+                has_note("docker/starts"),
                 format!("the one that came is named: {notes:?}"),
             );
         }
@@ -194,8 +186,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     let alone = seen.get("alone");
     verdict.that(
         alone.status != 0
-            && format!("{}{}", alone.stdout, alone.stderr)
-                .contains("docker update --cpuset-cpus=0-2 alone0123456"),
+            && format!("{}{}", alone.stdout, alone.stderr).contains("docker update --cpuset-cpus=0-2 alone0123456"),
         format!("a container with no other CPU: {} {}", alone.text(), alone.stderr),
     );
     verdict.equal("and is left alone", seen.get("alone_has").text(), "3");

@@ -3,10 +3,10 @@
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// On both versions of control groups.
 pub const SCENARIO: Scenario = Scenario {
@@ -18,24 +18,24 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// Two memory nodes, for `create -n`.
-const NODES: Shape = Shape {
+const NODES: GuestShape = GuestShape {
     nodes: &["0-1", "2-3"],
     memory_mib: 384,
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     vec![
-        Cell::new(K6_1, Layout::V1).on(NODES).within(240),
+        ScenarioCell::new(K6_1, CgroupLayout::V1).on(NODES).within(240),
         // One node: up to 6.x the kernel itself widens the masks of a node's unbound kworkers when a v2 partition is removed,
         // and they cannot be narrowed again.
-        Cell::new(K6_1, Layout::V2).within(240),
-        Cell::new(K7, Layout::V2).on(NODES).within(240),
+        ScenarioCell::new(K6_1, CgroupLayout::V2).within(240),
+        ScenarioCell::new(K7, CgroupLayout::V2).on(NODES).within(240),
     ]
 }
 
 /// `cyclictest` of the tutorial is a program of that name that sleeps: what matters is where it is.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "export LAB_STATE_LEAVES=/run/quietcore/journal
 for name in partrt bitcalc count_ticks; do ln -s quietcore /bin/$name; done
 program() { printf '#!/bin/sh\\n%s\\n' \"$2\" >/bin/$1; chmod +x /bin/$1; }
@@ -115,14 +115,14 @@ rec journal ls /run/quietcore/journal
 const DIVIDED: &str = "System was successfylly divided into following partitions:\n";
 const RESTORED: &str = "System was successfully restored\n";
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    let said = |verdict: &mut Verdict, name: &str, status: i32, stdout: &str| {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    let check_output = |verdict: &mut ScenarioVerdict, name: &str, status: i32, stdout: &str| {
         let record = verdict.status(seen, name, status);
         verdict.equal(name, record.stdout.as_str(), stdout);
     };
-    said(verdict, "none", 0, "Could not find any partitions\n");
-    said(verdict, "early", 0, RESTORED);
-    said(
+    check_output(verdict, "none", 0, "Could not find any partitions\n");
+    check_output(verdict, "early", 0, RESTORED);
+    check_output(
         verdict,
         "create",
         0,
@@ -135,22 +135,15 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
             format!("create says nothing of {knob}: {create}"),
         );
     }
-    verdict.equal(
-        "settings",
-        words(&seen.get("settings").stdout).as_str(),
-        "-1 1000 0",
-    );
+    verdict.equal("settings", words(&seen.get("settings").stdout).as_str(), "-1 1000 0");
     let again = verdict.status(seen, "again", 1).stderr;
     verdict.that(
         again.ends_with("rt: Partition already exists, remove it first using 'undo' command.\n"),
         format!("a second create: {again}"),
     );
-    said(verdict, "list", 0, "Name:nrt CPUs: 0-1\nName:rt CPUs: 2-3\n");
+    check_output(verdict, "list", 0, "Name:nrt CPUs: 0-1\nName:rt CPUs: 2-3\n");
     let left = movable(&verdict.status(seen, "who", 0).stdout);
-    verdict.that(
-        left.is_empty(),
-        format!("movable tasks may run on CPU 3: {left:?}"),
-    );
+    verdict.that(left.is_empty(), format!("movable tasks may run on CPU 3: {left:?}"));
     let left = verdict.status(seen, "left", 0);
     verdict.that(
         !left.stdout.contains("movable"),
@@ -159,10 +152,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     placed(seen, verdict);
     refused(seen, verdict);
     let ticks = verdict.status(seen, "ticks", 0);
-    verdict.that(
-        ticks.text().parse::<u64>().is_ok(),
-        format!("ticks: {}", ticks.text()),
-    );
+    verdict.that(ticks.text().parse::<u64>().is_ok(), format!("ticks: {}", ticks.text()));
     verdict.note(format!("{} ticks on two CPUs in 2 s", ticks.text()));
     verdict.status(seen, "ticks_started", 0);
     let ended = verdict.status(seen, "ticks_ended", 0);
@@ -170,9 +160,9 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         ended.stdout.ends_with(" ticks occurred\n"),
         format!("--end: {}", ended.text()),
     );
-    said(verdict, "bits", 0, "2-3\n");
+    check_output(verdict, "bits", 0, "2-3\n");
     for name in ["undo", "names_undo", "node_undo"] {
-        said(verdict, name, 0, RESTORED);
+        check_output(verdict, name, 0, RESTORED);
     }
     for (after, before) in [
         ("settings_after", "settings_before"),
@@ -183,30 +173,25 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     for name in ["same", "same_end"] {
         verdict.equal(name, seen.get(name).text(), "");
     }
-    said(
+    check_output(
         verdict,
         "names",
         0,
         &format!("{DIVIDED}Isolated CPUs (rtset):3\nNon-isolated CPUS (other):0-2\n"),
     );
-    said(
-        verdict,
-        "names_list",
-        0,
-        "Name:other CPUs: 0-2\nName:rtset CPUs: 3\n",
-    );
+    check_output(verdict, "names_list", 0, "Name:other CPUs: 0-2\nName:rtset CPUs: 3\n");
     let wrong = verdict.status(seen, "names_wrong", 1).stderr;
     verdict.that(
         wrong.contains("partrt -r rtset undo"),
         format!("undo of another name: {wrong}"),
     );
-    if cell.layout == Layout::V1 {
-        said(verdict, "directory", 0, "0-1\n");
+    if cell.layout == CgroupLayout::V1 {
+        check_output(verdict, "directory", 0, "0-1\n");
     }
     let drift = verdict.status(seen, "drift", 1);
-    let said = "partrt: Failed execution: not everything is as before: ";
+    let message = "partrt: Failed execution: not everything is as before: ";
     verdict.that(
-        drift.stderr.starts_with(said) && drift.stderr.contains("stat_interval") && drift.stdout.is_empty(),
+        drift.stderr.starts_with(message) && drift.stderr.contains("stat_interval") && drift.stdout.is_empty(),
         format!("undo of what somebody changed: {}", drift.stderr),
     );
     verdict.equal("drift_left", seen.get("drift_left").text(), "77");
@@ -218,7 +203,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// A second partition, which shares the set for everything else.
-fn two(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn two(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["two_one", "two_two"] {
         verdict.status(seen, name, 0);
     }
@@ -236,7 +221,7 @@ fn two(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     let run = words(&verdict.status(seen, "two_run", 0).stdout);
     verdict.equal("two_run", run.as_str(), "0 0 Cpus_allowed_list: 0-1");
     // The directory on v1 keeps its name; on v2 there is none, and the name is the user's last one.
-    let rest = if cell.layout == Layout::V1 { "nrt" } else { "rest" };
+    let rest = if cell.layout == CgroupLayout::V1 { "nrt" } else { "rest" };
     let left = verdict.status(seen, "two_left", 0).stdout;
     verdict.equal(
         "two_left",
@@ -249,27 +234,27 @@ fn two(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         "-1 1000 0",
     );
     for name in ["two_undo", "two_end"] {
-        let said = verdict.status(seen, name, 0).stdout;
-        verdict.equal(name, said.as_str(), RESTORED);
+        let output = verdict.status(seen, name, 0).stdout;
+        verdict.equal(name, output.as_str(), RESTORED);
     }
 }
 
 /// `create -n 1`.
-fn node(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn node(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     if cell.shape.nodes.is_empty() {
-        let said = verdict.status(seen, "node", 1).stderr;
-        let wanted = "partrt: Failed execution: NUMA node: 1 does not exist\n";
-        verdict.equal("node", said.as_str(), wanted);
+        let errors = verdict.status(seen, "node", 1).stderr;
+        let expected = "partrt: Failed execution: NUMA node: 1 does not exist\n";
+        verdict.equal("node", errors.as_str(), expected);
         return;
     }
-    let said = verdict.status(seen, "node", 0).stdout;
-    let wanted = format!("{DIVIDED}Isolated CPUs (rt):2-3\nNon-isolated CPUS (nrt):0-1\n");
-    verdict.equal("node", said, wanted);
+    let output = verdict.status(seen, "node", 0).stdout;
+    let expected = format!("{DIVIDED}Isolated CPUs (rt):2-3\nNon-isolated CPUS (nrt):0-1\n");
+    verdict.equal("node", output, expected);
     verdict.equal("memory of node 1", seen.get("node_mems").text(), "1");
 }
 
 /// The placement of tasks.
-fn placed(seen: &Records, verdict: &mut Verdict) {
+fn placed(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, cpus) in [
         ("test_in", "3"),
         ("test_out", "0-1"),
@@ -296,7 +281,7 @@ fn placed(seen: &Records, verdict: &mut Verdict) {
 }
 
 /// What is refused, and how.
-fn refused(seen: &Records, verdict: &mut Verdict) {
+fn refused(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let outside = verdict.status(seen, "outside", 1).stderr;
     verdict.equal(
         "outside",
@@ -306,10 +291,7 @@ fn refused(seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "missing", 127);
     // kthreadd may move on v1; the status is 0 either way, and tasks that do not move are named.
     let kernel = verdict.status(seen, "kernel", 0);
-    let named = kernel.stderr.is_empty()
-        || kernel
-            .stderr
-            .starts_with("2 (kthreadd): Could not be moved to rt: ");
+    let named = kernel.stderr.is_empty() || kernel.stderr.starts_with("2 (kthreadd): Could not be moved to rt: ");
     verdict.that(named, format!("kthreadd: {}", kernel.stderr));
 }
 

@@ -1,8 +1,8 @@
 //! `prove`, the whole story in one command: isolates, measures, restores, also when it is killed in the middle.
 
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::verdict::ScenarioVerdict;
 
 /// On v1 and v2. What it measures is not asserted: time in an emulator is not time.
 pub const SCENARIO: Scenario = Scenario {
@@ -13,11 +13,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    Cell::of_each_kind().map(|cell| cell.within(300)).to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind().map(|cell| cell.within(300)).to_vec()
 }
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "populate
 cd /tmp
 state before
@@ -50,7 +50,7 @@ same same_stopped before stopped
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let prove = seen.get("prove");
     verdict.that(
         matches!(prove.status, 0 | 1),

@@ -1,9 +1,9 @@
 //! Starts programs in the partition and moves tasks there and back: checks `/proc` for each, and everything after undo.
 
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On v1, where every cpuset accepts single threads, and on v2, where a threaded one does.
 pub const SCENARIO: Scenario = Scenario {
@@ -14,11 +14,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    Cell::of_each_kind().map(|cell| cell.within(240)).to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind().map(|cell| cell.within(240)).to_vec()
 }
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     r#"mkdir -p /etc
 printf 'root:x:0:0::/:/bin/sh\nana:x:1000:1000::/:/bin/sh\n' >/etc/passwd
 printf 'root:x:0:\nana:x:1000:\naudio:x:29:ana\n' >/etc/group
@@ -107,7 +107,7 @@ same same before after
     .to_owned()
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "none", 4);
     verdict.status(seen, "apply", 0);
     started(cell, seen, verdict);
@@ -121,8 +121,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// The cgroup of the partition.
-fn partition(cell: &Cell) -> &'static str {
-    if cell.layout == Layout::V1 {
+fn partition(cell: &ScenarioCell) -> &'static str {
+    if cell.layout == CgroupLayout::V1 {
         "/rt"
     } else {
         "/quietcore-rt"
@@ -131,24 +131,19 @@ fn partition(cell: &Cell) -> &'static str {
 
 /// Priority and policy (fields 40 and 41), nice value (19) of a `stat`.
 fn stat(text: &str) -> Vec<&str> {
-    let fields: Vec<&str> = text
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .collect();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3).copied().unwrap_or("?");
     vec![field(40), field(41), field(19)]
 }
 
 /// The state of a program that was started in the partition.
-fn started(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn started(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let own = verdict.status(seen, "self", 0).stdout;
     let line = |name: &str| {
         let found = own.lines().find_map(|line| line.strip_prefix(name));
         found.map(|rest| rest.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    for (name, wanted) in [
+    for (name, expected) in [
         ("Cpus_allowed_list:", "3"),
         ("Uid:", "1000 1000 1000 1000"),
         ("Gid:", "1000 1000 1000 1000"),
@@ -156,7 +151,7 @@ fn started(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         ("THP_enabled:", "0"),
         ("Mems_allowed_list:", "0"),
     ] {
-        verdict.equal(name, line(name).as_deref(), Some(wanted));
+        verdict.equal(name, line(name).as_deref(), Some(expected));
     }
     let fifo = verdict.status(seen, "stat", 0).stdout;
     verdict.equal("priority, policy, nice", stat(&fifo), vec!["80", "1", "-5"]);
@@ -189,12 +184,12 @@ fn started(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// The actions of the parent that stays.
-fn stayed(seen: &Records, verdict: &mut Verdict) {
+fn stayed(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "killed", 128 + 15);
     verdict.status(seen, "handed", 128 + 10);
     let latency = verdict.status(seen, "latency", 0);
     verdict.equal("latency request", latency.text(), "5");
-    for (name, wanted) in [
+    for (name, expected) in [
         ("limit", "0 0 5"),
         ("limit_all", "0 n/a n/a"),
         ("limit_two", "0 7 7"),
@@ -204,7 +199,7 @@ fn stayed(seen: &Records, verdict: &mut Verdict) {
         ("limit_after", "0 0 0"),
     ] {
         verdict.status(seen, name, 0);
-        verdict.equal(name, seen.get(name).text().trim(), wanted);
+        verdict.equal(name, seen.get(name).text().trim(), expected);
     }
     let pinned = verdict.status(seen, "pinned", 9);
     let mut masks: Vec<&str> = pinned.stdout.lines().collect();
@@ -216,7 +211,7 @@ fn stayed(seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-fn moved(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn moved(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let partition = partition(cell);
     let before = verdict.status(seen, "where_before", 0).stdout;
     verdict.status(seen, "dry", 0);
@@ -269,7 +264,7 @@ fn moved(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Two processes of `ana` and one of root have the same name.
-fn of_a_user(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn of_a_user(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let users = |name: &str| {
         let json = seen.get(name).json();
         let tasks = json["tasks"].as_array().into_iter().flatten();
@@ -313,6 +308,6 @@ fn of_a_user(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "owned_unknown", 2);
 }
 
-fn count(seen: &Records, name: &str, field: &str) -> Option<u64> {
+fn count(seen: &GuestRecords, name: &str, field: &str) -> Option<u64> {
     seen.get(name).json()[field].as_u64()
 }

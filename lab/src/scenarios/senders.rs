@@ -2,11 +2,11 @@
 //! was before, also when `blame` was killed, with a probe of somebody else's in it.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::truth::{Cell as Told, Table};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::truth::{DisturbanceResult as Told, TruthTable};
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On a kernel without such events, and on one that has them and gets no kprobes.
@@ -15,8 +15,8 @@ pub const SCENARIO: Scenario = Scenario {
     about: "who interrupts a CPU is named by kprobes where events are missing; they go, also after SIGKILL, and no others do",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V2).within(560),
-            Cell::new(K7, Layout::V2).within(560),
+            ScenarioCell::new(K6_1, CgroupLayout::V2).within(560),
+            ScenarioCell::new(K7, CgroupLayout::V2).within(560),
         ]
     },
     script,
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
 /// What disturbs.
 const ONLY: [&str; 3] = ["resched", "membarrier", "perf-read"];
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "list=/sys/kernel/tracing/kprobe_events
 echo 'p:kprobes/of_somebody do_sys_openat2' >>$list
@@ -63,9 +63,9 @@ rec instances ls /sys/kernel/tracing/instances
     )
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let has_events = cell.kernel != K6_1;
-    let table: Option<Table> = serde_json::from_value(seen.get("table").json()).ok();
+    let table: Option<TruthTable> = serde_json::from_value(seen.get("table").json()).ok();
     verdict.that(
         table.is_some(),
         format!("there is a table: {}", seen.get("truth").stderr),
@@ -80,8 +80,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
             Told::Impossible(why) | Told::Failed(why) => verdict.that(false, format!("{}: {why}", row.name)),
         }
     }
-    let stood = table.as_ref().map_or(0, |table| table.kprobes.len());
-    verdict.equal("kprobes stood", stood > 0, !has_events);
+    let kprobe_count = table.as_ref().map_or(0, |table| table.kprobes.len());
+    verdict.equal("kprobes stood", kprobe_count > 0, !has_events);
     let before = verdict.status(seen, "before", 0).stdout;
     verdict.equal("probes before", before.lines().count(), 1);
     for name in ["ended", "swept", "forbidden", "recorded"] {
@@ -141,10 +141,6 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         seen.get("enabled").text().to_owned(),
         "1".to_owned(),
     );
-    verdict.equal(
-        "instances left",
-        seen.get("instances").text().to_owned(),
-        String::new(),
-    );
+    verdict.equal("instances left", seen.get("instances").text().to_owned(), String::new());
     verdict.note(table.map_or_else(String::new, |table| format!("\n{}", table.text())));
 }

@@ -1,9 +1,9 @@
 //! Two named partitions: each is created and removed without disturbing the other, even when the tool is killed.
 
 use super::apply_undo::movable;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::verdict::ScenarioVerdict;
 
 /// On both versions of control groups.
 pub const SCENARIO: Scenario = Scenario {
@@ -14,12 +14,12 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    Cell::of_each_kind().map(|cell| cell.within(700)).to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind().map(|cell| cell.within(700)).to_vec()
 }
 
 /// At the end one of them grows and shrinks with programs inside. `state only_X` is the state with partition X alone, applied on the fresh machine.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "export LAB_STATE_LEAVES=/run/quietcore/journal
 populate
 q() { quietcore \"$@\" --quiet; }
@@ -88,7 +88,7 @@ rec journal ls /run/quietcore/journal
     .to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "rt", 0);
     let fast = verdict.status(seen, "fast", 0).json();
     verdict.equal("housekeeping", fast["housekeeping"].as_str(), Some("0-1"));
@@ -111,18 +111,13 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("run in fast: {}", run.text()),
     );
     for name in ["inside_before", "inside_both", "inside_after"] {
-        let masks = seen
-            .get(name)
-            .text()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let masks = seen.get(name).text().split_whitespace().collect::<Vec<_>>().join(" ");
         verdict.equal(name, masks.as_str(), "2 Cpus_allowed_list: 3");
     }
-    let gone = verdict.status(seen, "fast_goes", 0).json();
+    let undone = verdict.status(seen, "fast_goes", 0).json();
     verdict.equal(
         "still in force",
-        gone["still_in_force"].to_string().as_str(),
+        undone["still_in_force"].to_string().as_str(),
         "[\"rt\"]",
     );
     verdict.status(seen, "rt_goes", 0);
@@ -138,11 +133,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             verdict.that(is_right, format!("{name}, {reads} reads: {counted}"));
         }
     }
-    verdict.equal(
-        "default_smp_affinity after --fix",
-        seen.get("fixed").text().trim(),
-        "7",
-    );
+    verdict.equal("default_smp_affinity after --fix", seen.get("fixed").text().trim(), "7");
     verdict.status(seen, "all", 0);
     for name in ["same_middle", "same_rt", "same_fast", "same"] {
         let same = seen.get(name);
@@ -155,20 +146,15 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         verdict.that(errors.is_empty(), format!("{name}: {errors:?}"));
     }
     verdict.status(seen, "too_far", 5);
-    for (name, wanted) in [
+    for (name, expected) in [
         ("tenants_grown", "2 Cpus_allowed_list: 1-3"),
         ("owner_grown", "1 Cpus_allowed_list: 3"),
         ("owner_policy", "1"),
         ("tenants_shrunk", "2 Cpus_allowed_list: 2"),
         ("owner_shrunk", "1 Cpus_allowed_list: 2"),
     ] {
-        let said = seen
-            .get(name)
-            .text()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        verdict.equal(name, said.as_str(), wanted);
+        let output = seen.get(name).text().split_whitespace().collect::<Vec<_>>().join(" ");
+        verdict.equal(name, output.as_str(), expected);
     }
     let strangers = movable(&verdict.status(seen, "who_grown", 0).stdout);
     let strangers: Vec<&String> = strangers.iter().filter(|task| !task.contains("tenant")).collect();

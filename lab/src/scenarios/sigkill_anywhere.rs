@@ -1,10 +1,10 @@
 //! SIGKILL at every state-changing system call of `apply`, and of `undo`: a later `undo` restores everything.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// Every call on one kernel with v1 and one with v2, divided among several guests; samples on others.
 pub const SCENARIO: Scenario = Scenario {
@@ -30,28 +30,24 @@ const SAMPLE_STEP: u32 = 10;
 /// Guests that share the calls of one kernel.
 const PARTS: u32 = 4;
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     let mut cells = Vec::new();
-    for (kernel, layout) in [(K6_1, Layout::V1), (K7, Layout::V2)] {
-        cells.extend((1..=PARTS).map(|part| Cell {
+    for (kernel, layout) in [(K6_1, CgroupLayout::V1), (K7, CgroupLayout::V2)] {
+        cells.extend((1..=PARTS).map(|part| ScenarioCell {
             part,
-            ..Cell::new(kernel, layout).within(900)
+            ..ScenarioCell::new(kernel, layout).within(900)
         }));
     }
     cells.extend(
-        [(K6_1, Layout::V2), (K6_12_RT, Layout::V2)]
-            .map(|(kernel, layout)| Cell::new(kernel, layout).within(480)),
+        [(K6_1, CgroupLayout::V2), (K6_12_RT, CgroupLayout::V2)]
+            .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).within(480)),
     );
     cells
 }
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     // Samples take every sixth call.
-    let (step, offset) = if cell.part == 0 {
-        (6, 3)
-    } else {
-        (PARTS, cell.part)
-    };
+    let (step, offset) = if cell.part == 0 { (6, 3) } else { (PARTS, cell.part) };
     sweeps(step, offset)
 }
 
@@ -67,15 +63,15 @@ rec undo lab-guest sweep-undo entry {undo_step} {offset} -- quietcore apply --cp
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, least) in [("apply", 5), ("undo", 2)] {
         swept(seen, name, least, verdict);
     }
 }
 
-fn sample_cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(480))
+fn sample_cells() -> Vec<ScenarioCell> {
+    [(K6_1, CgroupLayout::V1), (K7, CgroupLayout::V2)]
+        .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).within(480))
         .to_vec()
 }
 
@@ -89,27 +85,21 @@ fn todays_offset() -> u32 {
     u32::try_from(place).unwrap_or(0) + 1
 }
 
-fn sample_script(_: &Cell) -> String {
+fn sample_script(_: &ScenarioCell) -> String {
     sweeps(SAMPLE_STEP, todays_offset())
 }
 
-fn check_sample(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check_sample(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     check(cell, seen, verdict);
-    verdict.note(format!(
-        "every {SAMPLE_STEP}th call from call {}",
-        todays_offset()
-    ));
+    verdict.note(format!("every {SAMPLE_STEP}th call from call {}", todays_offset()));
 }
 
 /// A sweep stopped at no fewer calls than this, and everything was undone every time.
-pub fn swept(seen: &Records, name: &str, least: u64, verdict: &mut Verdict) {
+pub fn swept(seen: &GuestRecords, name: &str, least: u64, verdict: &mut ScenarioVerdict) {
     let swept = verdict.status(seen, name, 0).json();
     let number = |field: &str| swept[field].as_u64().unwrap_or(0);
     let (calls, tried, restored) = (number("calls"), number("tried"), number("restored"));
-    verdict.that(
-        tried >= least,
-        format!("{name}: {tried} of {calls} calls were tried"),
-    );
+    verdict.that(tried >= least, format!("{name}: {tried} of {calls} calls were tried"));
     verdict.equal(&format!("{name}: states restored"), restored, tried);
     for failure in swept["failures"].as_array().into_iter().flatten().take(4) {
         verdict.that(false, format!("{name}: {failure}"));

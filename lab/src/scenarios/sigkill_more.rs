@@ -3,10 +3,10 @@
 
 use super::sigkill_anywhere::swept;
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// The two halves of a resize and the front ends, on v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,9 +17,9 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(900))
+fn cells() -> Vec<ScenarioCell> {
+    [(K6_1, CgroupLayout::V1), (K7, CgroupLayout::V2)]
+        .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).within(900))
         .to_vec()
 }
 
@@ -69,9 +69,9 @@ const SWEEPS: &[(&str, u64, u32, &str)] = &[
     ),
 ];
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     // The cells kill at other calls.
-    let offset = if cell.layout == Layout::V1 { 2 } else { 3 };
+    let offset = if cell.layout == CgroupLayout::V1 { 2 } else { 3 };
     let mut script = "lab-guest sleepers 2 tenant >/tmp/tenants
 lab-guest hold 3 &
 sleep 1
@@ -109,23 +109,23 @@ same same before after
     script
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, least, _, _) in SWEEPS {
         swept(seen, name, *least, verdict);
     }
     let killed = verdict.status(seen, "killed", 0).json();
     verdict.equal("killed by SIGKILL", killed["status"].as_u64(), Some(137));
-    let ends_with = |name: &str, wanted: &str| seen.get(name).text().ends_with(wanted);
+    let ends_with = |name: &str, expected: &str| seen.get(name).text().ends_with(expected);
     verdict.that(ends_with("demoted", " 0 0"), "the spinner was demoted in between");
     verdict.that(
         ends_with("policy", " 50 1"),
         format!("undo gives the policy back: {}", seen.get("policy").text()),
     );
     for name in ["again", "apply"] {
-        let said = &verdict.status(seen, name, 5).stderr;
+        let errors = &verdict.status(seen, name, 5).stderr;
         verdict.that(
-            said.contains("making partition rt anew with CPU 2-3 did not finish"),
-            format!("{name} says what happened: {said}"),
+            errors.contains("making partition rt anew with CPU 2-3 did not finish"),
+            format!("{name} says what happened: {errors}"),
         );
     }
     let history = &verdict.status(seen, "history", 0).stdout;

@@ -3,10 +3,10 @@
 
 use super::sigkill_anywhere::swept;
 use crate::kernels::K7;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// The effect of a signal on a verb does not depend on the kernel.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,8 +17,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    vec![Cell::new(K7, Layout::V2).within(480)]
+fn cells() -> Vec<ScenarioCell> {
+    vec![ScenarioCell::new(K7, CgroupLayout::V2).within(480)]
 }
 
 /// A sweep: its name, the result of the command when the signal arrives in the middle, calls between two signals, and the
@@ -58,7 +58,7 @@ const LEAST: u64 = 2;
 /// The first call at which a signal arrives: the lock is held by then.
 const FIRST: u32 = 23;
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     // Another partition is made only where nothing was left incomplete.
     let mut script = "lab-guest sleepers 2 tenant >/dev/null
 lab-guest hold 3 &
@@ -74,7 +74,7 @@ echo 'quietcore apply --cpus 3 --quiet && quietcore move --name tenant --quiet' 
     script
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, middle, ..) in SWEEPS {
         swept(seen, name, LEAST, verdict);
         let statuses = seen.get(name).json()["statuses"].clone();

@@ -3,15 +3,15 @@
 
 use crate::kernels::{K6_1, K7};
 use crate::packages::PEERS;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 mod table;
 
 /// Room for 100,000 threads, each with its kernel stack.
-const CROWDED: Shape = Shape {
+const CROWDED: GuestShape = GuestShape {
     name: "crowded",
     memory_mib: 6144,
     packages: Some(&PEERS),
@@ -32,10 +32,14 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    [(K6_1, Layout::V1), (K6_1, Layout::V2), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(CROWDED).within(3600))
-        .to_vec()
+fn cells() -> Vec<ScenarioCell> {
+    [
+        (K6_1, CgroupLayout::V1),
+        (K6_1, CgroupLayout::V2),
+        (K7, CgroupLayout::V2),
+    ]
+    .map(|(kernel, layout)| ScenarioCell::new(kernel, layout).on(CROWDED).within(3600))
+    .to_vec()
 }
 
 /// A peer: its name, and the commands that isolate CPU 3 and undo it.
@@ -57,14 +61,14 @@ const TUNA: Peer = Peer {
 };
 
 /// cset needs cgroup v1 (on v2 it cannot mount its file system).
-fn peers(cell: &Cell) -> &'static [Peer] {
+fn peers(cell: &ScenarioCell) -> &'static [Peer] {
     match cell.layout {
-        Layout::V1 => &[CSET, TUNA],
+        CgroupLayout::V1 => &[CSET, TUNA],
         _ => &[TUNA],
     }
 }
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let mut text = "export PATH=/bin:/usr/bin:/usr/sbin HOME=/root
 echo 4000000 >/proc/sys/kernel/pid_max
 echo 400000 >/proc/sys/kernel/threads-max
@@ -123,7 +127,7 @@ rec {size}-undo quietcore undo --quiet\n"
     text
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let best = |name: &str, of: &dyn Fn(&str) -> f64| {
         let all = (1..=ROUNDS).map(|round| of(&format!("{name}{round}")));
         all.fold(f64::INFINITY, f64::min)
@@ -138,11 +142,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         for name in ["bare", "careful", "apply", "undo"] {
             verdict.status(seen, &format!("{name}{round}"), 0);
         }
-        verdict.equal(
-            "left on CPU 3, quiet",
-            left(&format!("apply{round}-left")),
-            Some(0),
-        );
+        verdict.equal("left on CPU 3, quiet", left(&format!("apply{round}-left")), Some(0));
     }
     verdict.equal(
         "left on CPU 3 while 5,000 are forked",
@@ -163,14 +163,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         ),
     );
     let (plan, check) = (best("plan", &took), best("check", &took));
-    verdict.that(
-        plan <= apply,
-        format!("plan takes {plan:.0} ms, apply {apply:.0}"),
-    );
-    verdict.that(
-        check <= plan,
-        format!("check takes {check:.0} ms, plan {plan:.0}"),
-    );
+    verdict.that(plan <= apply, format!("plan takes {plan:.0} ms, apply {apply:.0}"));
+    verdict.that(check <= plan, format!("check takes {check:.0} ms, plan {plan:.0}"));
     for peer in peers(cell) {
         for (ours, name) in [
             (apply, peer.name.to_owned()),

@@ -1,10 +1,10 @@
 //! A sampler that is ready to run but gets no CPU is waited for, and distinguished from one that is not ready.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On a kernel that throttles real-time tasks, and on one with a fair server: neither gives any time to a real-time sampler.
 pub const SCENARIO: Scenario = Scenario {
@@ -12,8 +12,8 @@ pub const SCENARIO: Scenario = Scenario {
     about: "measure waits for a sampler that others keep from its CPU, and says who does when it gives up",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V2).within(300),
-            Cell::new(K7, Layout::V2).within(300),
+            ScenarioCell::new(K6_1, CgroupLayout::V2).within(300),
+            ScenarioCell::new(K7, CgroupLayout::V2).within(300),
         ]
     },
     script,
@@ -22,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// The first spinner ends after the start-up limit of an unblocked sampler, the second does not end. The work that replaces
 /// the boot clock source may wait behind a spinner, and then happens during the measurement.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "rec clock lab wait_for 60 sh -c '! grep -q early /sys/devices/system/clocksource/clocksource0/current_clocksource'
 lab-guest spin 1 fifo:50 25 >/run/spun &
 spinner=$!
@@ -40,7 +40,7 @@ rec left lab wait_for 10 sh -c '! grep -l sampler/ /proc/[0-9]*/task/*/comm'
     .to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "clock", 0);
     verdict.status(seen, "before", 0);
     let waited = verdict.status(seen, "waited", 0).json();
@@ -48,15 +48,9 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         waited["threads"][0]["recorded"]
             .as_u64()
             .is_some_and(|recorded| recorded > 0),
-        format!(
-            "it measured when the other left: {}",
-            waited["threads"][0]["recorded"]
-        ),
+        format!("it measured when the other left: {}", waited["threads"][0]["recorded"]),
     );
-    verdict.that(
-        seen.get("spun").text().contains("ran_ns"),
-        "the other had left by then",
-    );
+    verdict.that(seen.get("spun").text().contains("ran_ns"), "the other had left by then");
     verdict.status(seen, "again", 0);
     let starved = verdict.status(seen, "starved", 4).stderr;
     for part in ["were ready to run for", "real-time task that never sleeps"] {

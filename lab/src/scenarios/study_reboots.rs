@@ -2,13 +2,13 @@
 //! succeeds is given up, and one of two kernels is ended by `undo`. Each result shows the line and the kernel under which it
 //! was measured.
 
-use super::boot_disk::LOOKS;
+use super::boot_disk::STATE_COMMANDS;
 use super::boot_grub::SHAPE;
 use crate::kernels::{K6_1, K6_1_RT};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape};
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape};
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// With GRUB, whose choice for one boot is used up when the power fails.
@@ -30,14 +30,10 @@ const FALLBACK: &str = "fallback";
 /// The sequence that boots every installed kernel, with `undo` in between.
 const KERNELS: &str = "kernels";
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     let cell = |(name, beside)| {
-        let shape = Shape {
-            name,
-            beside,
-            ..SHAPE
-        };
-        Cell::new(K6_1, Layout::V2).on(shape).within(560)
+        let shape = GuestShape { name, beside, ..SHAPE };
+        ScenarioCell::new(K6_1, CgroupLayout::V2).on(shape).within(560)
     };
     [(CUT, None), (FALLBACK, None), (KERNELS, Some(K6_1_RT))]
         .map(cell)
@@ -108,22 +104,18 @@ END
 esac
 "#;
 
-fn script(cell: &Cell) -> String {
-    format!("{LOOKS}{}", SCRIPT.replace("$story", cell.shape.name))
+fn script(cell: &ScenarioCell) -> String {
+    format!("{STATE_COMMANDS}{}", SCRIPT.replace("$story", cell.shape.name))
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let last = last_boot(seen);
     let at_end = |name: &str| format!("{last}/{name}");
     verdict.note(format!("{last} boots"));
     let plan = verdict.status(seen, "1/plan", 0).json();
     verdict.equal("restarts in the plan", plan["restarts"].as_u64(), Some(4));
     verdict.status(seen, "1/refused", 2);
-    verdict.equal(
-        "a refusal writes nothing",
-        seen.get("1/nothing").stdout,
-        String::new(),
-    );
+    verdict.equal("a refusal writes nothing", seen.get("1/nothing").stdout, String::new());
     verdict.equal(
         "no file",
         seen.get("1/files_refused").stdout,
@@ -152,7 +144,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Every cell has the requested number of results, each measured under the line of its name.
-fn check_cut(seen: &Records, last: u32, verdict: &mut Verdict) {
+fn check_cut(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) {
     verdict.that(
         seen.get(&format!("{last}/cut_at")).text().contains("/cut"),
         "the power went",
@@ -173,7 +165,7 @@ fn check_cut(seen: &Records, last: u32, verdict: &mut Verdict) {
 }
 
 /// One repetition with both kernels, each result under its own; cells that `undo` skips are not measured.
-fn check_kernels(seen: &Records, last: u32, verdict: &mut Verdict) {
+fn check_kernels(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "3/undo", 0);
     let start = format!("{last}/of_");
     let cells: Vec<&str> = seen
@@ -208,7 +200,7 @@ fn check_kernels(seen: &Records, last: u32, verdict: &mut Verdict) {
 }
 
 /// The loader falls back, three times; then that boot is given up, and the other is measured completely.
-fn check_fallback(seen: &Records, last: u32, verdict: &mut Verdict) {
+fn check_fallback(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) {
     for repetition in 1..=2 {
         measured(seen, last, "none-idle", repetition, verdict);
     }
@@ -230,11 +222,11 @@ fn check_fallback(seen: &Records, last: u32, verdict: &mut Verdict) {
 
 /// A result: the line that its kernel had, and what ran on the CPU.
 pub(super) fn measured(
-    seen: &Records,
+    seen: &GuestRecords,
     last: u32,
     cell: &str,
     repetition: u32,
-    verdict: &mut Verdict,
+    verdict: &mut ScenarioVerdict,
 ) -> Value {
     let name = format!("{last}/of_{cell}_{repetition}");
     let result: Value = verdict.status(seen, &name, 0).json();
@@ -251,7 +243,7 @@ pub(super) fn measured(
 }
 
 /// The number of the last start that reported something.
-pub(super) fn last_boot(seen: &Records) -> u32 {
+pub(super) fn last_boot(seen: &GuestRecords) -> u32 {
     let number = |name: &str| name.split('/').next()?.parse().ok();
     seen.names().filter_map(number).max().unwrap_or(1)
 }

@@ -1,14 +1,14 @@
 //! A study that restarts its machine under a real systemd: its unit continues the study after each boot, and systemd itself
 //! restarts the machine. `study resume` is never called by hand. The power fails once in the middle.
 
-use super::boot_disk::LOOKS;
+use super::boot_disk::STATE_COMMANDS;
 use super::boot_grub::SHAPE;
 use super::study_reboots::{last_boot, measured};
 use crate::kernels::K6_1;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// With systemd 252, and GRUB.
 pub const SCENARIO: Scenario = Scenario {
@@ -19,8 +19,13 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    vec![Cell::new(K6_1, Layout::V2).on(SHAPE).within(560).under_systemd()]
+fn cells() -> Vec<ScenarioCell> {
+    vec![
+        ScenarioCell::new(K6_1, CgroupLayout::V2)
+            .on(SHAPE)
+            .within(560)
+            .under_systemd(),
+    ]
 }
 
 /// When the script ends, the study continues alone, and so does the machine. The first boot waits for its record, although
@@ -72,11 +77,11 @@ for result in /results/*/*.json; do
 done
 "#;
 
-fn script(_: &Cell) -> String {
-    format!("{LOOKS}{SCRIPT}")
+fn script(_: &ScenarioCell) -> String {
+    format!("{STATE_COMMANDS}{SCRIPT}")
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let last = last_boot(seen);
     let at_end = |name: &str| format!("{last}/{name}");
     verdict.note(format!("{last} boots"));
@@ -89,14 +94,10 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, &at_end("cut"), 0);
     let before_cut = (2..=last).find_map(|boot| {
         let name = format!("{boot}/before_cut");
-        seen.names()
-            .any(|one| *one == name)
-            .then(|| seen.get(&name).stdout)
+        seen.names().any(|one| *one == name).then(|| seen.get(&name).stdout)
     });
     verdict.that(
-        before_cut
-            .as_ref()
-            .is_some_and(|text| text.ends_with("activating\n")),
+        before_cut.as_ref().is_some_and(|text| text.ends_with("activating\n")),
         format!("the power went while the unit measured: {before_cut:?}"),
     );
     // One with preempt= alone and two with isolcpus= as well, because the power went in one; each time it came back, and before and
@@ -122,15 +123,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         seen.get(&at_end("lasting")).status != 0,
         "nothing of it is left in /var/lib",
     );
-    verdict.equal(
-        "no unit is left",
-        seen.get(&at_end("units")).stdout,
-        String::new(),
-    );
-    verdict.equal(
-        "systemd knows of none",
-        seen.get(&at_end("loaded")).text(),
-        "not-found",
-    );
+    verdict.equal("no unit is left", seen.get(&at_end("units")).stdout, String::new());
+    verdict.equal("systemd knows of none", seen.get(&at_end("loaded")).text(), "not-found");
     verdict.status(seen, &at_end("report"), 0);
 }

@@ -5,11 +5,11 @@
 //! `daemon-reload`, and the kernel destroys the partition. The script first shows that by hand.
 
 use super::apply_undo::movable;
-use crate::kernels::{K6_1, K7, Kernel};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::verdict::Verdict;
+use crate::kernels::{K6_1, K7, LabKernel};
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::verdict::ScenarioVerdict;
 
 /// With systemd 252 on 6.1, and with the newest systemd on the newest kernel.
 pub const SCENARIO: Scenario = Scenario {
@@ -21,18 +21,18 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// With room for systemd in the archive that it boots from.
-const ROOMY: Shape = Shape {
+const ROOMY: GuestShape = GuestShape {
     memory_mib: 512,
     ..USUAL
 };
 
 /// Which of the two has the part that both need not have.
-const WITH_GUARD: Kernel = K6_1;
+const WITH_GUARD: LabKernel = K6_1;
 
 /// The guests of scenarios with systemd.
-pub(super) fn cells() -> Vec<Cell> {
+pub(super) fn cells() -> Vec<ScenarioCell> {
     let cell = |kernel| {
-        Cell::new(kernel, Layout::V2)
+        ScenarioCell::new(kernel, CgroupLayout::V2)
             .on(ROOMY)
             .within(400)
             .under_systemd()
@@ -146,12 +146,12 @@ look export_stopped
 same_as_before export
 ";
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let part = if cell.kernel == WITH_GUARD { GUARD } else { UNITS };
     format!("{TOOLS}{STAYS}{part}")
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let version = seen.get("version");
     verdict.note(version.stdout.lines().next().unwrap_or_default());
     verdict.that(
@@ -168,11 +168,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.equal("the slice", apply["entries"][0]["outcome"].as_str(), Some("done"));
     let again = verdict.status(seen, "again", 0).json();
     verdict.equal("second apply", again["entries"].as_array().map(Vec::len), Some(0));
-    verdict.equal(
-        "findings of it",
-        again["findings"].as_array().map(Vec::len),
-        Some(0),
-    );
+    verdict.equal("findings of it", again["findings"].as_array().map(Vec::len), Some(0));
     for place in [
         "applied",
         "reloaded",
@@ -198,7 +194,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
 }
 
-fn check_guard(seen: &Records, verdict: &mut Verdict) {
+fn check_guard(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["killed_apply", "killed_undo"] {
         let swept = verdict.status(seen, name, 0).json();
         let number = |field: &str| swept[field].as_u64().unwrap_or(0);
@@ -219,32 +215,25 @@ fn check_guard(seen: &Records, verdict: &mut Verdict) {
     same(seen, "guard", verdict);
 }
 
-fn check_units(seen: &Records, verdict: &mut Verdict) {
+fn check_units(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["install", "start", "stop", "again_up", "undo_all"] {
         verdict.status(seen, name, 0);
     }
     for place in ["unit_started", "unit_reloaded", "exported", "exported_reloaded"] {
         verdict.equal(place, seen.get(place).text(), "isolated, runs on");
     }
-    verdict.that(
-        seen.get("left").status != 0,
-        "undo --all leaves no unit and no file",
-    );
+    verdict.that(seen.get("left").status != 0, "undo --all leaves no unit and no file");
     same(seen, "units", verdict);
     for name in ["export", "export_start", "export_stop"] {
         verdict.status(seen, name, 0);
     }
     verdict.equal("system.slice", seen.get("slices").text(), "0-2");
-    verdict.equal(
-        "export stopped",
-        seen.get("export_stopped").text(),
-        "gone, runs on",
-    );
+    verdict.equal("export stopped", seen.get("export_stopped").text(), "gone, runs on");
     same(seen, "export", verdict);
 }
 
 /// No difference, except the CPU of interrupt threads; and systemd shows no file of ours.
-fn same(seen: &Records, name: &str, verdict: &mut Verdict) {
+fn same(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) {
     let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get(&format!("same_{name}"));
     let changed: Vec<&str> = same.stdout.lines().filter(|line| !follows(line)).collect();

@@ -2,10 +2,10 @@
 
 use super::sigkill_anywhere::swept;
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// Before 6.2 an attach drops pins and gives tasks of the root the isolated CPUs; later kernels remember pins.
 pub const SCENARIO: Scenario = Scenario {
@@ -16,15 +16,15 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     [K6_1, K7]
-        .map(|kernel| Cell::new(kernel, Layout::V2).within(240))
+        .map(|kernel| ScenarioCell::new(kernel, CgroupLayout::V2).within(240))
         .to_vec()
 }
 
 /// `slice/app` holds a process with an unpinned thread, one that is pinned to CPU 1 and one more; `slice/busy` one whose
 /// threads compute.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     r#"cd /sys/fs/cgroup
 for word in +memory +pids; do echo $word >cgroup.subtree_control; done
 mkdir slice; echo +memory >slice/cgroup.subtree_control; mkdir slice/app slice/busy
@@ -111,7 +111,7 @@ rec sweep_undo lab-guest sweep-undo entry 23 8 -- sh /tmp/divided -- quietcore u
     .to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in [
         "apply",
         "one",
@@ -150,11 +150,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         lines.len() == 2 && lines.first() == lines.last(),
         format!("cgroup.threads lists both: {lines:?}"),
     );
-    verdict.equal(
-        "type and partition",
-        seen.get("type").text(),
-        "threaded\nisolated",
-    );
+    verdict.equal("type and partition", seen.get("type").text(), "threaded\nisolated");
     verdict.equal("CPU of the thread at work", seen.get("works").text(), "3");
     let beside = seen.get("works_beside").text().to_owned();
     verdict.that(
@@ -182,23 +178,23 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Cgroup and mask of the leader, of two threads, and of the one that is pinned to CPU 1.
-fn places(seen: &Records, verdict: &mut Verdict) {
-    const HOME: &str = "/slice/app 0-3,/slice/app 0-3,/slice/app 0-3,/slice/app 1";
-    const KEPT: &str = "/slice/app 0-1,/slice/app 0-1,/slice/app 0-1,/slice/app 1";
-    for (name, wanted) in [
-        ("before", HOME),
+fn places(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    const ORIGINAL_PLACES: &str = "/slice/app 0-3,/slice/app 0-3,/slice/app 0-3,/slice/app 1";
+    const REMAINING_PLACES: &str = "/slice/app 0-1,/slice/app 0-1,/slice/app 0-1,/slice/app 1";
+    for (name, expected) in [
+        ("before", ORIGINAL_PLACES),
         ("one_in", "/ 0-1,/quietcore-rt 2-3,/ 0-1,/ 1"),
         ("two_in", "/ 0-1,/quietcore-rt 2-3,/ 0-1,/quietcore-rt 2-3"),
         ("one_is_out", "/ 0-1,/ 0-1,/ 0-1,/quietcore-rt 2-3"),
-        ("all_out", KEPT),
-        ("limits_where", KEPT),
+        ("all_out", REMAINING_PLACES),
+        ("limits_where", REMAINING_PLACES),
         ("both", "/ 0,/quietcore-rt 2-3,/quietcore-net 1,/ 0"),
         ("net_gone", "/ 0-1,/quietcore-rt 2-3,/ 0-1,/ 1"),
         ("resized", "/ 0-2,/quietcore-rt 3,/ 0-2,/ 1"),
-        ("undone", HOME),
+        ("undone", ORIGINAL_PLACES),
         ("anew_where", "/ 0-1,/quietcore-rt 2-3,/ 0-1,/ 1"),
     ] {
         let found = seen.get(name).text().replace('\n', ",");
-        verdict.equal(name, found, wanted.to_owned());
+        verdict.equal(name, found, expected.to_owned());
     }
 }

@@ -4,10 +4,10 @@
 //! widens their masks like any task's; they then run on wrong CPUs and the kernel warns in `process_one_work`.
 
 use crate::kernels::K5_10;
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// Only where only v2 is mounted; with v1 this kernel is supported.
 pub const SCENARIO: Scenario = Scenario {
@@ -18,11 +18,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
-    vec![Cell::new(K5_10, Layout::V2)]
+fn cells() -> Vec<ScenarioCell> {
+    vec![ScenarioCell::new(K5_10, CgroupLayout::V2)]
 }
 
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     "populate
 state before
 rec apply quietcore apply --cpus 3
@@ -34,7 +34,7 @@ rec tainted cat /proc/sys/kernel/tainted
     .to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let apply = verdict.status(seen, "apply", 4);
     verdict.that(
         apply.stderr.lines().count() >= 3,

@@ -2,10 +2,10 @@
 //! that come back also after SIGKILL, clocks that are set, a machine that sleeps, limits of an ordinary user.
 
 use crate::kernels::{K6_1, K6_12_RT};
-use crate::records::{Record, Records};
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::{CommandRecord, GuestRecords};
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// On a kernel with the tracers and on one without.
@@ -17,15 +17,15 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     vec![
-        Cell::new(K6_12_RT, Layout::V2).within(240),
-        Cell::new(K6_1, Layout::V2),
+        ScenarioCell::new(K6_12_RT, CgroupLayout::V2).within(240),
+        ScenarioCell::new(K6_1, CgroupLayout::V2),
     ]
 }
 
 /// The Debian kernels with these tracers are the real-time ones.
-fn has_tracers(cell: &Cell) -> bool {
+fn has_tracers(cell: &ScenarioCell) -> bool {
     cell.kernel == K6_12_RT
 }
 
@@ -69,7 +69,7 @@ echo core >/sys/power/pm_test
 rec suspended quietcore measure latency --cpus 3 --for 5s --json --out /tmp/suspended
 ";
 
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     let settings = "settings() { (cd /sys/kernel/tracing; rec $1 head -n1 osnoise/cpus osnoise/*_us tracing_thresh instances/*/tracing_on); }\n";
     match has_tracers(cell) {
         true => format!("{settings}{TRACERS}{FAULTS}"),
@@ -85,7 +85,7 @@ rec instances sh -c 'mount -t tracefs trace /sys/kernel/tracing; ls /sys/kernel/
     }
 }
 
-fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     match has_tracers(cell) {
         true => {
             traced(seen, verdict);
@@ -97,10 +97,10 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
                 ("timerlat", "CONFIG_TIMERLAT_TRACER"),
                 ("osnoise", "CONFIG_OSNOISE_TRACER"),
             ] {
-                let told = verdict.status(seen, name, 4);
+                let result = verdict.status(seen, name, 4);
                 verdict.that(
-                    told.stderr.contains(config),
-                    format!("names {config}: {}", told.stderr),
+                    result.stderr.contains(config),
+                    format!("names {config}: {}", result.stderr),
                 );
             }
             verdict.status(seen, "unmounted", 1);
@@ -110,11 +110,11 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
 }
 
-fn text_of(seen: &Records, name: &str) -> String {
+fn text_of(seen: &GuestRecords, name: &str) -> String {
     seen.get(name).text().to_owned()
 }
 
-fn finding(record: &Record, id: &str) -> Option<Value> {
+fn finding(record: &CommandRecord, id: &str) -> Option<Value> {
     let result = record.json();
     let findings = result["findings"].as_array()?;
     findings.iter().find(|note| note["id"] == id).cloned()
@@ -125,7 +125,7 @@ fn number(thread: &Value, name: &str) -> u64 {
 }
 
 /// Every thread's account holds, and it has samples.
-fn accounted(record: &Record, name: &str, verdict: &mut Verdict) {
+fn accounted(record: &CommandRecord, name: &str, verdict: &mut ScenarioVerdict) {
     let result = record.json();
     let threads = result["threads"].as_array().cloned().unwrap_or_default();
     verdict.that(!threads.is_empty(), format!("{name}: has threads"));
@@ -138,14 +138,17 @@ fn accounted(record: &Record, name: &str, verdict: &mut Verdict) {
     }
 }
 
-fn traced(seen: &Records, verdict: &mut Verdict) {
+fn traced(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let timerlat = verdict.status(seen, "timerlat", 0);
     let result = timerlat.json();
     accounted(&timerlat, "timerlat", verdict);
     verdict.equal("method", result["method"].as_str(), Some("timerlat"));
     for thread in result["threads"].as_array().into_iter().flatten() {
-        let due = number(thread, "expected");
-        verdict.that((190..=201).contains(&due), format!("{due} due in 1 s every 5 ms"));
+        let expected = number(thread, "expected");
+        verdict.that(
+            (190..=201).contains(&expected),
+            format!("{expected} due in 1 s every 5 ms"),
+        );
         verdict.equal("priority", thread["priority"].as_u64(), Some(95));
         verdict.that(
             thread["irq"]["count"].as_u64() > Some(0),
@@ -173,7 +176,7 @@ fn traced(seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-fn restored(seen: &Records, verdict: &mut Verdict) {
+fn restored(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let before = verdict.status(seen, "before", 1);
     verdict.that(before.stdout.contains("700"), "the settings were made");
     verdict.equal(
@@ -187,21 +190,14 @@ fn restored(seen: &Records, verdict: &mut Verdict) {
         format!("SIGKILL leaves them changed: {killed}"),
     );
     verdict.status(seen, "undo", 0);
-    verdict.equal(
-        "settings after undo",
-        text_of(seen, "after"),
-        before.text().to_owned(),
-    );
-    for (name, word) in [
-        ("second", "instances/quietcore-"),
-        ("foreign", "/sys/kernel/tracing"),
-    ] {
-        let told = verdict.status(seen, name, 5);
-        verdict.that(told.stderr.contains(word), format!("{name}: {}", told.stderr));
+    verdict.equal("settings after undo", text_of(seen, "after"), before.text().to_owned());
+    for (name, word) in [("second", "instances/quietcore-"), ("foreign", "/sys/kernel/tracing")] {
+        let result = verdict.status(seen, name, 5);
+        verdict.that(result.stderr.contains(word), format!("{name}: {}", result.stderr));
     }
 }
 
-fn faults(seen: &Records, verdict: &mut Verdict) {
+fn faults(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let limited = verdict.status(seen, "limited", 0);
     let note = finding(&limited, "policy_refused").unwrap_or_default();
     let (message, fix) = (note["message"].to_string(), note["fix"].to_string());
@@ -210,11 +206,7 @@ fn faults(seen: &Records, verdict: &mut Verdict) {
         format!("{message} {fix}"),
     );
     let granted = verdict.status(seen, "granted", 0);
-    verdict.equal(
-        "granted",
-        granted.json()["threads"][0]["priority"].as_u64(),
-        Some(50),
-    );
+    verdict.equal("granted", granted.json()["threads"][0]["priority"].as_u64(), Some(50));
     let top = verdict.status(seen, "top", 1);
     verdict.that(
         finding(&top, "trace_frozen").is_some(),

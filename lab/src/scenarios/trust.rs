@@ -3,16 +3,21 @@
 //! journal is kept, a user's task stops no undo, and no number makes `run --user` keep root.
 
 use crate::kernels::{K6_1, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::CgroupLayout;
+use crate::verdict::ScenarioVerdict;
 
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "trust",
     about: "guards and studies wait for the lock; prove and boot set leave it free; newer records are kept; a task's affinity stops no undo; --user never keeps root",
-    cells: || vec![Cell::new(K6_1, Layout::V1), Cell::new(K7, Layout::V2)],
+    cells: || {
+        vec![
+            ScenarioCell::new(K6_1, CgroupLayout::V1),
+            ScenarioCell::new(K7, CgroupLayout::V2),
+        ]
+    },
     script,
     check,
 };
@@ -51,7 +56,7 @@ END
 "#;
 
 /// The lock is held for longer than any command waits for it, from before the deadlines until long after them.
-fn script(_: &Cell) -> String {
+fn script(_: &ScenarioCell) -> String {
     format!(
         "{SLOW_LOADER}{STUDY}state before
 rec first quietcore apply --cpus 3 --partition one --confirm-within 6s
@@ -119,7 +124,7 @@ same same_end before end
     )
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in [
         "first",
         "second",
@@ -153,11 +158,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         );
     }
     let proved = seen.get("proved").json();
-    verdict.equal(
-        "prove: restored",
-        proved["restored"]["equal"].as_bool(),
-        Some(true),
-    );
+    verdict.equal("prove: restored", proved["restored"]["equal"].as_bool(), Some(true));
     verdict.that(
         seen.get("journal").status != 0,
         "both unconfirmed partitions are undone once the lock is free",

@@ -2,11 +2,11 @@
 //! mixed. Compares their true class and culprit with what `blame` reports.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
-use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
-use crate::truth::Table;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::shape::{CgroupLayout, GuestShape, USUAL};
+use crate::truth::TruthTable;
+use crate::verdict::ScenarioVerdict;
 
 /// On a kernel that does not report the senders of interrupts, on the newest, and with the real-time patches.
 pub const SCENARIO: Scenario = Scenario {
@@ -22,7 +22,7 @@ const PARTS: u32 = 12;
 
 /// A disk with one queue for all CPUs, a random number device whose interrupt can be moved, and the files that describe the
 /// CPUs.
-const MACHINE: Shape = Shape {
+const MACHINE: GuestShape = GuestShape {
     modules: &["ahci", "sd_mod", "virtio_pci", "virtio_rng", "cpuid"],
     devices: &[
         "-blockdev",
@@ -37,18 +37,18 @@ const MACHINE: Shape = Shape {
     ..USUAL
 };
 
-fn cells() -> Vec<Cell> {
+fn cells() -> Vec<ScenarioCell> {
     let of = |part| [K6_1, K7, K6_12_RT].map(|kernel| (kernel, part));
-    let cells = (1..=PARTS).flat_map(of).map(|(kernel, part)| Cell {
+    let cells = (1..=PARTS).flat_map(of).map(|(kernel, part)| ScenarioCell {
         part,
-        ..Cell::new(kernel, Layout::V2).on(MACHINE).within(540)
+        ..ScenarioCell::new(kernel, CgroupLayout::V2).on(MACHINE).within(540)
     });
     cells.collect()
 }
 
 /// The emulator runs one CPU after the other, each for up to 100 ms: an interrupt may be late by that, so separate acts are
 /// further apart.
-fn script(cell: &Cell) -> String {
+fn script(cell: &ScenarioCell) -> String {
     format!(
         "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --control no --count 5 --mixtures 1 --apart-ms 150 --slack-us 110000 --out /tmp/table
 rec table cat /tmp/table
@@ -60,14 +60,10 @@ rec instances ls /sys/kernel/tracing/instances
 
 /// The explained share of the stolen time is reported but not claimed: while the emulator runs another CPU, this one is
 /// stopped, and no event and no counter of the guest shows that.
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    let table: Option<Table> = serde_json::from_value(seen.get("table").json()).ok();
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    let table: Option<TruthTable> = serde_json::from_value(seen.get("table").json()).ok();
     verdict.that(table.is_some(), "there is a table");
-    verdict.equal(
-        "instances left",
-        seen.get("instances").text().to_owned(),
-        String::new(),
-    );
+    verdict.equal("instances left", seen.get("instances").text().to_owned(), String::new());
     match table {
         Some(table) => {
             for missed in table.missed() {

@@ -2,7 +2,7 @@
 //! which nothing is injected. What nobody accounts for there was not done by the injector, and is told beside what nobody
 //! accounts for while it acts. It is never taken off.
 
-use super::{Injected, Seen, score::times};
+use super::{Injection, ScoredGaps, score::times};
 use serde::{Deserialize, Serialize};
 
 /// What was seen in intervals of one sort, with or without injections.
@@ -21,7 +21,7 @@ pub struct Intervals {
 impl Intervals {
     /// What is seen in the intervals of these acts.
     #[must_use]
-    pub fn of(acts: &[Injected], seen: &Seen) -> Intervals {
+    pub fn of(acts: &[Injection], seen: &ScoredGaps) -> Intervals {
         let mut all = Intervals::default();
         for act in acts {
             let (from, to) = (act.begin_raw_ns, act.end_raw_ns + seen.slack_ns);
@@ -60,8 +60,8 @@ impl Intervals {
 
 /// The same acts as many nanoseconds later: their intervals, while nothing is done.
 #[must_use]
-pub fn later(acts: &[Injected], by_ns: u64) -> Vec<Injected> {
-    let moved = |act: &Injected| Injected {
+pub fn later(acts: &[Injection], by_ns: u64) -> Vec<Injection> {
+    let moved = |act: &Injection| Injection {
         begin_raw_ns: act.begin_raw_ns + by_ns,
         end_raw_ns: act.end_raw_ns + by_ns,
         culprit: act.culprit.clone(),
@@ -71,7 +71,7 @@ pub fn later(acts: &[Injected], by_ns: u64) -> Vec<Injected> {
 
 /// From the first moment of all these acts to their last one; `None` without any.
 #[must_use]
-pub fn span(acts: &[Vec<Injected>]) -> Option<(u64, u64)> {
+pub fn span(acts: &[Vec<Injection>]) -> Option<(u64, u64)> {
     let all = || acts.iter().flatten();
     let first = all().map(|act| act.begin_raw_ns).min()?;
     let last = all().map(|act| act.end_raw_ns).max()?;
@@ -80,14 +80,14 @@ pub fn span(acts: &[Vec<Injected>]) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Gap, Part, Thread};
+    use super::super::{DisturbingThread, ReportedGap, ReportedGapPart};
     use super::*;
 
-    fn act(begin_raw_ns: u64, end_raw_ns: u64) -> Injected {
-        Injected {
+    fn injected(begin_raw_ns: u64, end_raw_ns: u64) -> Injection {
+        Injection {
             begin_raw_ns,
             end_raw_ns,
-            culprit: Thread {
+            culprit: DisturbingThread {
                 pid: 7,
                 comm: "munmap".to_owned(),
                 cpu: 0,
@@ -96,29 +96,26 @@ mod tests {
     }
 
     /// A gap of which only the first part is explained.
-    fn gap(cpu: u32, start_ns: u64, explained_ns: u64, unexplained_ns: u64) -> Gap {
+    fn gap(cpu: u32, start_ns: u64, explained_ns: u64, unexplained_ns: u64) -> ReportedGap {
         let middle_ns = start_ns + explained_ns;
         let end_ns = middle_ns + unexplained_ns;
-        let part = |start_ns, end_ns, class: Option<&str>| Part {
+        let part = |start_ns, end_ns, class: Option<&str>| ReportedGapPart {
             start_ns,
             end_ns,
             class: class.map(str::to_owned),
-            ..Part::default()
+            ..ReportedGapPart::default()
         };
-        Gap {
+        ReportedGap {
             cpu,
             start_ns,
             end_ns,
-            parts: vec![
-                part(start_ns, middle_ns, Some("tick")),
-                part(middle_ns, end_ns, None),
-            ],
+            parts: vec![part(start_ns, middle_ns, Some("tick")), part(middle_ns, end_ns, None)],
         }
     }
 
     #[test]
-    fn the_same_intervals_later_are_as_many_and_as_long_and_see_what_is_there_then() {
-        let acts = [act(1_000, 2_000), act(5_000, 5_500)];
+    fn control_intervals_have_the_same_number_and_lengths() {
+        let acts = [injected(1_000, 2_000), injected(5_000, 5_500)];
         let quiet = later(&acts, 10_000);
         let gaps = [
             gap(1, 1_100, 300, 50),
@@ -128,7 +125,7 @@ mod tests {
             gap(1, 13_000, 0, 400),
             gap(0, 11_000, 0, 900),
         ];
-        let seen = Seen {
+        let seen = ScoredGaps {
             gaps: &gaps,
             cpu: 1,
             slack_ns: 100,
@@ -144,8 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn their_span_is_that_of_all_together() {
-        let acts = [vec![act(5, 9), act(20, 30)], vec![], vec![act(3, 4), act(8, 25)]];
+    fn the_span_covers_all_intervals() {
+        let acts = [
+            vec![injected(5, 9), injected(20, 30)],
+            vec![],
+            vec![injected(3, 4), injected(8, 25)],
+        ];
         assert_eq!(span(&acts), Some((3, 30)));
         assert_eq!(span(&[vec![]]), None);
     }

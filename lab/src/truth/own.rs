@@ -1,12 +1,12 @@
 //! What a program that is watched asked of the kernel itself: `blame` counts that by kind and thread, and has no single times
 //! of it, so it is the counts that are held against each other.
 
-use super::{Blamed, Counts, Expected, Injected};
+use super::{ExpectedBlame, Injection, ReportedCulprit, ScoreCounts};
 use serde::{Deserialize, Serialize};
 
 /// A row of `own`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Own {
+pub struct OwnRow {
     /// Its class.
     pub class: String,
     /// Its name.
@@ -14,73 +14,73 @@ pub struct Own {
     /// How often.
     pub count: u64,
     /// Which thread did it.
-    pub culprit: Option<Blamed>,
+    pub culprit: Option<ReportedCulprit>,
 }
 
 /// Judges all of one kind: as many are right as the rows of the class and the name count, and as the thread's own do.
 #[must_use]
-pub fn score_own(expected: &Expected, injected: &[Injected], own: &[Own]) -> Counts {
-    let is_it = |row: &&Own| {
+pub fn score_own(expected: &ExpectedBlame, injected: &[Injection], own: &[OwnRow]) -> ScoreCounts {
+    let is_it = |row: &&OwnRow| {
         expected.classes.contains(&row.class.as_str())
             && (expected.name.is_empty() || expected.name.contains(&row.name.as_str()))
     };
     let done = injected.len() as u64;
-    let sum = |rows: &mut dyn Iterator<Item = &Own>| rows.map(|row| row.count).sum::<u64>().min(done);
+    let sum = |rows: &mut dyn Iterator<Item = &OwnRow>| rows.map(|row| row.count).sum::<u64>().min(done);
     let thread = injected.first().map(|act| &act.culprit);
-    let by = |row: &&Own| {
+    let by = |row: &&OwnRow| {
         let blamed = row.culprit.as_ref();
         thread.zip(blamed).is_some_and(|(thread, blamed)| {
             thread.comm == blamed.comm && thread.pid == blamed.pid && thread.cpu == blamed.cpu
         })
     };
-    Counts {
+    ScoreCounts {
         injected: done,
         class: sum(&mut own.iter().filter(is_it)),
         culprit: sum(&mut own.iter().filter(is_it).filter(by)),
-        ..Counts::default()
+        ..ScoreCounts::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Thread, Who};
+    use super::super::{DisturbingThread, ExpectedCulprit};
     use super::*;
 
-    const FAULTS: Expected = Expected {
+    const FAULTS: ExpectedBlame = ExpectedBlame {
         classes: &["page_fault"],
         name: &["page fault"],
-        culprit: Who::Itself,
+        culprit: ExpectedCulprit::Itself,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     };
 
-    fn row(class: &str, count: u64, comm: &str) -> Own {
-        Own {
+    fn row(class: &str, count: u64, comm: &str) -> OwnRow {
+        OwnRow {
             class: class.to_owned(),
             name: "page fault".to_owned(),
             count,
-            culprit: Some(Blamed {
+            culprit: Some(ReportedCulprit {
                 pid: 7,
                 comm: comm.to_owned(),
                 cpu: 1,
-                ..Blamed::default()
+                ..ReportedCulprit::default()
             }),
         }
     }
 
     #[test]
-    fn what_is_not_counted_or_is_another_threads_is_missed() {
-        let act = Injected {
+    fn uncounted_entries_and_those_of_other_threads_are_missed() {
+        let act = Injection {
             begin_raw_ns: 1,
             end_raw_ns: 2,
-            culprit: Thread {
+            culprit: DisturbingThread {
                 pid: 7,
                 comm: "fault".to_owned(),
                 cpu: 1,
             },
         };
         let acts = vec![act; 10];
-        let of = |rows: &[Own]| {
+        let of = |rows: &[OwnRow]| {
             let counts = score_own(&FAULTS, &acts, rows);
             (counts.injected, counts.class, counts.culprit)
         };

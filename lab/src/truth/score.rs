@@ -1,7 +1,7 @@
 //! One injected event against all gaps: was it seen, by its right class, with the right culprit, and was all of its time
 //! explained? What was injected and is in no gap is a miss.
 
-use super::{Blamed, Expected, Gap, Injected, Intervals, Part, Who};
+use super::{ExpectedBlame, ExpectedCulprit, Injection, Intervals, ReportedCulprit, ReportedGap, ReportedGapPart};
 use serde::{Deserialize, Serialize};
 
 /// Most wrong names that are kept in words.
@@ -9,13 +9,13 @@ const MOST_WORDS: usize = 8;
 
 /// What `blame` said of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct EventScore {
     /// A part of a gap at its time has its class and its name.
     pub class: bool,
     /// And that part has its culprit.
     pub culprit: bool,
     /// It does not, nobody else is blamed, and this kernel has no event that could tell.
-    pub untold: bool,
+    pub is_unreportable: bool,
     /// Its part names somebody else, by an event of the kernel: who that is.
     pub wrong: Option<String>,
     /// Time in gaps while it lasted.
@@ -26,14 +26,14 @@ pub struct Verdict {
 
 /// How `blame` did on many events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct ScoreCounts {
     /// Events.
     pub injected: u64,
     /// Seen with their class.
     pub class: u64,
     /// Seen with their class and their culprit.
     pub culprit: u64,
-    /// Seen with their class, but who did it this kernel does not tell. Not among [`Counts::culprit`].
+    /// Seen with their class, but who did it this kernel does not tell. Not among [`ScoreCounts::culprit`].
     pub untold: u64,
     /// Time in gaps while they lasted.
     pub stolen_ns: u64,
@@ -51,9 +51,9 @@ pub struct Counts {
     pub watched_ns: u64,
 }
 
-impl Counts {
+impl ScoreCounts {
     /// Adds those of others.
-    pub fn add(&mut self, other: &Counts) {
+    pub fn add(&mut self, other: &ScoreCounts) {
         self.injected += other.injected;
         self.class += other.class;
         self.culprit += other.culprit;
@@ -67,26 +67,26 @@ impl Counts {
         self.watched_ns += other.watched_ns;
     }
 
-    fn note(&mut self, verdict: Verdict) {
-        self.add(&Counts {
+    fn note(&mut self, verdict: EventScore) {
+        self.add(&ScoreCounts {
             injected: 1,
             class: verdict.class.into(),
             culprit: verdict.culprit.into(),
-            untold: verdict.untold.into(),
+            untold: verdict.is_unreportable.into(),
             stolen_ns: verdict.stolen_ns,
             explained_ns: verdict.explained_ns,
             wrong_traced: verdict.wrong.is_some().into(),
             wrong: verdict.wrong.into_iter().collect(),
-            ..Counts::default()
+            ..ScoreCounts::default()
         });
     }
 }
 
 /// What was measured: the gaps of one CPU, and how to read them.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct ScoredGaps<'a> {
     /// All gaps.
-    pub gaps: &'a [Gap],
+    pub gaps: &'a [ReportedGap],
     /// Of which CPU.
     pub cpu: u32,
     /// An event may still be under way on the measured CPU for so long after the injector's own end.
@@ -97,8 +97,8 @@ pub struct Seen<'a> {
 
 /// Judges all events of one kind.
 #[must_use]
-pub fn score(expected: &Expected, injected: &[Injected], seen: &Seen) -> Counts {
-    let mut counts = Counts::default();
+pub fn score(expected: &ExpectedBlame, injected: &[Injection], seen: &ScoredGaps) -> ScoreCounts {
+    let mut counts = ScoreCounts::default();
     for event in injected {
         counts.note(judge(expected, event, seen));
     }
@@ -108,7 +108,7 @@ pub fn score(expected: &Expected, injected: &[Injected], seen: &Seen) -> Counts 
 
 /// Judges one.
 #[must_use]
-pub fn judge(expected: &Expected, event: &Injected, seen: &Seen) -> Verdict {
+pub fn judge(expected: &ExpectedBlame, event: &Injection, seen: &ScoredGaps) -> EventScore {
     let (from, to) = (event.begin_raw_ns, event.end_raw_ns + seen.slack_ns);
     let overlaps = |start: u64, end: u64| start < to && end > from;
     let parts = || {
@@ -117,28 +117,28 @@ pub fn judge(expected: &Expected, event: &Injected, seen: &Seen) -> Verdict {
             .filter(|part| overlaps(part.start_ns, part.end_ns))
     };
     let of_class = || parts().filter(|part| is_it(expected, event, part));
-    let mut verdict = Verdict {
+    let mut verdict = EventScore {
         class: of_class().next().is_some(),
         culprit: of_class().any(|part| is_by(expected, event, part.culprit.as_ref())),
-        ..Verdict::default()
+        ..EventScore::default()
     };
     if !verdict.culprit {
         let is_there = |name: &&str| !seen.absent.iter().any(|absent| absent == name);
-        let is_told = expected.told_by.iter().all(is_there);
-        let is_blamed = |part: &Part| {
+        let is_reportable = expected.reporting_events.iter().all(is_there);
+        let is_blamed = |part: &ReportedGapPart| {
             part.culprit
                 .as_ref()
-                .is_some_and(|by| is_told || is_named(expected, by))
+                .is_some_and(|by| is_reportable || is_named(expected, by))
         };
         verdict.wrong = wrong(expected, event, parts(), is_blamed);
-        verdict.untold = verdict.class && !is_told && of_class().any(|part| !is_blamed(part));
+        verdict.is_unreportable = verdict.class && !is_reportable && of_class().any(|part| !is_blamed(part));
     }
     (verdict.stolen_ns, verdict.explained_ns) = times(seen, from, to);
     verdict
 }
 
 /// Time in gaps of the measured CPU between two moments, and what some interruption accounts for.
-pub(super) fn times(seen: &Seen, from: u64, to: u64) -> (u64, u64) {
+pub(super) fn times(seen: &ScoredGaps, from: u64, to: u64) -> (u64, u64) {
     let (mut stolen_ns, mut explained_ns) = (0, 0);
     for gap in seen.gaps.iter().filter(|gap| gap.cpu == seen.cpu) {
         stolen_ns += within(gap.start_ns, gap.end_ns, from, to);
@@ -157,22 +157,22 @@ fn has_one(words: &[&str], text: &str) -> bool {
     words.is_empty() || words.iter().any(|word| text.contains(word))
 }
 
-fn name(part: &Part) -> &str {
+fn name(part: &ReportedGapPart) -> &str {
     part.name.as_deref().unwrap_or_default()
 }
 
 /// Whether a part is of the class, and named as this kind is.
-fn is_it(expected: &Expected, event: &Injected, part: &Part) -> bool {
+fn is_it(expected: &ExpectedBlame, event: &Injection, part: &ReportedGapPart) -> bool {
     let class = part.class.as_deref().unwrap_or_default();
     expected.classes.contains(&class)
         && has_one(expected.name, name(part))
-        && (expected.culprit != Who::Itself || name(part) == event.culprit.comm)
+        && (expected.culprit != ExpectedCulprit::Itself || name(part) == event.culprit.comm)
 }
 
-fn is_by(expected: &Expected, event: &Injected, blamed: Option<&Blamed>) -> bool {
+fn is_by(expected: &ExpectedBlame, event: &Injection, blamed: Option<&ReportedCulprit>) -> bool {
     match (expected.culprit, blamed) {
-        (Who::Itself | Who::Nobody, _) => true,
-        (Who::Injector, Some(blamed)) => {
+        (ExpectedCulprit::Itself | ExpectedCulprit::Unknown, _) => true,
+        (ExpectedCulprit::Injector, Some(blamed)) => {
             // Threads of one name are one culprit, with the number of the first of them.
             (blamed.pid == event.culprit.pid || blamed.comm == event.culprit.comm)
                 && blamed.cpu == event.culprit.cpu
@@ -181,47 +181,44 @@ fn is_by(expected: &Expected, event: &Injected, blamed: Option<&Blamed>) -> bool
                     .as_deref()
                     .is_none_or(|callsite| has_one(expected.callsite, callsite))
         }
-        (Who::Via(words), Some(blamed)) => {
+        (ExpectedCulprit::Via(words), Some(blamed)) => {
             has_one(words, &blamed.comm) || blamed.via.as_deref().is_some_and(|via| has_one(words, via))
         }
-        (Who::Injector | Who::Via(_), None) => false,
+        (ExpectedCulprit::Injector | ExpectedCulprit::Via(_), None) => false,
     }
 }
 
 /// Whether a thread is named where one should be. Where the kernel does not tell which, `blame` may still say by way of which
 /// interrupt it came: that is no name.
-fn is_named(expected: &Expected, by: &Blamed) -> bool {
-    expected.culprit != Who::Injector || by.pid != 0 || !by.comm.is_empty()
+fn is_named(expected: &ExpectedBlame, by: &ReportedCulprit) -> bool {
+    expected.culprit != ExpectedCulprit::Injector || by.pid != 0 || !by.comm.is_empty()
 }
 
 /// Who is blamed instead, where that is provably somebody else: a part of this very kind with another culprit, and, when
 /// the injector was itself on the CPU at its two stamps, any part across one of them that is not the injector.
 fn wrong<'a>(
-    expected: &Expected,
-    event: &Injected,
-    mut parts: impl Iterator<Item = &'a Part>,
-    is_blamed: impl Fn(&Part) -> bool,
+    expected: &ExpectedBlame,
+    event: &Injection,
+    mut parts: impl Iterator<Item = &'a ReportedGapPart>,
+    is_blamed: impl Fn(&ReportedGapPart) -> bool,
 ) -> Option<String> {
-    let traced = |part: &&Part| part.confidence.as_deref() == Some("traced");
-    let another = |part: &&Part| match expected.culprit {
-        Who::Itself => {
+    let traced = |part: &&ReportedGapPart| part.confidence.as_deref() == Some("traced");
+    let another = |part: &&ReportedGapPart| match expected.culprit {
+        ExpectedCulprit::Itself => {
             let across = |at: u64| part.start_ns < at && at < part.end_ns;
             part.class.is_some()
                 && name(part) != event.culprit.comm
                 && (across(event.begin_raw_ns) || across(event.end_raw_ns))
         }
-        Who::Nobody => false,
-        Who::Injector | Who::Via(_) => {
-            let meanwhile = part.start_ns < event.end_raw_ns && part.end_ns > event.begin_raw_ns;
-            meanwhile && is_blamed(part) && is_it(expected, event, part)
+        ExpectedCulprit::Unknown => false,
+        ExpectedCulprit::Injector | ExpectedCulprit::Via(_) => {
+            let is_concurrent = part.start_ns < event.end_raw_ns && part.end_ns > event.begin_raw_ns;
+            is_concurrent && is_blamed(part) && is_it(expected, event, part)
         }
     };
     let part = parts.find(|part| traced(part) && another(part))?;
     let by = part.culprit.as_ref().map_or_else(String::new, |by| {
-        let via = by
-            .via
-            .as_ref()
-            .map_or_else(String::new, |via| format!(" via {via}"));
+        let via = by.via.as_ref().map_or_else(String::new, |via| format!(" via {via}"));
         format!(" by {} {} on CPU {}{via}", by.comm, by.pid, by.cpu)
     });
     Some(format!("{}{by}", name(part)))
@@ -229,29 +226,29 @@ fn wrong<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Thread;
+    use super::super::DisturbingThread;
     use super::*;
 
-    const IPI: Expected = Expected {
+    const IPI: ExpectedBlame = ExpectedBlame {
         classes: &["tlb_shootdown", "function_call"],
         name: &["flush_tlb"],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &["native_flush_tlb"],
-        told_by: &["ipi/ipi_send_cpumask"],
+        reporting_events: &["ipi/ipi_send_cpumask"],
     };
-    const THREAD: Expected = Expected {
+    const THREAD: ExpectedBlame = ExpectedBlame {
         classes: &["preemption"],
         name: &[],
-        culprit: Who::Itself,
+        culprit: ExpectedCulprit::Itself,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     };
 
-    fn event() -> Injected {
-        Injected {
+    fn event() -> Injection {
+        Injection {
             begin_raw_ns: 1_000,
             end_raw_ns: 2_000,
-            culprit: Thread {
+            culprit: DisturbingThread {
                 pid: 7,
                 comm: "munmap".to_owned(),
                 cpu: 0,
@@ -259,8 +256,8 @@ mod tests {
         }
     }
 
-    fn by(pid: i32, cpu: u32, callsite: Option<&str>) -> Option<Blamed> {
-        Some(Blamed {
+    fn by(pid: i32, cpu: u32, callsite: Option<&str>) -> Option<ReportedCulprit> {
+        Some(ReportedCulprit {
             pid,
             comm: "any".to_owned(),
             cpu,
@@ -269,8 +266,8 @@ mod tests {
         })
     }
 
-    fn part(start_ns: u64, end_ns: u64, class: &str, name: &str, culprit: Option<Blamed>) -> Part {
-        Part {
+    fn part(start_ns: u64, end_ns: u64, class: &str, name: &str, culprit: Option<ReportedCulprit>) -> ReportedGapPart {
+        ReportedGapPart {
             start_ns,
             end_ns,
             class: Some(class.to_owned()).filter(|class| !class.is_empty()),
@@ -280,8 +277,8 @@ mod tests {
         }
     }
 
-    fn gap(parts: Vec<Part>) -> Gap {
-        Gap {
+    fn gap(parts: Vec<ReportedGapPart>) -> ReportedGap {
+        ReportedGap {
             cpu: 1,
             start_ns: parts.first().unwrap().start_ns,
             end_ns: parts.last().unwrap().end_ns,
@@ -289,11 +286,11 @@ mod tests {
         }
     }
 
-    fn judged(expected: &Expected, gaps: &[Gap], absent: &[String]) -> Verdict {
+    fn judged(expected: &ExpectedBlame, gaps: &[ReportedGap], absent: &[String]) -> EventScore {
         judge(
             expected,
             &event(),
-            &Seen {
+            &ScoredGaps {
                 gaps,
                 cpu: 1,
                 slack_ns: 100,
@@ -302,7 +299,7 @@ mod tests {
         )
     }
 
-    fn flush(culprit: Option<Blamed>) -> Vec<Gap> {
+    fn flush(culprit: Option<ReportedCulprit>) -> Vec<ReportedGap> {
         vec![gap(vec![part(
             1_500,
             1_700,
@@ -313,17 +310,11 @@ mod tests {
     }
 
     #[test]
-    fn the_right_class_culprit_and_place_in_the_kernel() {
+    fn the_right_class_culprit_and_callsite_are_scored_as_right() {
         let right = judged(&IPI, &flush(by(7, 0, Some("native_flush_tlb_multi+0x10"))), &[]);
-        assert!(right.class && right.culprit && !right.untold, "{right:?}");
-        assert_eq!(
-            (right.stolen_ns, right.explained_ns, right.wrong),
-            (200, 200, None)
-        );
-        assert!(
-            judged(&IPI, &flush(by(7, 0, None)), &[]).culprit,
-            "no place is told"
-        );
+        assert!(right.class && right.culprit && !right.is_unreportable, "{right:?}");
+        assert_eq!((right.stolen_ns, right.explained_ns, right.wrong), (200, 200, None));
+        assert!(judged(&IPI, &flush(by(7, 0, None)), &[]).culprit, "no place is told");
         let mut other_thread = flush(by(8, 0, None));
         if let Some(blamed) = &mut other_thread[0].parts[0].culprit {
             blamed.comm = "munmap".to_owned();
@@ -335,36 +326,25 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_cpu_or_place_is_wrong_and_said() {
-        for culprit in [
-            by(8, 0, None),
-            by(7, 3, None),
-            by(7, 0, Some("smp_call_function+0x1")),
-        ] {
+    fn a_wrong_thread_cpu_or_callsite_is_scored_as_wrong() {
+        for culprit in [by(8, 0, None), by(7, 3, None), by(7, 0, Some("smp_call_function+0x1"))] {
             let verdict = judged(&IPI, &flush(culprit), &[]);
             assert!(verdict.class && !verdict.culprit, "{verdict:?}");
             let wrong = verdict.wrong.unwrap();
-            assert!(
-                wrong.starts_with("call_function: flush_tlb_func by any"),
-                "{wrong}"
-            );
+            assert!(wrong.starts_with("call_function: flush_tlb_func by any"), "{wrong}");
         }
         let mut guessed = flush(by(8, 0, None));
         guessed[0].parts[0].confidence = Some("inferred".to_owned());
         let verdict = judged(&IPI, &guessed, &[]);
-        assert_eq!(
-            (verdict.culprit, verdict.wrong),
-            (false, None),
-            "a guess is no lie"
-        );
+        assert_eq!((verdict.culprit, verdict.wrong), (false, None), "a guess is no lie");
     }
 
     #[test]
-    fn what_is_not_there_is_a_miss() {
-        assert_eq!(judged(&IPI, &[], &[]), Verdict::default());
+    fn a_missing_gap_or_part_is_scored_as_missed() {
+        assert_eq!(judged(&IPI, &[], &[]), EventScore::default());
         let right = flush(by(7, 0, None));
-        let elsewhere = |from: u64| Gap {
-            parts: vec![Part {
+        let elsewhere = |from: u64| ReportedGap {
+            parts: vec![ReportedGapPart {
                 start_ns: from,
                 end_ns: from + 100,
                 ..right[0].parts[0].clone()
@@ -381,11 +361,8 @@ mod tests {
         }
         let mut other_cpu = right.clone();
         other_cpu[0].cpu = 2;
-        assert_eq!(judged(&IPI, &other_cpu, &[]), Verdict::default());
-        for (class, name) in [
-            ("reschedule", "flush_tlb_func"),
-            ("function_call", "generic_smp_call"),
-        ] {
+        assert_eq!(judged(&IPI, &other_cpu, &[]), EventScore::default());
+        for (class, name) in [("reschedule", "flush_tlb_func"), ("function_call", "generic_smp_call")] {
             let gaps = [gap(vec![part(1_500, 1_700, class, name, by(7, 0, None))])];
             let verdict = judged(&IPI, &gaps, &[]);
             assert!(!verdict.class && !verdict.culprit, "{verdict:?}");
@@ -393,46 +370,46 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_tell_is_excused_for_nobody_and_for_no_wrong_name() {
+    fn missing_kernel_events_excuse_a_missing_name_but_no_wrong_name() {
         let absent = ["ipi/ipi_send_cpumask".to_owned()];
         let nobody = judged(&IPI, &flush(None), &absent);
-        assert!(nobody.class && !nobody.culprit && nobody.untold);
-        assert!(!judged(&IPI, &flush(None), &[]).untold, "this one tells");
-        assert!(!judged(&IPI, &flush(by(8, 0, None)), &absent).untold);
-        assert!(!judged(&IPI, &[], &absent).untold, "nothing was seen");
+        assert!(nobody.class && !nobody.culprit && nobody.is_unreportable);
+        assert!(!judged(&IPI, &flush(None), &[]).is_unreportable, "this one tells");
+        assert!(!judged(&IPI, &flush(by(8, 0, None)), &absent).is_unreportable);
+        assert!(!judged(&IPI, &[], &absent).is_unreportable, "nothing was seen");
     }
 
     #[test]
-    fn the_way_alone_is_no_name_where_the_kernel_does_not_tell_more() {
-        let way = Blamed {
+    fn an_intermediate_alone_is_no_culprit_name() {
+        let way = ReportedCulprit {
             cpu: 1,
             via: Some("call_function_single".to_owned()),
-            ..Blamed::default()
+            ..ReportedCulprit::default()
         };
         let absent = ["ipi/ipi_send_cpumask".to_owned()];
         let verdict = judged(&IPI, &flush(Some(way.clone())), &absent);
         assert_eq!(
-            (verdict.culprit, verdict.untold, verdict.wrong),
+            (verdict.culprit, verdict.is_unreportable, verdict.wrong),
             (false, true, None)
         );
         let verdict = judged(&IPI, &flush(Some(way)), &[]);
         assert!(
-            !verdict.untold && verdict.wrong.is_some(),
+            !verdict.is_unreportable && verdict.wrong.is_some(),
             "this one tells: {verdict:?}"
         );
     }
 
     #[test]
-    fn the_kernel_itself_is_named_by_what_it_does_it_with() {
-        let work = Expected {
-            culprit: Who::Via(&["TIMER", "kworker/"]),
+    fn kernel_work_is_identified_by_its_mechanism() {
+        let work = ExpectedBlame {
+            culprit: ExpectedCulprit::Via(&["TIMER", "kworker/"]),
             ..IPI
         };
         let is_right = |comm: &str, via: Option<&str>| {
-            let blamed = Blamed {
+            let blamed = ReportedCulprit {
                 comm: comm.to_owned(),
                 via: via.map(str::to_owned),
-                ..Blamed::default()
+                ..ReportedCulprit::default()
             };
             judged(&work, &flush(Some(blamed)), &[]).culprit
         };
@@ -441,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_nothing_accounts_for_is_not_explained() {
+    fn time_without_a_cause_is_not_explained() {
         let thread = |from, to| part(from, to, "preemption", "munmap", None);
         let gaps = [gap(vec![
             part(900, 1_200, "", "", None),
@@ -455,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_on_the_cpu_at_the_injectors_stamps_is_not_taken_for_another() {
+    fn only_a_thread_on_the_cpu_at_both_time_stamps_counts_as_wrong() {
         let other = |from, to| part(from, to, "preemption", "stress", None);
         let across = judged(&THREAD, &[gap(vec![other(900, 2_100)])], &[]);
         assert!(!across.class);
@@ -465,10 +442,10 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_many() {
+    fn scores_of_many_events_are_summed() {
         let events = [event(), event(), event()];
         let gaps = flush(by(8, 0, None));
-        let seen = Seen {
+        let seen = ScoredGaps {
             gaps: &gaps,
             cpu: 1,
             slack_ns: 100,

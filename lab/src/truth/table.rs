@@ -1,14 +1,14 @@
 //! The table of one kernel: every disturbance with its score, or why there is none.
 
-use super::{Counts, Intervals};
+use super::{Intervals, ScoreCounts};
 use serde::{Deserialize, Serialize};
 
 /// What became of a disturbance on one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cell {
+pub enum DisturbanceResult {
     /// It was made and judged.
-    Ran(Counts),
+    Ran(ScoreCounts),
     /// This machine cannot make it: why. Counts as nothing, not as a pass.
     Impossible(String),
     /// It could be made, and something failed on the way. Counts as a failure.
@@ -17,18 +17,18 @@ pub enum Cell {
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct TruthRow {
     /// The disturbance, or several for a mixture.
     pub name: String,
     /// What is done; empty for a mixture.
     pub about: String,
     /// What became of it.
-    pub cell: Cell,
+    pub cell: DisturbanceResult,
 }
 
 /// All that was seen on one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
+pub struct TruthTable {
     /// `uname -r`.
     pub kernel: String,
     /// Which random distances and mixtures.
@@ -39,16 +39,16 @@ pub struct Table {
     pub absent: Vec<String>,
     /// Kprobes with which `blame` does without some of them.
     #[serde(default)]
-    pub kprobes: Vec<Kprobe>,
+    pub kprobes: Vec<ReportedKprobe>,
     /// Events that the kernel could not keep, in all runs.
     pub lost_events: u64,
     /// One for each disturbance, then the mixtures.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TruthRow>,
 }
 
 /// One of `blame`'s kprobes, as its answer tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kprobe {
+pub struct ReportedKprobe {
     /// Its event.
     pub event: String,
     /// Where it stands.
@@ -69,18 +69,18 @@ const RIGHT: u64 = 95;
 /// The smallest share of stolen time that is explained, in percent.
 const EXPLAINED: u64 = 99;
 
-impl Table {
+impl TruthTable {
     /// Events that nobody tells, the kernel or a kprobe.
     #[must_use]
-    pub fn untold(&self) -> Vec<String> {
-        let stands = |probe: &&str| self.kprobes.iter().any(|kprobe| kprobe.event == *probe);
-        let is_told = |event: &str| {
+    pub fn unreported_events(&self) -> Vec<String> {
+        let exists = |probe: &&str| self.kprobes.iter().any(|kprobe| kprobe.event == *probe);
+        let is_reportable = |event: &str| {
             let instead = INSTEAD.iter().find(|(of, _)| *of == event);
-            instead.is_some_and(|(_, probes)| probes.iter().all(&stands))
+            instead.is_some_and(|(_, probes)| probes.iter().all(&exists))
         };
         self.absent
             .iter()
-            .filter(|event| !is_told(event))
+            .filter(|event| !is_reportable(event))
             .cloned()
             .collect()
     }
@@ -89,14 +89,9 @@ impl Table {
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
         let sum = self.sum();
-        let right = below(
-            "right class and culprit",
-            sum.culprit + sum.untold,
-            sum.injected,
-            RIGHT,
-        );
-        let wrong = (sum.wrong_traced > 0)
-            .then(|| format!("wrong names that are said to be traced: {}", sum.wrong_traced));
+        let right = below("right class and culprit", sum.culprit + sum.untold, sum.injected, RIGHT);
+        let wrong =
+            (sum.wrong_traced > 0).then(|| format!("wrong names that are said to be traced: {}", sum.wrong_traced));
         let failed = self.failed();
         let failed = (failed > 0).then(|| format!("disturbances that failed: {failed}"));
         [right, wrong, failed].into_iter().flatten().collect()
@@ -111,10 +106,10 @@ impl Table {
 
     /// The sum of all that was made.
     #[must_use]
-    pub fn sum(&self) -> Counts {
-        let mut sum = Counts::default();
+    pub fn sum(&self) -> ScoreCounts {
+        let mut sum = ScoreCounts::default();
         for row in &self.rows {
-            if let Cell::Ran(counts) = &row.cell {
+            if let DisturbanceResult::Ran(counts) = &row.cell {
                 sum.add(counts);
             }
         }
@@ -124,7 +119,7 @@ impl Table {
     /// Disturbances that failed on the way.
     #[must_use]
     pub fn failed(&self) -> usize {
-        let failed = |row: &&Row| matches!(row.cell, Cell::Failed(_));
+        let failed = |row: &&TruthRow| matches!(row.cell, DisturbanceResult::Failed(_));
         self.rows.iter().filter(failed).count()
     }
 
@@ -141,18 +136,20 @@ impl Table {
                 about => format!("{}: {about}", row.name),
             };
             text.push_str(&match &row.cell {
-                Cell::Ran(counts) => line(&name, counts),
-                Cell::Impossible(why) => format!("| {name} | - | not possible here: {why} | | | | | |\n"),
-                Cell::Failed(why) => format!("| {name} | FAILED | {why} | | | | | |\n"),
+                DisturbanceResult::Ran(counts) => line(&name, counts),
+                DisturbanceResult::Impossible(why) => {
+                    format!("| {name} | - | not possible here: {why} | | | | | |\n")
+                }
+                DisturbanceResult::Failed(why) => format!("| {name} | FAILED | {why} | | | | | |\n"),
             });
         }
         let sum = self.sum();
         text.push_str(&line("**all**", &sum));
-        let told = sum.injected.saturating_sub(sum.untold);
+        let reportable = sum.injected.saturating_sub(sum.untold);
         text.push_str(&format!(
             "\nRight class and right culprit: {} of all, {} of those whose culprit this kernel tells. Explained: {} of the stolen time.",
             share(sum.culprit, sum.injected),
-            share(sum.culprit, told),
+            share(sum.culprit, reportable),
             share(sum.explained_ns, sum.stolen_ns)
         ));
         text.push_str(&beside(&sum));
@@ -166,16 +163,12 @@ impl Table {
             text.push_str(&format!(" This kernel has no {}.", self.absent.join(", ")));
         }
         if !self.kprobes.is_empty() {
-            let functions: Vec<&str> = self
-                .kprobes
-                .iter()
-                .map(|kprobe| kprobe.function.as_str())
-                .collect();
+            let functions: Vec<&str> = self.kprobes.iter().map(|kprobe| kprobe.function.as_str()).collect();
             text.push_str(&format!(" Kprobes stood at {}.", functions.join(", ")));
         }
         text.push('\n');
         for row in &self.rows {
-            if let Cell::Ran(counts) = &row.cell {
+            if let DisturbanceResult::Ran(counts) = &row.cell {
                 for wrong in &counts.wrong {
                     text.push_str(&format!("wrong: {}: {wrong}\n", row.name));
                 }
@@ -191,13 +184,13 @@ fn below(what: &str, part: u64, whole: u64, least: u64) -> Option<String> {
     (!enough).then(|| format!("{what}: {}, at least {least} % wanted", share(part, whole)))
 }
 
-fn line(name: &str, counts: &Counts) -> String {
-    let untold = match counts.untold {
+fn line(name: &str, counts: &ScoreCounts) -> String {
+    let not_reported = match counts.untold {
         0 => String::new(),
-        untold => format!(" ({untold} not told)"),
+        count => format!(" ({count} not told)"),
     };
     format!(
-        "| {name} | {} | {} | {}{untold} | {} | {} | {} | {} |\n",
+        "| {name} | {} | {} | {}{not_reported} | {} | {} | {} | {} |\n",
         counts.injected,
         counts.class,
         counts.culprit,
@@ -208,7 +201,7 @@ fn line(name: &str, counts: &Counts) -> String {
     )
 }
 
-fn unexplained_ns(counts: &Counts) -> u64 {
+fn unexplained_ns(counts: &ScoreCounts) -> u64 {
     counts.stolen_ns.saturating_sub(counts.explained_ns)
 }
 
@@ -223,7 +216,7 @@ fn whole_us(is_known: bool, ns: u64) -> String {
 
 /// What nothing accounts for in the injected intervals, and in those without injection. Both stand side by side, and the share
 /// above is of all of it.
-fn beside(sum: &Counts) -> String {
+fn beside(sum: &ScoreCounts) -> String {
     let Some(without) = sum.control.unexplained_us_per_s() else {
         return "\nNo control intervals: what is unexplained without any injection is not known.".to_owned();
     };
@@ -258,8 +251,8 @@ fn share(part: u64, whole: u64) -> String {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let counts = |injected, culprit, untold, wrong: &[&str]| Counts {
+    fn table() -> TruthTable {
+        let counts = |injected, culprit, untold, wrong: &[&str]| ScoreCounts {
             injected,
             class: injected,
             culprit,
@@ -276,12 +269,12 @@ mod tests {
                 explained_ns: 1_000,
             },
         };
-        let row = |name: &str, cell| Row {
+        let row = |name: &str, cell| TruthRow {
             name: name.to_owned(),
             about: if name == "fifo" { "it computes" } else { "" }.to_owned(),
             cell,
         };
-        Table {
+        TruthTable {
             kernel: "6.1".to_owned(),
             seed: 3,
             slack_ns: 200_000,
@@ -289,30 +282,30 @@ mod tests {
             kprobes: Vec::new(),
             lost_events: 0,
             rows: vec![
-                row("fifo", Cell::Ran(counts(10, 10, 0, &[]))),
+                row("fifo", DisturbanceResult::Ran(counts(10, 10, 0, &[]))),
                 row(
                     "munmap",
-                    Cell::Ran(counts(10, 5, 4, &["flush by make 9 on CPU 0"])),
+                    DisturbanceResult::Ran(counts(10, 5, 4, &["flush by make 9 on CPU 0"])),
                 ),
-                row("perf", Cell::Impossible("no perf events".to_owned())),
-                row("rcu", Cell::Failed("no callback ran".to_owned())),
+                row("perf", DisturbanceResult::Impossible("no perf events".to_owned())),
+                row("rcu", DisturbanceResult::Failed("no callback ran".to_owned())),
             ],
         }
     }
 
     #[test]
-    fn what_kprobes_tell_together_is_told() {
+    fn events_covered_by_kprobes_count_as_reported() {
         let untold = |events: &[&str]| {
-            let kprobe = |event: &&str| Kprobe {
+            let kprobe = |event: &&str| ReportedKprobe {
                 event: (*event).to_owned(),
                 function: "of_the_kernel".to_owned(),
             };
-            let table = Table {
+            let table = TruthTable {
                 kprobes: events.iter().map(kprobe).collect(),
                 ..table()
             };
             (
-                table.untold(),
+                table.unreported_events(),
                 table.text().contains("Kprobes stood at of_the_kernel"),
             )
         };
@@ -327,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_leave_out_what_was_not_made_and_count_what_failed() {
+    fn sums_omit_disturbances_not_made_and_count_failures() {
         let table = table();
         let sum = table.sum();
         assert_eq!((sum.injected, sum.culprit, sum.untold), (20, 15, 4));
@@ -335,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bound_that_is_missed_is_said() {
+    fn every_violated_limit_is_reported() {
         let mut table = table();
         // 19 of 20 are right or not told, all but 1 ns in 100,000 is explained.
         assert_eq!(
@@ -347,7 +340,7 @@ mod tests {
         );
         table.rows.truncate(1);
         assert!(table.missed().is_empty() && table.unexplained().is_none());
-        if let Some(Cell::Ran(counts)) = table.rows.first_mut().map(|row| &mut row.cell) {
+        if let Some(DisturbanceResult::Ran(counts)) = table.rows.first_mut().map(|row| &mut row.cell) {
             (counts.culprit, counts.explained_ns) = (9, 98_999);
         }
         assert_eq!(
@@ -366,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_says_everything_and_rounds_nothing_up() {
+    fn the_table_text_is_complete_and_rounds_nothing_up() {
         let text = table().text();
         for line in [
             "| fifo: it computes | 10 | 10 | 10 | 99.99 % | 0 | 7 | 0 |",
@@ -385,9 +378,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_without_injection_stands_beside_and_is_never_taken_off() {
+    fn control_values_are_shown_separately_and_never_subtracted() {
         let mut table = table();
-        let counts = Counts {
+        let counts = ScoreCounts {
             injected: 4,
             stolen_ns: 1_000_000,
             explained_ns: 980_000,
@@ -398,10 +391,10 @@ mod tests {
                 stolen_ns: 20_000,
                 explained_ns: 1_000,
             },
-            ..Counts::default()
+            ..ScoreCounts::default()
         };
         table.rows.truncate(1);
-        table.rows[0].cell = Cell::Ran(counts.clone());
+        table.rows[0].cell = DisturbanceResult::Ran(counts.clone());
         let text = table.text();
         for part in [
             "(10 ms together): 20 us, 2000 us per second",
@@ -416,7 +409,7 @@ mod tests {
             "the bound is of all of it, with the control or without"
         );
         // A dash is not a zero.
-        table.rows[0].cell = Cell::Ran(Counts {
+        table.rows[0].cell = DisturbanceResult::Ran(ScoreCounts {
             control: Intervals::default(),
             ..counts
         });

@@ -40,22 +40,21 @@ fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
     };
     let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
-    let names = section
-        .lines()
-        .filter_map(|line| line.split(['.', ' ', '=']).next());
+    let names = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
     let upward = names.filter(|used| place(used).is_some_and(|used| used <= own));
     upward.map(|used| format!("{name} uses {used}")).collect()
 }
 
 #[test]
-fn crates_use_only_what_is_below_them() {
+fn crates_use_only_crates_below_them() {
     for entry in std::fs::read_dir(top().join("crates")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let manifest = std::fs::read_to_string(path.join("Cargo.toml")).unwrap();
         none(&wrong_arrows(&name, &manifest), "arrows point down only");
     }
-    let upward = "[dependencies]\nmachine.workspace = true\napply = { workspace = true }\n[dev-dependencies]\ncli = 1\n";
+    let upward =
+        "[dependencies]\nmachine.workspace = true\napply = { workspace = true }\n[dev-dependencies]\ncli = 1\n";
     assert_eq!(wrong_arrows("plan", upward), ["plan uses apply"]);
     assert_eq!(wrong_arrows("unheard", ""), ["unheard has no place in ORDER"]);
 }
@@ -87,7 +86,7 @@ fn commands_across(files: &[(String, String)]) -> Vec<String> {
 }
 
 #[test]
-fn no_command_uses_another() {
+fn no_command_imports_another_command() {
     none(
         &commands_across(&sources("crates/cli/src/verbs")),
         "what two commands share belongs to a library, or beside the commands",
@@ -96,10 +95,7 @@ fn no_command_uses_another() {
     let broken = [
         file("apply.rs", "use super::undo::Args;\n"),
         file("undo.rs", "use super::Screen;\n"),
-        file(
-            "undo/traces.rs",
-            "crate::verbs::apply::reload();\nsuper::apply::x();\n",
-        ),
+        file("undo/traces.rs", "crate::verbs::apply::reload();\nsuper::apply::x();\n"),
     ];
     assert_eq!(
         commands_across(&broken),

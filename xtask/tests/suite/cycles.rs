@@ -51,8 +51,7 @@ fn reached<'a>(arrows: &'a Arrows, start: &str) -> BTreeSet<&'a str> {
 /// The largest sets of children that all reach each other.
 fn sets_in_cycles(arrows: &Arrows) -> BTreeSet<BTreeSet<&str>> {
     let users: BTreeSet<&str> = arrows.keys().map(|(user, _)| user.as_str()).collect();
-    let reach: BTreeMap<&str, BTreeSet<&str>> =
-        users.iter().map(|user| (*user, reached(arrows, user))).collect();
+    let reach: BTreeMap<&str, BTreeSet<&str>> = users.iter().map(|user| (*user, reached(arrows, user))).collect();
     let set_of = |user: &str| -> BTreeSet<&str> {
         let reaches = |from: &str, to: &str| reach.get(from).is_some_and(|found| found.contains(to));
         let members = users.iter().copied();
@@ -107,14 +106,11 @@ fn cycles_of_crates() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn no_modules_beside_each_other_use_each_other() {
+fn no_sibling_modules_use_each_other() {
     let (mut broken, mut clean) = (Vec::new(), Vec::new());
     for (name, cycles) in cycles_of_crates() {
         match (WITH_CYCLES.contains(&name.as_str()), cycles.is_empty()) {
-            (false, false) => broken.push(format!(
-                "crates/{name}, {}",
-                cycles.join(&format!("\ncrates/{name}, "))
-            )),
+            (false, false) => broken.push(format!("crates/{name}, {}", cycles.join(&format!("\ncrates/{name}, ")))),
             (true, true) => clean.push(name),
             _ => {}
         }
@@ -127,7 +123,7 @@ fn no_modules_beside_each_other_use_each_other() {
 }
 
 #[test]
-fn a_cycle_is_found_however_it_is_written() {
+fn a_module_cycle_is_found_in_every_notation() {
     let b = ("b.rs", "use crate::a::A;\npub struct B;");
     let with = |a: &str| cycles(&[("lib.rs", "mod a; mod b; pub use b::B;"), ("a.rs", a), b]);
     let found = [
@@ -154,7 +150,7 @@ fn a_cycle_is_found_however_it_is_written() {
 }
 
 #[test]
-fn parents_and_children_may_use_each_other_and_cousins_may_not() {
+fn parent_and_child_modules_may_use_each_other_and_cousins_may_not() {
     let family = [
         ("lib.rs", "mod a; struct Top;"),
         ("a.rs", "mod b; mod c; use b::B; struct A;"),

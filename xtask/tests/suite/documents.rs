@@ -39,9 +39,7 @@ fn paths(text: &str) -> Vec<&str> {
 /// Placeholders (`NAME.rs`) stand for any file; artifacts are there only after a run.
 fn is_concrete(path: &str) -> bool {
     let is_placeholder = |part: &str| part.starts_with(|letter: char| letter.is_ascii_uppercase());
-    !path.split('/').any(is_placeholder)
-        && !path.starts_with("fuzz/artifacts")
-        && !path.starts_with("fuzz/corpus")
+    !path.split('/').any(is_placeholder) && !path.starts_with("fuzz/artifacts") && !path.starts_with("fuzz/corpus")
 }
 
 #[test]

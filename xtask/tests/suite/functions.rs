@@ -133,10 +133,7 @@ fn a_large_function_is_found_wherever_it_is() {
         found(&format!("fn f() {{\n{}}}\n", body(LINES - 2))),
         Vec::<String>::new()
     );
-    let text = format!(
-        "trait A {{ fn f();\n{} }}",
-        "const B: u32 = { 1 };\n".repeat(LINES)
-    );
+    let text = format!("trait A {{ fn f();\n{} }}", "const B: u32 = { 1 };\n".repeat(LINES));
     assert_eq!(found(&text), Vec::<String>::new(), "no body");
 
     let six = [

@@ -20,10 +20,7 @@ const PURE: &[&str] = &[
 ];
 
 /// Files that open others although they are not in `root`, and why that is right.
-const OPENS: &[(&str, &str)] = &[(
-    "crates/measure/src/load",
-    "the load's own work is to make system calls",
-)];
+const OPENS: &[(&str, &str)] = &[("crates/measure/src/load", "the load's own work is to make system calls")];
 
 /// Files that write to standard output without being the cli, and why.
 const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the process that armed it")];
@@ -88,7 +85,7 @@ fn with_words(
 }
 
 #[test]
-fn pure_crates_take_a_machine_and_not_its_files() {
+fn pure_crates_take_a_machine_instead_of_its_files() {
     let words_of_files = ["&Root", "&Live", "root::Root", "root::Live"];
     let pure: Vec<(String, String)> = product()
         .into_iter()
@@ -97,11 +94,7 @@ fn pure_crates_take_a_machine_and_not_its_files() {
     let words = |files: &[(String, String)]| with_words(files, &words_of_files, &[], &[]);
     none(&words(&pure), "report, formats and plan read no machine");
     assert_eq!(
-        words(&sample(
-            "crates/plan/src/lib.rs",
-            "//! why\nfn f(root: &Root) {}\n"
-        ))
-        .len(),
+        words(&sample("crates/plan/src/lib.rs", "//! why\nfn f(root: &Root) {}\n")).len(),
         1
     );
 }
@@ -149,10 +142,7 @@ fn only_the_cli_and_the_terminal_print() {
         "printing is done in crates/terminal and crates/cli",
     );
     let broken = sample("crates/report/src/lib.rs", "//! why\nfn f() { println!(\"\") }\n");
-    assert_eq!(
-        with_words(&broken, PRINTING, &["cli", "terminal"], WRITES).len(),
-        1
-    );
+    assert_eq!(with_words(&broken, PRINTING, &["cli", "terminal"], WRITES).len(), 1);
 }
 
 const CHANGING: &[&str] = &[
@@ -194,19 +184,11 @@ fn only_the_session_opens_the_running_machine() {
             .filter(|(name, _)| ABOVE_SESSION.contains(&crate_of(name)))
             .cloned()
             .collect();
-        let mut found = with_words(
-            files,
-            &["Root::live()", "Live::host()"],
-            &["root", "session"],
-            &[],
-        );
+        let mut found = with_words(files, &["Root::live()", "Live::host()"], &["root", "session"], &[]);
         found.extend(with_words(&reads, &["Machine::read("], &[], &[]));
         found
     };
-    none(
-        &opening(&product()),
-        "ask the session for the machine and its files",
-    );
+    none(&opening(&product()), "ask the session for the machine and its files");
     let broken = sample(
         "crates/cli/src/x.rs",
         "//! why\nlet root = Root::live();\nlet machine = Machine::read(&root);\n",
@@ -217,14 +199,9 @@ fn only_the_session_opens_the_running_machine() {
 /// Lines of code, not of comments or tests, that write out a state directory instead of naming it.
 fn state_paths(files: &[(String, String)]) -> Vec<String> {
     let mut found = Vec::new();
-    for (name, text) in files
-        .iter()
-        .filter(|(name, _)| name != "crates/root/src/state.rs")
-    {
+    for (name, text) in files.iter().filter(|(name, _)| name != "crates/root/src/state.rs") {
         let product = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let lines = product
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"));
+        let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
         let written_out = |line: &&str| {
             ["/run/quietcore", "/var/lib/quietcore"].iter().any(|dir| {
                 let mut after = line.split(dir).skip(1);
@@ -237,9 +214,10 @@ fn state_paths(files: &[(String, String)]) -> Vec<String> {
 }
 
 #[test]
-fn a_state_directory_is_named_in_one_place() {
+fn state_directories_are_named_in_one_place() {
     none(&state_paths(&product()), "write root::state::RUN_DIR or LIB_DIR");
-    let broken = "//! /run/quietcore\nlet path = \"/run/quietcore/journal\";\nlet script = \"/run/quietcore-script-rt\";\n";
+    let broken =
+        "//! /run/quietcore\nlet path = \"/run/quietcore/journal\";\nlet script = \"/run/quietcore-script-rt\";\n";
     assert_eq!(state_paths(&sample("crates/cli/src/x.rs", broken)).len(), 1);
 }
 
@@ -252,7 +230,7 @@ fn without_reason(files: &[(String, String)]) -> Vec<String> {
 }
 
 #[test]
-fn every_file_says_why_it_exists() {
+fn every_file_states_its_purpose() {
     let files = workspace();
     none(
         &without_reason(&files),
@@ -272,7 +250,7 @@ fn too_long(files: &[(String, String)]) -> Vec<String> {
 }
 
 #[test]
-fn no_file_is_one_to_fear() {
+fn no_file_exceeds_the_length_limit() {
     let files = workspace();
     none(&too_long(&files), "above 500 lines a file is split by meaning");
     assert_eq!(
@@ -301,7 +279,7 @@ fn every_file_is_named_after_what_it_does() {
 }
 
 #[test]
-fn nothing_is_left_unfinished_or_switched_off() {
+fn no_code_is_unfinished_or_disabled() {
     let mut files = sources("crates");
     files.extend(sources("lab"));
     // Spelled in two halves, so that this file does not find itself.
@@ -333,10 +311,7 @@ fn misnamed(table: &str) -> (Vec<String>, usize) {
     let rows: Vec<_> = rows.collect();
     let is_wrong = |(name, id): &&(&str, &str)| id.to_uppercase().replace('-', "_") != *name;
     let wrong = rows.iter().filter(is_wrong);
-    (
-        wrong.map(|(name, id)| format!("{name}: {id}")).collect(),
-        rows.len(),
-    )
+    (wrong.map(|(name, id)| format!("{name}: {id}")).collect(), rows.len())
 }
 
 /// Ids of findings that are made of a text instead of the id of a rule.

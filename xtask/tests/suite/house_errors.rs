@@ -15,15 +15,9 @@ const PARSERS: &[(&str, &str)] = &[
     ("crates/cli/src/verbs/study/report.rs", VALUE),
     ("crates/cli/src/verbs/trace/report.rs", VALUE),
     ("crates/cli/src/verbs/watch.rs", VALUE),
-    (
-        "crates/compat/src/count_ticks.rs",
-        "the command line of the original",
-    ),
+    ("crates/compat/src/count_ticks.rs", "the command line of the original"),
     ("crates/formats/src/requirement.rs", "one requirement"),
-    (
-        "crates/machine/src/cpu_expression.rs",
-        "one word of a CPU expression",
-    ),
+    ("crates/machine/src/cpu_expression.rs", "one word of a CPU expression"),
     ("crates/machine/src/time.rs", "one time"),
     ("crates/machine/src/units.rs", FIELD),
     ("crates/measure/src/configuration/own_form.rs", FIELD),
@@ -104,11 +98,7 @@ fn a_text_as_error_is_found_in_every_form() {
         "fn x() -> Result<Result<A, String>, Failure> {}",
         "impl TryFrom<u8> for X {\n    type Error = String;\n}",
     ] {
-        assert_eq!(
-            with_text_errors(&sample("crates/x/src/y.rs", text)).len(),
-            1,
-            "{text}"
-        );
+        assert_eq!(with_text_errors(&sample("crates/x/src/y.rs", text)).len(), 1, "{text}");
     }
     for text in [
         "fn x() -> Result<String, Failure> {}",

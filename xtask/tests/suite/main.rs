@@ -14,3 +14,4 @@ mod module_tokens;
 mod support;
 mod templates;
 mod test_files;
+mod words;

@@ -113,9 +113,7 @@ impl Modules {
             return Some(Meaning::ItemOf(at.clone()));
         }
         let imports = module.imports.iter().filter(|(known, _)| known == name);
-        imports
-            .filter_map(|(_, path)| self.meaning(at, path, depth))
-            .next()
+        imports.filter_map(|(_, path)| self.meaning(at, path, depth)).next()
     }
 
     /// Adds what the tokens say to the module `at`. `top` says whether definitions among them belong to the module itself.
@@ -157,13 +155,9 @@ impl Modules {
             .iter()
             .take_while(|token| !ends(token))
             .any(|token| is_word(token, "use"));
-        let end = rest.iter().position(|token| {
-            if is_import {
-                is_mark(token, ';')
-            } else {
-                ends(token)
-            }
-        });
+        let end = rest
+            .iter()
+            .position(|token| if is_import { is_mark(token, ';') } else { ends(token) });
         let end = end.unwrap_or(rest.len());
         let item = &rest[..end];
         if let Some(start) = item.iter().position(|token| is_word(token, "mod"))
@@ -191,10 +185,7 @@ impl Modules {
     }
 
     fn import(&mut self, rest: &[TokenTree], at: &ModulePath) -> usize {
-        let end = rest
-            .iter()
-            .position(|token| is_mark(token, ';'))
-            .unwrap_or(rest.len());
+        let end = rest.iter().position(|token| is_mark(token, ';')).unwrap_or(rest.len());
         let mut imports = Vec::new();
         use_tree(&rest[..end], &[], &mut imports);
         let module = self.0.entry(at.clone()).or_default();

@@ -30,9 +30,7 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
 pub fn product() -> Vec<(String, String)> {
     let all = sources("crates");
     assert!(all.len() > 20, "the product has more files than {}", all.len());
-    all.into_iter()
-        .filter(|(name, _)| name.contains("/src/"))
-        .collect()
+    all.into_iter().filter(|(name, _)| name.contains("/src/")).collect()
 }
 
 /// All source files.

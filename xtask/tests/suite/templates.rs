@@ -24,7 +24,7 @@ fn lines_with(files: &[(String, String)], words: &[&str], allowed: &str) -> Vec<
 }
 
 #[test]
-fn text_that_is_not_escaped_is_in_one_file() {
+fn unescaped_text_is_in_one_file() {
     let words = &["PreEscaped"];
     none(
         &lines_with(&sources("crates"), words, VERBATIM),

@@ -10,10 +10,10 @@ const OWN_PROCESS: &str = "//! In its own process, because ";
 /// What selects the tests that measure, trace, need root or drive other programs.
 const LIVE: &str = "live_";
 
-type Files = [(String, String)];
+type SourceFiles = [(String, String)];
 
 /// Files of `tests/` that no suite has as a module, and that do not say why.
-fn outside(files: &Files) -> Vec<String> {
+fn outside(files: &SourceFiles) -> Vec<String> {
     let texts: BTreeMap<&str, &str> = files
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))
@@ -28,10 +28,7 @@ fn outside(files: &Files) -> Vec<String> {
         let text = texts.get(name.as_str()).copied().unwrap_or_default();
         let folder = folder_of_modules(&name);
         for module in modules(text) {
-            let places = [
-                format!("{folder}/{module}.rs"),
-                format!("{folder}/{module}/mod.rs"),
-            ];
+            let places = [format!("{folder}/{module}.rs"), format!("{folder}/{module}/mod.rs")];
             open.extend(
                 places
                     .into_iter()
@@ -41,21 +38,14 @@ fn outside(files: &Files) -> Vec<String> {
         parts.insert(name);
     }
     let is_outside = |(name, text): &&(String, String)| {
-        name.contains("/tests/")
-            && !parts.contains(name)
-            && !(is_program(name) && text.starts_with(OWN_PROCESS))
+        name.contains("/tests/") && !parts.contains(name) && !(is_program(name) && text.starts_with(OWN_PROCESS))
     };
-    files
-        .iter()
-        .filter(is_outside)
-        .map(|(name, _)| name.clone())
-        .collect()
+    files.iter().filter(is_outside).map(|(name, _)| name.clone()).collect()
 }
 
 /// Whether cargo makes a program of the file by itself.
 fn is_program(name: &str) -> bool {
-    name.split_once("/tests/")
-        .is_some_and(|(_, rest)| !rest.contains('/'))
+    name.split_once("/tests/").is_some_and(|(_, rest)| !rest.contains('/'))
 }
 
 /// Where the modules that a file declares are.
@@ -72,7 +62,7 @@ fn modules(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Tests outside of modules `live_*` that the word would leave out as well.
-fn left_out_by_name(files: &Files) -> Vec<String> {
+fn left_out_by_name(files: &SourceFiles) -> Vec<String> {
     let is_live = |name: &str| name.split('/').any(|part| part.starts_with(LIVE));
     let mut found = Vec::new();
     for (name, text) in files.iter().filter(|(name, _)| !is_live(name)) {
@@ -88,31 +78,18 @@ fn left_out_by_name(files: &Files) -> Vec<String> {
 }
 
 #[test]
-fn every_test_file_is_part_of_a_suite_or_says_why_it_has_its_own_process() {
+fn every_test_file_is_in_a_suite_or_states_why_it_is_separate() {
     none(
         &outside(&workspace()),
         "a module of tests/suite/, or `//! In its own process, because ...`",
     );
-    let main = (
-        "crates/x/tests/suite/main.rs".to_owned(),
-        "mod a;\nmod b;\n".to_owned(),
-    );
+    let main = ("crates/x/tests/suite/main.rs".to_owned(), "mod a;\nmod b;\n".to_owned());
     let with = |name: &str, text: &str| outside(&[vec![main.clone()], sample(name, text)].concat());
     assert!(with("crates/x/tests/suite/a.rs", "").is_empty());
     assert!(with("crates/x/tests/suite/b/mod.rs", "").is_empty());
-    assert!(
-        with(
-            "crates/x/tests/alone.rs",
-            "//! In its own process, because it forks.\n"
-        )
-        .is_empty()
-    );
+    assert!(with("crates/x/tests/alone.rs", "//! In its own process, because it forks.\n").is_empty());
     assert_eq!(with("crates/x/tests/suite/c.rs", "").len(), 1, "no module");
-    assert_eq!(
-        with("crates/x/tests/alone.rs", "//! Forks.\n").len(),
-        1,
-        "no reason"
-    );
+    assert_eq!(with("crates/x/tests/alone.rs", "//! Forks.\n").len(), 1, "no reason");
     assert_eq!(
         with(
             "crates/x/tests/other/main.rs",
@@ -125,7 +102,7 @@ fn every_test_file_is_part_of_a_suite_or_says_why_it_has_its_own_process() {
 }
 
 #[test]
-fn only_modules_of_that_name_are_left_out_of_the_quick_tests() {
+fn only_modules_with_that_prefix_are_left_out_of_quick_tests() {
     none(
         &left_out_by_name(&workspace()),
         "`live_` starts the name of a module, and is in no other test's name",

@@ -1,21 +1,21 @@
 //! What sampling costs: the turn of a busy loop, the time and the calls of a wake-up, faults and sleeps.
 
-use super::{Claim, Results, Section, Verdict, cell, interval_cell, known, ours, paired};
-use crate::truth::running::Disturbance;
+use super::{BenchClaim, BenchVerdict, Results, Section, cell, interval_cell, known, own_tool, paired};
+use crate::truth::running::ToolDisturbance;
 use crate::truth::statistics::{interval, median};
-use crate::truth::tools::Question;
+use crate::truth::tools::ToolQuestion;
 
 /// Turns of the busy loops, in the control runs.
-pub(crate) fn turns(results: &Results) -> (Section, Vec<Claim>) {
-    let own = ours(Question::Gaps);
+pub(crate) fn iterations(results: &Results) -> (Section, Vec<BenchClaim>) {
+    let own = own_tool(ToolQuestion::Gaps);
     let mean_turn =
-        |tool: &str| results.per_block(tool, Disturbance::Nothing, |ran, _| ran.seen.turn_mean_ns());
+        |tool: &str| results.per_block(tool, ToolDisturbance::Nothing, |ran, _| ran.seen.iteration_mean_ns());
     let of_ours = mean_turn(own);
     let mut rows = Vec::new();
     let mut claims = Vec::new();
-    for tool in results.asking(Question::Gaps) {
-        let shortest = results.per_block(tool.name, Disturbance::Nothing, |ran, _| {
-            ran.seen.turn_min_ns.map(|ns| ns as f64)
+    for tool in results.tools_for(ToolQuestion::Gaps) {
+        let shortest = results.per_block(tool.name, ToolDisturbance::Nothing, |ran, _| {
+            ran.seen.iteration_min_ns.map(|ns| ns as f64)
         });
         let shortest = known(&shortest).into_iter().reduce(f64::min);
         let theirs = mean_turn(tool.name);
@@ -29,8 +29,8 @@ pub(crate) fn turns(results: &Results) -> (Section, Vec<Claim>) {
         row.extend(own_disturbances(results, tool.name));
         rows.push(row);
         if let Some(difference) = difference {
-            claims.push(Claim {
-                says: format!(
+            claims.push(BenchClaim {
+                text: format!(
                     "a turn of the loop takes no longer than {}'s in the same blocks",
                     tool.name
                 ),
@@ -38,10 +38,9 @@ pub(crate) fn turns(results: &Results) -> (Section, Vec<Claim>) {
             });
         }
     }
-    claims.push(without_faults(results, Question::Gaps));
+    claims.push(without_faults(results, ToolQuestion::Gaps));
     let section = Section {
-        title: "Busy loops, control runs (mean turn = length / turns, so it holds the machine's own noise)"
-            .to_owned(),
+        title: "Busy loops, control runs (mean turn = length / turns, so it holds the machine's own noise)".to_owned(),
         columns: columns(&["tool", "min turn ns", "mean turn ns", "ours - it"]),
         rows,
     };
@@ -49,23 +48,22 @@ pub(crate) fn turns(results: &Results) -> (Section, Vec<Claim>) {
 }
 
 /// What a wake-up takes, in the control runs.
-pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<Claim>) {
-    let own = ours(Question::WakeUps);
+pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<BenchClaim>) {
+    let own = own_tool(ToolQuestion::WakeUps);
     let running = |tool: &str| {
-        results.per_block(tool, Disturbance::Nothing, |ran, _| {
-            (ran.between.voluntary > 0)
-                .then(|| ran.between.on_cpu_ns as f64 / ran.between.voluntary as f64 / 1e3)
+        results.per_block(tool, ToolDisturbance::Nothing, |ran, _| {
+            (ran.between.voluntary > 0).then(|| ran.between.on_cpu_ns as f64 / ran.between.voluntary as f64 / 1e3)
         })
     };
     let process = |tool: &str| {
-        results.per_block(tool, Disturbance::Nothing, |ran, _| {
+        results.per_block(tool, ToolDisturbance::Nothing, |ran, _| {
             (ran.seen.recorded > 0).then(|| ran.process_ns as f64 / ran.seen.recorded as f64 / 1e3)
         })
     };
     let of_ours = running(own);
     let mut rows = Vec::new();
     let mut claims = Vec::new();
-    for tool in results.asking(Question::WakeUps) {
+    for tool in results.tools_for(ToolQuestion::WakeUps) {
         let theirs = running(tool.name);
         let difference = interval(&paired(&of_ours, &theirs)).filter(|_| tool.name != own);
         let calls = results.system_calls.iter().find(|(name, _)| *name == tool.name);
@@ -84,19 +82,23 @@ pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<Claim>) {
         row.extend(own_disturbances(results, tool.name));
         rows.push(row);
         if let Some(difference) = difference {
-            claims.push(Claim {
-                says: format!(
-                    "user and system time per wake-up at most {}'s, all threads",
-                    tool.name
-                ),
+            claims.push(BenchClaim {
+                text: format!("user and system time per wake-up at most {}'s, all threads", tool.name),
                 verdict: at_most_zero(difference.low),
             });
         }
     }
-    claims.push(without_faults(results, Question::WakeUps));
+    claims.push(without_faults(results, ToolQuestion::WakeUps));
     let section = Section {
-        title: "Wake-ups, control runs (time of all threads while sampling; whole process: with its start and end)".to_owned(),
-        columns: columns(&["tool", "us per wake-up", "ours - it", "whole process us", "calls per wake-up"]),
+        title: "Wake-ups, control runs (time of all threads while sampling; whole process: with its start and end)"
+            .to_owned(),
+        columns: columns(&[
+            "tool",
+            "us per wake-up",
+            "ours - it",
+            "whole process us",
+            "calls per wake-up",
+        ]),
         rows,
     };
     (section, claims)
@@ -109,8 +111,8 @@ fn columns(first: &[&str]) -> Vec<String> {
 
 /// The last three columns of both parts.
 fn own_disturbances(results: &Results, tool: &str) -> [String; 3] {
-    let of = |value: fn(&crate::truth::running::Ran) -> f64| {
-        known(&results.per_block(tool, Disturbance::Nothing, |ran, _| Some(value(ran))))
+    let of = |value: fn(&crate::truth::running::ToolResult) -> f64| {
+        known(&results.per_block(tool, ToolDisturbance::Nothing, |ran, _| Some(value(ran))))
     };
     let faults = of(|ran| ran.between.page_faults as f64);
     let sleeps = of(|ran| ran.between.voluntary as f64 / ran.between.window_s.max(1e-9));
@@ -123,9 +125,9 @@ fn own_disturbances(results: &Results, tool: &str) -> [String; 3] {
 }
 
 /// As the kernel counts it from outside, and as our tool says itself.
-fn without_faults(results: &Results, question: Question) -> Claim {
-    let own = ours(question);
-    let faults = results.per_block(own, Disturbance::Nothing, |ran, _| {
+fn without_faults(results: &Results, question: ToolQuestion) -> BenchClaim {
+    let own = own_tool(question);
+    let faults = results.per_block(own, ToolDisturbance::Nothing, |ran, _| {
         Some(
             ran.between
                 .page_faults
@@ -134,17 +136,21 @@ fn without_faults(results: &Results, question: Question) -> Claim {
     });
     let all: Vec<u64> = faults.into_iter().flatten().collect();
     let sum: u64 = all.iter().sum();
-    Claim {
-        says: format!("no page fault in the sampler of {own} ({sum})"),
+    BenchClaim {
+        text: format!("no page fault in the sampler of {own} ({sum})"),
         verdict: match (all.is_empty(), sum) {
-            (true, _) => Verdict::Open,
-            (false, 0) => Verdict::Held,
-            (false, _) => Verdict::Lost,
+            (true, _) => BenchVerdict::Open,
+            (false, 0) => BenchVerdict::Holds,
+            (false, _) => BenchVerdict::Lost,
         },
     }
 }
 
 /// Lost only when the whole interval says that ours is more.
-fn at_most_zero(low: f64) -> Verdict {
-    if low > 0.0 { Verdict::Lost } else { Verdict::Held }
+fn at_most_zero(low: f64) -> BenchVerdict {
+    if low > 0.0 {
+        BenchVerdict::Lost
+    } else {
+        BenchVerdict::Holds
+    }
 }

@@ -1,11 +1,11 @@
 //! How long a tool says a disturbance was, against how long it was.
 
-use super::{Claim, Results, Section, Verdict, cell, length, ours};
+use super::{BenchClaim, BenchVerdict, Results, Section, cell, length, own_tool};
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, preempt_group};
-use crate::truth::running::{Disturbance, Ran};
+use crate::truth::running::{ToolDisturbance, ToolResult};
 use crate::truth::score;
 use crate::truth::statistics::{median, median_within, quantile};
-use crate::truth::tools::Question;
+use crate::truth::tools::ToolQuestion;
 
 /// From this length on the limit holds.
 const LIMITED_FROM_NS: u64 = 20_000;
@@ -14,9 +14,9 @@ const LIMIT_US: f64 = 0.5;
 
 /// Median difference per length beyond the one at the shortest length: the two context switches belong to the
 /// disturbance and to no tool.
-pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
-    let own = ours(Question::Gaps);
-    let tools: Vec<_> = results.asking(Question::Gaps).map(|tool| tool.name).collect();
+pub(crate) fn preempts(results: &Results) -> (Section, Vec<BenchClaim>) {
+    let own = own_tool(ToolQuestion::Gaps);
+    let tools: Vec<_> = results.tools_for(ToolQuestion::Gaps).map(|tool| tool.name).collect();
     let mut columns = vec!["length".to_owned()];
     columns.extend(tools.iter().map(|tool| format!("{tool} (5 to 95 %)")));
     columns.extend(["ours - kernel", "bare loop"].map(str::to_owned));
@@ -42,18 +42,18 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     let shortest = PREEMPT_NS.first().copied().unwrap_or(0);
     // Against what the kernel says of the same gap, and each run against its own shortest length: what a switch takes is
     // nothing that a sampler could know, and differs from one run to the next.
-    let excess = |ran: &Ran, length_ns: u64| {
+    let excess = |ran: &ToolResult, length_ns: u64| {
         let gaps = ran.seen.gaps.as_deref()?;
         let kernel = ran.kernel.as_deref()?;
         Some(score::beyond_the_kernel(gaps, kernel, &ran.events, length_ns))
     };
     let by_time = |length_ns: u64, own_base: fn(&[f64]) -> Option<f64>| -> Option<(f64, f64)> {
-        let of_run = |ran: &Ran, _: &Ran| {
+        let of_run = |ran: &ToolResult, _: &ToolResult| {
             let base = own_base(&excess(ran, shortest)?)?;
             let found = excess(ran, length_ns)?;
             Some(found.into_iter().map(|ns| ns - base).collect::<Vec<f64>>())
         };
-        let runs = results.per_block(own, Disturbance::PreemptAll, of_run);
+        let runs = results.per_block(own, ToolDisturbance::PreemptAll, of_run);
         let all: Vec<f64> = runs.into_iter().flatten().flatten().collect();
         median_within(&all).map(|(ns, within_ns)| (ns / 1e3, within_ns / 1e3))
     };
@@ -74,9 +74,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
             let found = of_tool(tool, length_ns).zip(*base);
             row.push(found.map_or_else(
                 || "-".to_owned(),
-                |((middle, low, high), base)| {
-                    format!("{:+.2} ({:+.2} {:+.2})", middle - base, low - base, high - base)
-                },
+                |((middle, low, high), base)| format!("{:+.2} ({:+.2} {:+.2})", middle - base, low - base, high - base),
             ));
         }
         let bias = by_time(length_ns, median);
@@ -100,7 +98,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
         columns,
         rows,
     };
-    let says = match worst {
+    let text = match worst {
         Some(((bias, by), length_ns)) => format!(
             "duration bias from {} up: at most {bias:+.2} us (+-{by:.2}), at {} (the aim is {LIMIT_US} us; a time, so not asserted: {})",
             length(LIMITED_FROM_NS),
@@ -115,15 +113,15 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
         ),
         None => "duration bias: nothing to tell it from".to_owned(),
     };
-    let verdict = Verdict::Open;
-    (section, vec![Claim { says, verdict }])
+    let verdict = BenchVerdict::Open;
+    (section, vec![BenchClaim { text, verdict }])
 }
 
 /// The run in which that length was injected, and the lengths that it had.
-fn run_of(length_ns: u64) -> (Disturbance, Vec<u64>) {
+fn run_of(length_ns: u64) -> (ToolDisturbance, Vec<u64>) {
     let place = PREEMPT_NS.iter().position(|&known| known == length_ns);
     let group = place.unwrap_or(0) % PREEMPT_GROUPS;
-    (Disturbance::Preempt(group), preempt_group(group))
+    (ToolDisturbance::Preempt(group), preempt_group(group))
 }
 
 /// A median less another, and half of the interval of the difference.

@@ -1,46 +1,41 @@
 //! What share of the injected disturbances a tool saw.
 
-use super::{Claim, Results, Section, Verdict, cell, interval_cell, known, length, ours, paired};
+use super::{BenchClaim, BenchVerdict, Results, Section, cell, interval_cell, known, length, own_tool, paired};
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, STOP_NS, preempt_group};
-use crate::truth::running::{Disturbance, Ran};
+use crate::truth::running::{ToolDisturbance, ToolResult};
 use crate::truth::score;
 use crate::truth::statistics::{interval, interval_of_ten, mean};
-use crate::truth::tools::Question;
+use crate::truth::tools::ToolQuestion;
 
 /// Per length of preemption, with the paired interval to the best peer.
-pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
-    let title = "Recall, CPU taken away (% of the injected, control taken away; [95 % of ours - best peer over blocks])";
+pub(crate) fn preempts(results: &Results) -> (Section, Vec<BenchClaim>) {
+    let title =
+        "Recall, CPU taken away (% of the injected, control taken away; [95 % of ours - best peer over blocks])";
     let of_length = |place: usize| {
         let group = place % PREEMPT_GROUPS;
-        (Disturbance::Preempt(group), preempt_group(group))
+        (ToolDisturbance::Preempt(group), preempt_group(group))
     };
-    let excess = |ran: &Ran| score::of_preemptions(ran.switch_ns);
+    let excess = |ran: &ToolResult| score::of_preemptions(ran.switch_ns);
     by_length(results, PREEMPT_NS, &of_length, &excess, (title, "preemptions"))
 }
 
 /// The same for stopped processes.
-pub(crate) fn stops(results: &Results) -> (Section, Vec<Claim>) {
+pub(crate) fn stops(results: &Results) -> (Section, Vec<BenchClaim>) {
     let lengths: Vec<u64> = STOP_NS.iter().map(|(ns, _)| *ns).collect();
     let title = "Recall, process stopped (SIGSTOP)";
-    let of_length = |_: usize| (Disturbance::Stop, lengths.clone());
-    by_length(
-        results,
-        &lengths,
-        &of_length,
-        &|_| score::OF_STOPS,
-        (title, "stops"),
-    )
+    let of_length = |_: usize| (ToolDisturbance::Stop, lengths.clone());
+    by_length(results, &lengths, &of_length, &|_| score::OF_STOPS, (title, "stops"))
 }
 
 fn by_length(
     results: &Results,
     all_lengths: &[u64],
-    of_length: &dyn Fn(usize) -> (Disturbance, Vec<u64>),
-    excess: &dyn Fn(&Ran) -> score::Excess,
+    of_length: &dyn Fn(usize) -> (ToolDisturbance, Vec<u64>),
+    excess: &dyn Fn(&ToolResult) -> score::Excess,
     (title, name): (&str, &str),
-) -> (Section, Vec<Claim>) {
-    let tools: Vec<_> = results.asking(Question::Gaps).map(|tool| tool.name).collect();
-    let own = ours(Question::Gaps);
+) -> (Section, Vec<BenchClaim>) {
+    let tools: Vec<_> = results.tools_for(ToolQuestion::Gaps).map(|tool| tool.name).collect();
+    let own = own_tool(ToolQuestion::Gaps);
     let mut columns: Vec<String> = ["length", "injected", "spoiled"].map(str::to_owned).into();
     columns.extend(tools.iter().map(|tool| (*tool).to_owned()));
     columns.extend(["ours by time", "ours - best peer"].map(str::to_owned));
@@ -56,8 +51,7 @@ fn by_length(
                 score::recall(&ran.seen, &control.seen, &ran.events, window)
             })
         };
-        let per_tool: Vec<(&str, Vec<Option<f64>>)> =
-            tools.iter().map(|tool| (*tool, recall_of(tool, None))).collect();
+        let per_tool: Vec<(&str, Vec<Option<f64>>)> = tools.iter().map(|tool| (*tool, recall_of(tool, None))).collect();
         let best = per_tool
             .iter()
             .filter(|(tool, _)| *tool != own)
@@ -80,8 +74,8 @@ fn by_length(
         }
         let count = |spoiled: bool| -> usize {
             let blocks = results.per_block(own, what, |ran, _| {
-                let mine = ran.events.iter().filter(|event| event.wanted_ns == length_ns);
-                Some(mine.filter(|event| !spoiled || event.spoiled()).count())
+                let same_length = ran.events.iter().filter(|event| event.intended_ns == length_ns);
+                Some(same_length.filter(|event| !spoiled || event.spoiled()).count())
             });
             blocks.into_iter().flatten().sum()
         };
@@ -96,11 +90,7 @@ fn by_length(
             injected += one.injected;
             found += one.found;
         }
-        let mut row = vec![
-            length(length_ns),
-            count(false).to_string(),
-            count(true).to_string(),
-        ];
+        let mut row = vec![length(length_ns), count(false).to_string(), count(true).to_string()];
         row.extend(
             per_tool
                 .iter()
@@ -114,52 +104,43 @@ fn by_length(
         row.push(interval_cell(single, 100.0));
         rows.push(row);
     }
-    let says = if lost.is_empty() {
+    let text = if lost.is_empty() {
         let alone = if below.is_empty() {
             String::new()
         } else {
             format!(" (below it by its own interval alone: {})", below.join(", "))
         };
-        format!(
-            "recall of {name} no worse than the best peer's at any length, all lengths judged together{alone}"
-        )
+        format!("recall of {name} no worse than the best peer's at any length, all lengths judged together{alone}")
     } else {
-        format!(
-            "recall of {name} worse than the best peer's at {}",
-            lost.join(", ")
-        )
+        format!("recall of {name} worse than the best peer's at {}", lost.join(", "))
     };
     let verdict = match (compared, lost.is_empty()) {
-        (false, _) => Verdict::Open,
-        (true, true) => Verdict::Held,
-        (true, false) => Verdict::Lost,
+        (false, _) => BenchVerdict::Open,
+        (true, true) => BenchVerdict::Holds,
+        (true, false) => BenchVerdict::Lost,
     };
     let section = Section {
         title: title.to_owned(),
         columns,
         rows,
     };
-    (section, vec![Claim { says, verdict }])
+    (section, vec![BenchClaim { text, verdict }])
 }
 
 /// Interrupts from another CPU: a true count, unknown lengths.
-pub(crate) fn interrupts(results: &Results) -> (Section, Vec<Claim>) {
+pub(crate) fn interrupts(results: &Results) -> (Section, Vec<BenchClaim>) {
     let mut rows = Vec::new();
-    for tool in results.asking(Question::Gaps) {
+    for tool in results.tools_for(ToolQuestion::Gaps) {
         let injected: Vec<Option<f64>> =
-            results.per_block(
-                tool.name,
-                Disturbance::Ipi,
-                |ran, _| Some(ran.events.len() as f64),
-            );
-        let more: Vec<Option<f64>> = results.per_block(tool.name, Disturbance::Ipi, |ran, control| {
-            let all = |seen: &crate::truth::seen::Seen| seen.within(seen.floor_ns, u64::MAX) as f64;
+            results.per_block(tool.name, ToolDisturbance::Ipi, |ran, _| Some(ran.events.len() as f64));
+        let more: Vec<Option<f64>> = results.per_block(tool.name, ToolDisturbance::Ipi, |ran, control| {
+            let all = |seen: &crate::truth::seen::ToolReading| seen.within(seen.floor_ns, u64::MAX) as f64;
             Some(all(&ran.seen) - all(&control.seen))
         });
-        let met: Vec<Option<f64>> = results.per_block(tool.name, Disturbance::Ipi, |ran, _| {
-            Some(score::met(ran.seen.gaps.as_deref()?, &ran.events) as f64)
+        let met: Vec<Option<f64>> = results.per_block(tool.name, ToolDisturbance::Ipi, |ran, _| {
+            Some(score::count_detected(ran.seen.gaps.as_deref()?, &ran.events) as f64)
         });
-        let floor = results.per_block(tool.name, Disturbance::Ipi, |ran, _| {
+        let floor = results.per_block(tool.name, ToolDisturbance::Ipi, |ran, _| {
             Some(ran.seen.floor_ns as f64 / 1e3)
         });
         let sum = |values: &[Option<f64>]| {

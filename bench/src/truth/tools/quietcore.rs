@@ -1,29 +1,29 @@
 //! Our two samplers: JSON on standard output.
 
-use super::{INTERVAL_NS, PRIORITY, Run, words};
-use crate::truth::seen::{Bin, Seen};
+use super::{BenchRun, INTERVAL_NS, PRIORITY, words};
+use crate::truth::seen::{DurationBin, ToolReading};
 use serde_json::Value;
 
-pub(crate) fn noise_words(run: &Run) -> Vec<String> {
-    let Run { cpu, seconds, .. } = run;
+pub(crate) fn noise_words(run: &BenchRun) -> Vec<String> {
+    let BenchRun { cpu, seconds, .. } = run;
     words(format!(
         "measure noise --cpus {cpu} --for {seconds}s --threshold 1us --policy fifo:{PRIORITY} --json"
     ))
 }
 
-pub(crate) fn latency_words(run: &Run) -> Vec<String> {
-    let Run { cpu, seconds, .. } = run;
+pub(crate) fn latency_words(run: &BenchRun) -> Vec<String> {
+    let BenchRun { cpu, seconds, .. } = run;
     let interval_us = INTERVAL_NS / 1_000;
     words(format!(
         "measure latency --cpus {cpu} --for {seconds}s --interval {interval_us}us --policy fifo:{PRIORITY} --json"
     ))
 }
 
-pub(crate) fn read_noise(_: &Run, printed: &str) -> Result<Seen, String> {
-    let (thread, mut seen) = what_both_say(printed)?;
-    let kept = thread["gaps"].as_array().into_iter().flatten();
+pub(crate) fn read_noise(_: &BenchRun, printed: &str) -> Result<ToolReading, String> {
+    let (thread, mut seen) = common_result(printed)?;
+    let gap_values = thread["gaps"].as_array().into_iter().flatten();
     let start = number(&thread, "started_monotonic_ns")?;
-    let gaps: Option<Vec<(u64, u64)>> = kept
+    let gaps: Option<Vec<(u64, u64)>> = gap_values
         .map(|gap| {
             let begin = start + gap["at_ns"].as_u64()?;
             Some((begin, begin + gap["duration_ns"].as_u64()?))
@@ -31,49 +31,47 @@ pub(crate) fn read_noise(_: &Run, printed: &str) -> Result<Seen, String> {
         .collect();
     // With every gap there to see, the durations are exact and not those of a histogram.
     if let Some(gaps) = gaps.filter(|gaps| gaps.len() as u64 == seen.recorded) {
-        let mut bins: Vec<Bin> = gaps.iter().map(|(begin, end)| exactly(end - begin, 1)).collect();
+        let mut bins: Vec<DurationBin> = gaps.iter().map(|(begin, end)| exactly(end - begin, 1)).collect();
         bins.sort_unstable_by_key(|bin| bin.low_ns);
         seen.bins = bins;
         seen.gaps = Some(gaps);
     }
     seen.floor_ns = number(&thread, "threshold_ns")?;
-    seen.turns = Some(number(&thread, "turns")?);
-    seen.turn_min_ns = Some(number(&thread, "turn_ns_min")?);
+    seen.iterations = Some(number(&thread, "turns")?);
+    seen.iteration_min_ns = Some(number(&thread, "turn_ns_min")?);
     Ok(seen)
 }
 
-pub(crate) fn read_latency(_: &Run, printed: &str) -> Result<Seen, String> {
-    what_both_say(printed).map(|(_, seen)| seen)
+pub(crate) fn read_latency(_: &BenchRun, printed: &str) -> Result<ToolReading, String> {
+    common_result(printed).map(|(_, seen)| seen)
 }
 
-fn what_both_say(printed: &str) -> Result<(Value, Seen), String> {
-    let said: Value = serde_json::from_str(printed).map_err(|error| error.to_string())?;
-    if said["complete"] != Value::Bool(true) {
+fn common_result(printed: &str) -> Result<(Value, ToolReading), String> {
+    let document: Value = serde_json::from_str(printed).map_err(|error| error.to_string())?;
+    if document["complete"] != Value::Bool(true) {
         return Err("the measurement is not complete".into());
     }
-    let thread = said["threads"][0].clone();
+    let thread = document["threads"][0].clone();
     let rows = thread["histogram"].as_array().ok_or("no histogram")?;
-    let bins: Option<Vec<Bin>> = rows
+    let bins: Option<Vec<DurationBin>> = rows
         .iter()
         .map(|row| Some(exactly(row[0].as_u64()?, row[1].as_u64()?)))
         .collect();
     let own = &thread["own"];
-    let seen = Seen {
+    let seen = ToolReading {
         bins: bins.ok_or("a row of the histogram has no number")?,
         duration_ns: number(&thread, "duration_ns")?,
         expected: Some(number(&thread, "expected")?),
         recorded: number(&thread, "recorded")?,
         missed: Some(number(&thread, "missed")?),
-        own: own["page_faults"]
-            .as_u64()
-            .zip(own["voluntary_switches"].as_u64()),
-        ..Seen::default()
+        own: own["page_faults"].as_u64().zip(own["voluntary_switches"].as_u64()),
+        ..ToolReading::default()
     };
     Ok((thread, seen))
 }
 
-fn exactly(low_ns: u64, count: u64) -> Bin {
-    Bin {
+fn exactly(low_ns: u64, count: u64) -> DurationBin {
+    DurationBin {
         low_ns,
         high_ns: Some(low_ns + 1),
         count,
@@ -93,8 +91,8 @@ mod tests {
         "gaps":[{"at_ns":10,"duration_ns":5003},{"at_ns":7000,"duration_ns":1025},{"at_ns":9000,"duration_ns":1026}],
         "turns":100,"turn_ns_min":7}]}"#;
 
-    fn run() -> Run {
-        Run {
+    fn run() -> BenchRun {
+        BenchRun {
             cpu: 1,
             other: 0,
             seconds: 4,
@@ -103,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_on_the_clock_and_exact() {
+    fn gaps_have_exact_times_on_the_monotonic_clock() {
         let seen = read_noise(&run(), NOISE).unwrap();
         assert_eq!(
             seen.gaps.as_deref(),
@@ -112,20 +110,20 @@ mod tests {
         assert_eq!(seen.bins[2], exactly(5003, 1));
         assert_eq!((seen.expected, seen.recorded, seen.missed), (Some(3), 3, Some(0)));
         assert_eq!(
-            (seen.turns, seen.turn_min_ns, seen.own),
+            (seen.iterations, seen.iteration_min_ns, seen.own),
             (Some(100), Some(7), Some((0, 0)))
         );
     }
 
     #[test]
-    fn without_all_gaps_the_histogram_counts_and_nothing_overlaps() {
+    fn with_an_incomplete_list_of_gaps_the_histogram_is_used() {
         let seen = read_noise(&run(), &NOISE.replace(r#""recorded":3"#, r#""recorded":4"#)).unwrap();
         assert_eq!(seen.gaps, None);
         assert_eq!(seen.bins, [exactly(1024, 2), exactly(5000, 1)]);
     }
 
     #[test]
-    fn half_a_result_is_none() {
+    fn an_incomplete_result_is_an_error() {
         assert!(read_noise(&run(), &NOISE.replace("true", "false")).is_err());
         assert!(read_latency(&run(), "").is_err());
         assert!(read_noise(&run(), &NOISE.replace("turn_ns_min", "x")).is_err());

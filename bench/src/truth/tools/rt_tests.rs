@@ -1,7 +1,7 @@
 //! oslat and cyclictest: JSON files, whose histograms are in whole microseconds.
 
-use super::{INTERVAL_NS, PRIORITY, Run, json, words};
-use crate::truth::seen::{Seen, bins_of_width};
+use super::{BenchRun, INTERVAL_NS, PRIORITY, json, words};
+use crate::truth::seen::{ToolReading, bins_of_width};
 use serde_json::Value;
 
 /// The most that oslat takes.
@@ -9,8 +9,8 @@ const OSLAT_BINS: u64 = 1_024;
 /// Rows of cyclictest's histogram: above every injected disturbance.
 const CYCLICTEST_ROWS: u64 = 600_000;
 
-pub(crate) fn oslat_words(run: &Run) -> Vec<String> {
-    let Run {
+pub(crate) fn oslat_words(run: &BenchRun) -> Vec<String> {
+    let BenchRun {
         cpu, other, seconds, ..
     } = run;
     let json = result(run);
@@ -19,8 +19,8 @@ pub(crate) fn oslat_words(run: &Run) -> Vec<String> {
     ))
 }
 
-pub(crate) fn cyclictest_words(run: &Run) -> Vec<String> {
-    let Run {
+pub(crate) fn cyclictest_words(run: &BenchRun) -> Vec<String> {
+    let BenchRun {
         cpu, other, seconds, ..
     } = run;
     let json = result(run);
@@ -30,46 +30,46 @@ pub(crate) fn cyclictest_words(run: &Run) -> Vec<String> {
     ))
 }
 
-pub(crate) fn read_oslat(run: &Run, _: &str) -> Result<Seen, String> {
+pub(crate) fn read_oslat(run: &BenchRun, _: &str) -> Result<ToolReading, String> {
     oslat(&json(run.folder.join("result.json").as_path())?)
 }
 
-pub(crate) fn read_cyclictest(run: &Run, _: &str) -> Result<Seen, String> {
+pub(crate) fn read_cyclictest(run: &BenchRun, _: &str) -> Result<ToolReading, String> {
     cyclictest(&json(run.folder.join("result.json").as_path())?, run.seconds)
 }
 
-fn result(run: &Run) -> String {
+fn result(run: &BenchRun) -> String {
     run.folder.join("result.json").display().to_string()
 }
 
 /// Every turn of the loop is in its histogram. The last bin holds everything above, which the file does not say.
-fn oslat(said: &Value) -> Result<Seen, String> {
+fn oslat(said: &Value) -> Result<ToolReading, String> {
     let thread = &said["thread"]["0"];
     let counts = histogram(thread)?;
     let turns = counts.iter().map(|(_, count)| count).sum();
     let seconds = thread["duration"].as_f64().ok_or("no duration")?;
-    Ok(Seen {
+    Ok(ToolReading {
         // The first bin holds every turn that nothing held up.
         floor_ns: 2_000,
         bins: bins_of_width(counts, 1_000, Some(OSLAT_BINS * 1_000)),
         duration_ns: (seconds * 1e9) as u64,
         recorded: turns,
-        turns: Some(turns),
-        ..Seen::default()
+        iterations: Some(turns),
+        ..ToolReading::default()
     })
 }
 
 /// The file says neither how many wake-ups were due nor how many of them were skipped: due are those of its length.
-fn cyclictest(said: &Value, seconds: u64) -> Result<Seen, String> {
+fn cyclictest(said: &Value, seconds: u64) -> Result<ToolReading, String> {
     let thread = &said["thread"]["0"];
     let counts = histogram(thread)?;
     let duration_ns = seconds * 1_000_000_000;
-    Ok(Seen {
+    Ok(ToolReading {
         bins: bins_of_width(counts, 1_000, None),
         duration_ns,
         expected: Some(duration_ns / INTERVAL_NS),
         recorded: thread["cycles"].as_u64().ok_or("no cycles")?,
-        ..Seen::default()
+        ..ToolReading::default()
     })
 }
 
@@ -85,14 +85,14 @@ fn histogram(thread: &Value) -> Result<Vec<(u64, u64)>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::truth::seen::Bin;
+    use crate::truth::seen::DurationBin;
 
     #[test]
-    fn oslat_counts_turns_and_its_last_bin_is_open() {
+    fn oslat_counts_iterations_and_its_last_bin_is_open() {
         let said = serde_json::json!({"thread": {"0": {"cpu": 1, "duration": 2.0,
             "histogram": {"1": 85_970_463_u64, "1024": 3, "17": 5}}}});
         let seen = oslat(&said).unwrap();
-        assert_eq!(seen.turns, Some(85_970_471));
+        assert_eq!(seen.iterations, Some(85_970_471));
         assert_eq!(seen.duration_ns, 2_000_000_000);
         assert_eq!(seen.ceiling_ns(), Some(1_024_000));
         let low: Vec<u64> = seen.bins.iter().map(|bin| bin.low_ns).collect();
@@ -101,17 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn cyclictest_says_what_it_recorded_and_not_what_it_skipped() {
+    fn cyclictest_reports_recorded_cycles_and_no_missed_ones() {
         let said = serde_json::json!({"thread": {"0": {"histogram": {"9": 5, "2070": 1}, "cycles": 1927}}});
         let seen = cyclictest(&said, 2).unwrap();
-        assert_eq!(
-            (seen.expected, seen.recorded, seen.missed),
-            (Some(2_000), 1_927, None)
-        );
+        assert_eq!((seen.expected, seen.recorded, seen.missed), (Some(2_000), 1_927, None));
         assert_eq!(seen.ceiling_ns(), None);
         assert_eq!(
             seen.bins[1],
-            Bin {
+            DurationBin {
                 low_ns: 2_070_000,
                 high_ns: Some(2_071_000),
                 count: 1

@@ -1,20 +1,18 @@
 //! sysjitter: a raw file with one row per gap, `TIMESTAMP DELTA CYCLES NANOSECONDS`.
 
-use super::{Run, words};
-use crate::truth::seen::{Bin, Seen};
+use super::{BenchRun, words};
+use crate::truth::seen::{DurationBin, ToolReading};
 
 /// The same as ours.
 const THRESHOLD_NS: u64 = 1_000;
 
-pub(crate) fn sysjitter_words(run: &Run) -> Vec<String> {
-    let Run { cpu, seconds, .. } = run;
+pub(crate) fn sysjitter_words(run: &BenchRun) -> Vec<String> {
+    let BenchRun { cpu, seconds, .. } = run;
     let raw = run.folder.join("raw").display().to_string();
-    words(format!(
-        "--runtime {seconds} --raw {raw} --cores {cpu} {THRESHOLD_NS}"
-    ))
+    words(format!("--runtime {seconds} --raw {raw} --cores {cpu} {THRESHOLD_NS}"))
 }
 
-pub(crate) fn read_sysjitter(run: &Run, _: &str) -> Result<Seen, String> {
+pub(crate) fn read_sysjitter(run: &BenchRun, _: &str) -> Result<ToolReading, String> {
     // The file is numbered by CPU or, in older versions, from 0.
     let names = [format!("raw.{}", run.cpu), "raw.0".to_owned()];
     let text = names
@@ -23,13 +21,13 @@ pub(crate) fn read_sysjitter(run: &Run, _: &str) -> Result<Seen, String> {
     raw(&text.ok_or("it wrote no raw file")?, run.seconds)
 }
 
-fn raw(text: &str, seconds: u64) -> Result<Seen, String> {
+fn raw(text: &str, seconds: u64) -> Result<ToolReading, String> {
     let rows = text.lines().filter(|line| !line.starts_with('#'));
-    let bins: Result<Vec<Bin>, String> = rows
+    let bins: Result<Vec<DurationBin>, String> = rows
         .map(|row| {
             let ns = row.split_whitespace().nth(3).and_then(|word| word.parse().ok());
             let low_ns: u64 = ns.ok_or_else(|| format!("not a row of sysjitter: {row}"))?;
-            Ok(Bin {
+            Ok(DurationBin {
                 low_ns,
                 high_ns: Some(low_ns + 1),
                 count: 1,
@@ -38,12 +36,12 @@ fn raw(text: &str, seconds: u64) -> Result<Seen, String> {
         .collect();
     let mut bins = bins?;
     bins.sort_unstable_by_key(|bin| bin.low_ns);
-    Ok(Seen {
+    Ok(ToolReading {
         floor_ns: THRESHOLD_NS,
         recorded: bins.len() as u64,
         bins,
         duration_ns: seconds * 1_000_000_000,
-        ..Seen::default()
+        ..ToolReading::default()
     })
 }
 
@@ -52,9 +50,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_end_with_the_nanoseconds() {
-        let text =
-            "# cpu_mhz: 2597\n#   (nsec)\n  3440870   0   42718   16448\n  3512404   71   3120   1201\n";
+    fn rows_of_sysjitter_end_with_nanoseconds() {
+        let text = "# cpu_mhz: 2597\n#   (nsec)\n  3440870   0   42718   16448\n  3512404   71   3120   1201\n";
         let seen = raw(text, 3).unwrap();
         let low: Vec<u64> = seen.bins.iter().map(|bin| bin.low_ns).collect();
         assert_eq!(low, [1_201, 16_448]);

@@ -3,26 +3,21 @@
 //! irqbalance applies the list at its next scan. From the moment that it has read the list, it gives the CPUs no
 //! interrupt. An answer to a later question proves that it has read it, because it serves one client after the other.
 
-use super::{Stage, Step};
-use crate::record::Outcome;
+use super::{ActionContext, StepResult};
+use crate::record::ChangeOutcome;
 use crate::{ApplyError, bans};
 use machine::{CpuSet, TaskKey, irqbalance};
 use plan::Change;
 
 pub(crate) fn enact(
-    stage: &mut Stage,
+    stage: &mut ActionContext,
     change: &Change,
     daemon: TaskKey,
     cpus: &CpuSet,
-) -> Result<Step, ApplyError> {
+) -> Result<StepResult, ApplyError> {
     if !irqbalance::is_running(stage.system.root(), daemon) {
-        unable(
-            stage,
-            daemon,
-            cpus,
-            "; it restarted or ended while this was planned",
-        );
-        return Ok(step(0, None, None, Outcome::Gone));
+        unable(stage, daemon, cpus, "; it restarted or ended while this was planned");
+        return Ok(step(0, None, None, ChangeOutcome::Gone));
     }
     let setup = match bans::setup(stage.system, daemon) {
         Ok(setup) => setup,
@@ -31,50 +26,44 @@ pub(crate) fn enact(
     let former = bans::in_force(stage.journal.records(), daemon, &setup);
     let before = Some(former.to_string());
     if cpus.is_subset(&former) {
-        return Ok(step(0, before.clone(), before, Outcome::Already));
+        return Ok(step(0, before.clone(), before, ChangeOutcome::Already));
     }
-    let wanted = former.or(cpus);
-    let seq = stage.will_value(change, before.clone())?;
-    let answer =
-        bans::ban(stage.system, daemon, Some(&wanted)).and_then(|()| bans::setup(stage.system, daemon));
+    let banned = former.or(cpus);
+    let seq = stage.record_value_intent(change, before.clone())?;
+    let answer = bans::ban(stage.system, daemon, Some(&banned)).and_then(|()| bans::setup(stage.system, daemon));
     let setup = match answer {
         Ok(setup) => setup,
         Err(error) => {
             let step = refused(stage, daemon, cpus, seq, &error);
             // irqbalance may have received it anyway. So the outcome is not a refusal, which undo would skip.
-            stage.did_value(seq, Outcome::Otherwise(error.to_string()), None)?;
+            stage.record_value_outcome(seq, ChangeOutcome::Otherwise(error.to_string()), None)?;
             return Ok(step);
         }
     };
-    let is_known = setup.banned == wanted || setup.banned == former;
+    let is_known = setup.banned == banned || setup.banned == former;
     let outcome = match is_known {
-        true => Outcome::Done,
-        false => Outcome::Otherwise(setup.banned.to_string()),
+        true => ChangeOutcome::Done,
+        false => ChangeOutcome::Otherwise(setup.banned.to_string()),
     };
-    let after = Some(wanted.to_string());
-    stage.did_value(seq, outcome.clone(), after.clone())?;
+    let after = Some(banned.to_string());
+    stage.record_value_outcome(seq, outcome.clone(), after.clone())?;
     Ok(step(seq, before, after, outcome))
 }
 
-fn refused(stage: &mut Stage, daemon: TaskKey, cpus: &CpuSet, seq: u64, error: &root::RootError) -> Step {
-    unable(
-        stage,
-        daemon,
-        cpus,
-        &format!("; it could not be notified: {error}"),
-    );
-    let outcome = Outcome::Refused(error.errno().unwrap_or(libc::EPROTO));
+fn refused(stage: &mut ActionContext, daemon: TaskKey, cpus: &CpuSet, seq: u64, error: &root::RootError) -> StepResult {
+    unable(stage, daemon, cpus, &format!("; it could not be notified: {error}"));
+    let outcome = ChangeOutcome::Refused(error.errno().unwrap_or(libc::EPROTO));
     step(seq, None, None, outcome)
 }
 
-fn unable(stage: &mut Stage, daemon: TaskKey, cpus: &CpuSet, why: &str) {
+fn unable(stage: &mut ActionContext, daemon: TaskKey, cpus: &CpuSet, why: &str) {
     let machine = machine::Machine::read(stage.system.root());
     let advice = plan::knobs::irqbalance_advice(&machine, cpus, daemon.tid, why);
     stage.findings.push(advice);
 }
 
-fn step(seq: u64, before: Option<String>, after: Option<String>, outcome: Outcome) -> Step {
-    Step {
+fn step(seq: u64, before: Option<String>, after: Option<String>, outcome: ChangeOutcome) -> StepResult {
+    StepResult {
         seq,
         before,
         after,

@@ -4,28 +4,28 @@
 //! (`irq_migrate_all_off_this_cpu`). A task that was pinned there gets the CPUs of its cgroup (`select_fallback_rq`).
 //! The kernel reverts neither.
 
-use super::move_tasks::keep_pin;
-use super::{Stage, Step, refusal, write};
-use crate::record::{After, Before, Outcome};
+use super::move_tasks::restore_pin;
+use super::{ActionContext, StepResult, refusal, write};
+use crate::record::{ChangeOutcome, StateAfter, StateBefore};
 use crate::{ApplyError, System, census, fingerprint};
 use machine::{CpuId, CpuSet, Machine};
 use plan::{Change, Finding, FindingId, Level};
 use root::RootError;
 use std::collections::BTreeMap;
 
-pub(crate) fn enact(stage: &mut Stage, change: &Change, cpus: &CpuSet) -> Result<Step, ApplyError> {
+pub(crate) fn enact(stage: &mut ActionContext, change: &Change, cpus: &CpuSet) -> Result<StepResult, ApplyError> {
     let machine = Machine::read(stage.system.root());
     let files = fingerprint::files(stage.system.root(), &machine.cgroups);
     let tasks = census::pinned(stage)?;
-    let before = Before::Value {
+    let before = StateBefore::Value {
         value: change.before.clone(),
         tasks: tasks.clone(),
     };
-    let seq = stage.will(change, before)?;
-    let mut gone = Vec::new();
+    let seq = stage.record_intent(change, before)?;
+    let mut offline = Vec::new();
     for cpu in cpus.iter() {
         match stage.system.write(&online(cpu), "0").map_err(refusal) {
-            Ok(()) => gone.push(cpu),
+            Ok(()) => offline.push(cpu),
             Err(Ok(errno)) => {
                 write::report(stage, change, None, errno)?;
             }
@@ -33,7 +33,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, cpus: &CpuSet) -> Result
         }
     }
     // If a CPU does not come back, the record stays unanswered, and undo tries again.
-    let stays_off: Vec<String> = bring_online(stage.system, &gone);
+    let stays_off: Vec<String> = bring_online(stage.system, &offline);
     if !stays_off.is_empty() {
         return Err(ApplyError::Unable {
             why: format!(
@@ -43,23 +43,23 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, cpus: &CpuSet) -> Result
             next: "look into the kernel's log (dmesg), then `quietcore undo`".to_owned(),
         });
     }
-    for lost in give_back(stage.system, &files) {
+    for lost in restore_masks(stage.system, &files) {
         let path = lost.split(':').next().unwrap_or_default().to_owned();
         stage
             .findings
             .push(Finding::new(Level::Warning, FindingId::MASK_LOST, path, lost));
     }
     for task in &tasks {
-        keep_pin(stage, task, &machine.topology.online)?;
+        restore_pin(stage, task, &machine.topology.online)?;
     }
-    let outcome = match gone.is_empty() {
-        true => Outcome::Refused(libc::EBUSY),
-        false => Outcome::Done,
+    let outcome = match offline.is_empty() {
+        true => ChangeOutcome::Refused(libc::EBUSY),
+        false => ChangeOutcome::Done,
     };
     let masks = census::masks_now(stage.system, &tasks);
     let value = change.before.clone();
-    stage.did(seq, outcome.clone(), After::Value { value, masks })?;
-    Ok(Step {
+    stage.record_outcome(seq, outcome.clone(), StateAfter::Value { value, masks })?;
+    Ok(StepResult {
         seq,
         before: change.before.clone(),
         after: Some(change.after.clone()),
@@ -79,7 +79,7 @@ pub(crate) fn bring_online(system: &dyn System, cpus: &[CpuId]) -> Vec<String> {
 }
 
 /// Restores the former masks of interrupts; returns one line per failure.
-pub(crate) fn give_back(system: &dyn System, files: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn restore_masks(system: &dyn System, files: &BTreeMap<String, String>) -> Vec<String> {
     let masks = files.iter().filter(|(path, _)| path.starts_with("/proc/irq/"));
     let lost = masks.filter_map(|(path, former)| {
         let now = system.root().value(path).ok().flatten()?;

@@ -1,12 +1,12 @@
 //! Changes owner and permissions of a cgroup file (chown and chmod) and reads them back.
 
-use super::{Stage, Step};
+use super::{ActionContext, StepResult};
 use crate::ApplyError;
-use crate::record::Outcome;
-use plan::{Change, Undo};
+use crate::record::ChangeOutcome;
+use plan::{Change, UndoMethod};
 
 /// The intended owner of a file.
-pub(crate) struct Gift<'a> {
+pub(crate) struct FileOwnership<'a> {
     /// The file.
     pub path: &'a str,
     /// Its new owner.
@@ -14,10 +14,14 @@ pub(crate) struct Gift<'a> {
     /// Its new group.
     pub gid: Option<u32>,
     /// How it is undone.
-    pub undo: Undo,
+    pub undo: UndoMethod,
 }
 
-pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<Step, ApplyError> {
+pub(crate) fn enact(
+    stage: &mut ActionContext,
+    change: &Change,
+    gift: &FileOwnership,
+) -> Result<StepResult, ApplyError> {
     let path = gift.path;
     let Some(now) = stage.system.ownership(path)? else {
         return Err(ApplyError::Unable {
@@ -25,47 +29,43 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<S
             next: "this kernel lacks the file; leave --owner out".to_owned(),
         });
     };
-    let wanted = now.given_to(gift.uid, gift.gid);
+    let intended = now.given_to(gift.uid, gift.gid);
     let before = Some(now.to_string());
-    if wanted == now {
-        return Ok(Step::unchanged(before, Outcome::Already));
+    if intended == now {
+        return Ok(StepResult::unchanged(before, ChangeOutcome::Already));
     }
-    if gift.undo == Undo::Restore && (now.uid, now.gid) != (0, 0) {
+    if gift.undo == UndoMethod::Restore && (now.uid, now.gid) != (0, 0) {
         return Err(ApplyError::Unable {
             why: format!("{path} belongs to {}:{} already", now.uid, now.gid),
-            next: "one owner at a time: undo the partition that gave it away, or leave owner_ancestor out"
-                .to_owned(),
+            next: "one owner at a time: undo the partition that gave it away, or leave owner_ancestor out".to_owned(),
         });
     }
-    let seq = stage.will_value(change, before.clone())?;
-    if let Err(error) = stage.system.set_ownership(path, wanted) {
+    let seq = stage.record_value_intent(change, before.clone())?;
+    if let Err(error) = stage.system.set_ownership(path, intended) {
         let found = stage.system.ownership(path)?;
         let value = found.map(|found| found.to_string());
         // The first of the two calls may have succeeded.
         let outcome = match found == Some(now) {
-            true => Outcome::Refused(error.errno().unwrap_or(libc::EIO)),
-            false => Outcome::Otherwise(value.clone().unwrap_or_default()),
+            true => ChangeOutcome::Refused(error.errno().unwrap_or(libc::EIO)),
+            false => ChangeOutcome::Otherwise(value.clone().unwrap_or_default()),
         };
-        stage.did_value(seq, outcome, value)?;
+        stage.record_value_outcome(seq, outcome, value)?;
         return Err(error.into());
     }
     let found = stage.system.ownership(path)?;
     let after = found.map(|found| found.to_string());
-    let outcome = match found == Some(wanted) {
-        true => Outcome::Done,
-        false => Outcome::Otherwise(after.clone().unwrap_or_default()),
+    let outcome = match found == Some(intended) {
+        true => ChangeOutcome::Done,
+        false => ChangeOutcome::Otherwise(after.clone().unwrap_or_default()),
     };
-    stage.did_value(seq, outcome.clone(), after.clone())?;
-    if found != Some(wanted) {
+    stage.record_value_outcome(seq, outcome.clone(), after.clone())?;
+    if found != Some(intended) {
         return Err(ApplyError::Unable {
-            why: format!(
-                "{path} was given to {wanted}, and is {}",
-                after.unwrap_or_default()
-            ),
+            why: format!("{path} was given to {intended}, and is {}", after.unwrap_or_default()),
             next: "the file system does not keep owners; leave --owner out".to_owned(),
         });
     }
-    Ok(Step {
+    Ok(StepResult {
         seq,
         before,
         after,

@@ -1,26 +1,26 @@
 //! Turns a v2 cgroup into a partition, and reads the result back.
 
-use super::move_tasks::keep_pin;
-use super::{Stage, Step, refusal};
+use super::move_tasks::restore_pin;
+use super::{ActionContext, StepResult, refusal};
 use crate::ApplyError;
 use crate::census;
-use crate::record::{After, Before, Outcome, TaskState};
+use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState};
 use machine::CpuSet;
 use plan::{Change, Finding, FindingId, Level};
 
 pub(crate) fn enact(
-    stage: &mut Stage,
+    stage: &mut ActionContext,
     change: &Change,
     path: &str,
     words: &[String],
-) -> Result<Step, ApplyError> {
+) -> Result<StepResult, ApplyError> {
     let now = stage.system.root().value(path)?;
     let tasks = census::pinned(stage)?;
-    let before = Before::Value {
+    let before = StateBefore::Value {
         value: now.clone(),
         tasks: tasks.clone(),
     };
-    let seq = stage.will(change, before)?;
+    let seq = stage.record_intent(change, before)?;
     let mut reasons = Vec::new();
     for word in words {
         match stage.system.write(path, word) {
@@ -35,18 +35,18 @@ pub(crate) fn enact(
             Ok(()) => {
                 let found = stage.system.root().value(path)?.unwrap_or_default();
                 if found == *word {
-                    keep_pins(stage, path, &tasks)?;
+                    restore_pins(stage, path, &tasks)?;
                     let masks = census::masks_now(stage.system, &tasks);
                     let value = Some(found.clone());
-                    stage.did(seq, Outcome::Done, After::Value { value, masks })?;
+                    stage.record_outcome(seq, ChangeOutcome::Done, StateAfter::Value { value, masks })?;
                     if Some(word) != words.first() {
                         stage.findings.push(fallback(path, word, &reasons));
                     }
-                    return Ok(Step {
+                    return Ok(StepResult {
                         seq,
                         before: now,
                         after: Some(found),
-                        outcome: Outcome::Done,
+                        outcome: ChangeOutcome::Done,
                     });
                 }
                 reasons.push(format!("`{word}` reads back as `{found}`"));
@@ -55,8 +55,8 @@ pub(crate) fn enact(
     }
     let masks = census::masks_now(stage.system, &tasks);
     let found = stage.system.root().value(path)?;
-    let outcome = Outcome::Otherwise(found.clone().unwrap_or_default());
-    stage.did(seq, outcome, After::Value { value: found, masks })?;
+    let outcome = ChangeOutcome::Otherwise(found.clone().unwrap_or_default());
+    stage.record_outcome(seq, outcome, StateAfter::Value { value: found, masks })?;
     Err(ApplyError::Unable {
         why: format!("{path}: {}", reasons.join("; ")),
         next: advice(&reasons).to_owned(),
@@ -64,18 +64,15 @@ pub(crate) fn enact(
 }
 
 /// Restores the pins of kernel threads: before 7.0 the kernel gives all of them every remaining CPU.
-fn keep_pins(stage: &mut Stage, path: &str, tasks: &[TaskState]) -> Result<(), ApplyError> {
+fn restore_pins(stage: &mut ActionContext, path: &str, tasks: &[TaskState]) -> Result<(), ApplyError> {
     let above = path.rsplit_once('/').and_then(|(set, _)| set.rsplit_once('/'));
     let Some((parent, _)) = above else { return Ok(()) };
-    let text = stage
-        .system
-        .root()
-        .value(&format!("{parent}/cpuset.cpus.effective"))?;
+    let text = stage.system.root().value(&format!("{parent}/cpuset.cpus.effective"))?;
     let Some(rest) = text.and_then(|text| CpuSet::parse_list(&text).ok()) else {
         return Ok(());
     };
     for task in tasks {
-        keep_pin(stage, task, &rest)?;
+        restore_pin(stage, task, &rest)?;
     }
     Ok(())
 }
@@ -105,10 +102,7 @@ fn advice(reasons: &[String]) -> &'static str {
             "distribute",
             "the parent would be left without a CPU; isolate fewer CPUs",
         ),
-        (
-            "hotplug",
-            "all CPUs of the partition are offline; bring one online",
-        ),
+        ("hotplug", "all CPUs of the partition are offline; bring one online"),
         (
             "housekeeping",
             "the CPUs conflict with isolcpus= or nohz_full= of this boot; use those, or boot without",

@@ -1,29 +1,27 @@
 //! Makes a cgroup that must not exist yet.
 
-use super::{Stage, Step};
+use super::{ActionContext, StepResult};
 use crate::ApplyError;
-use crate::record::{After, Before, Outcome};
+use crate::record::{ChangeOutcome, StateAfter, StateBefore};
 use plan::Change;
 
-pub(crate) fn enact(stage: &mut Stage, change: &Change, path: &str) -> Result<Step, ApplyError> {
-    let seq = stage.will(change, Before::Absent)?;
+pub(crate) fn enact(stage: &mut ActionContext, change: &Change, path: &str) -> Result<StepResult, ApplyError> {
+    let seq = stage.record_intent(change, StateBefore::Absent)?;
     match stage.system.make_dir(path) {
         Ok(()) => {
-            stage.did(seq, Outcome::Done, After::Made)?;
-            Ok(Step {
+            stage.record_outcome(seq, ChangeOutcome::Done, StateAfter::Made)?;
+            Ok(StepResult {
                 seq,
                 before: None,
                 after: Some("made".to_owned()),
-                outcome: Outcome::Done,
+                outcome: ChangeOutcome::Done,
             })
         }
         Err(error) => {
             let errno = error.errno().unwrap_or(libc::EIO);
-            stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+            stage.record_outcome(seq, ChangeOutcome::Refused(errno), StateAfter::Nothing)?;
             match errno {
-                libc::EEXIST => Err(ApplyError::Exists {
-                    path: path.to_owned(),
-                }),
+                libc::EEXIST => Err(ApplyError::Exists { path: path.to_owned() }),
                 _ => Err(error.into()),
             }
         }

@@ -3,12 +3,12 @@
 //! A task that forks while it is moved leaves children behind in the old set, so passes repeat until one finds nothing
 //! new. `kthreadd` goes first, because later kernel threads start in its set.
 
-use super::{Noting, Stage, Step, refusal};
-use crate::record::{After, Before, Crowd, Outcome, TaskState};
+use super::{ActionContext, RecordingMode, StepResult, refusal};
+use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState, UnpinnedTasks};
 use crate::{ApplyError, census, threads};
-use machine::tasks::{Glance, KTHREADD};
+use machine::tasks::{KTHREADD, MaskReader};
 use machine::{CpuSet, Task, Version};
-use plan::{Change, Finding, FindingId, Level, Movers};
+use plan::{Change, Finding, FindingId, Level, TaskSelector};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 const PASSES: usize = 200;
 
 /// Which tasks move, from where and to where.
-pub(crate) struct Road<'a> {
+pub(crate) struct MoveRoute<'a> {
     /// Directory of the source set.
     pub from: &'a str,
     /// Directory of the target set.
@@ -25,16 +25,16 @@ pub(crate) struct Road<'a> {
     /// CPUs of the target set.
     pub cpus: &'a CpuSet,
     /// Which tasks.
-    pub who: &'a Movers,
+    pub movers: &'a TaskSelector,
 }
 
-pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<Step, ApplyError> {
-    let Road { from, to, cpus, .. } = road;
+pub(crate) fn enact(stage: &mut ActionContext, change: &Change, road: &MoveRoute) -> Result<StepResult, ApplyError> {
+    let MoveRoute { from, to, cpus, .. } = road;
     let target = match stage.version {
         Version::V1 => format!("{to}/tasks"),
         Version::V2 => format!("{to}/cgroup.procs"),
     };
-    let mut done = Tally::default();
+    let mut done = MoveTally::default();
     let mut left = None;
     for _ in 0..PASSES {
         let batch = next_batch(stage, road, &mut done)?;
@@ -45,19 +45,19 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
             (None, true) => continue,
             (None, false) => break,
         }
-        done.seq = stage.will(
+        done.seq = stage.record_intent(
             change,
-            Before::Tasks {
+            StateBefore::Tasks {
                 tasks: batch.tasks.clone(),
-                crowd: batch.crowd.clone(),
+                crowd: batch.unpinned.clone(),
             },
         )?;
         let masks = move_batch(stage, &batch.tasks, to, cpus, &mut done)?;
-        if let Some(crowd) = &batch.crowd {
-            move_crowd(stage, crowd, &target, &mut done)?;
+        if let Some(unpinned) = &batch.unpinned {
+            move_unpinned(stage, unpinned, &target, &mut done)?;
         }
-        done.last = batch.crowd.map(|crowd| crowd.tids).unwrap_or_default();
-        stage.did(done.seq, Outcome::Done, After::Tasks { masks })?;
+        done.last = batch.unpinned.map(|unpinned| unpinned.tids).unwrap_or_default();
+        stage.record_outcome(done.seq, ChangeOutcome::Done, StateAfter::Tasks { masks })?;
     }
     if let Some(left) = left {
         stage.findings.push(Finding::new(
@@ -67,13 +67,13 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
             format!("tasks kept appearing in {from} after {PASSES} passes, for example {left}"),
         ));
     }
-    let after = done.told();
+    let after = done.summary();
     let outcome = if done.seq == 0 {
-        Outcome::Already
+        ChangeOutcome::Already
     } else {
-        Outcome::Done
+        ChangeOutcome::Done
     };
-    Ok(Step {
+    Ok(StepResult {
         seq: done.seq,
         before: change.before.clone(),
         after: Some(after),
@@ -82,7 +82,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
 }
 
 #[derive(Default)]
-struct Tally {
+struct MoveTally {
     seq: u64,
     moved: usize,
     /// Threads that the kernel refuses to move.
@@ -98,21 +98,16 @@ struct Tally {
 /// Number of refused tasks to name; the rest is only counted.
 const MOST_NAMED: usize = 4;
 
-impl Tally {
+impl MoveTally {
     fn refuse(&mut self, task: &TaskState, why: &str) {
         let (tid, comm) = (task.key.tid, &task.comm);
         self.refused.insert(tid, format!("{tid} {comm}, {why}"));
     }
 
     /// How many tasks moved, how many did not, and their names.
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         let count = self.refused.len();
-        let named: Vec<&str> = self
-            .refused
-            .values()
-            .take(MOST_NAMED)
-            .map(String::as_str)
-            .collect();
+        let named: Vec<&str> = self.refused.values().take(MOST_NAMED).map(String::as_str).collect();
         let names = match (count, count.saturating_sub(named.len())) {
             (0, _) => String::new(),
             (_, 0) => format!(" ({})", named.join("; ")),
@@ -125,7 +120,7 @@ impl Tally {
 /// The tasks of one pass.
 struct Batch {
     tasks: Vec<TaskState>,
-    crowd: Option<Crowd>,
+    unpinned: Option<UnpinnedTasks>,
     /// Whether a listed task has ended since.
     unsettled: bool,
 }
@@ -133,32 +128,33 @@ struct Batch {
 impl Batch {
     /// The name of one task; `None` if there is none.
     fn example(&self) -> Option<String> {
-        let crowd = self.crowd.as_ref().and_then(|crowd| crowd.tids.first());
+        let unpinned = self.unpinned.as_ref().and_then(|unpinned| unpinned.tids.first());
         let named = self.tasks.first().map(|task| task.comm.clone());
-        named.or_else(|| crowd.map(|tid| format!("task {tid}")))
+        named.or_else(|| unpinned.map(|tid| format!("task {tid}")))
     }
 }
 
 /// The file with the threads of a cgroup.
-pub(super) fn thread_list(stage: &Stage, dir: &str) -> String {
+pub(super) fn thread_list(stage: &ActionContext, dir: &str) -> String {
     match stage.version {
         Version::V1 => format!("{dir}/tasks"),
         Version::V2 => format!("{dir}/cgroup.threads"),
     }
 }
 
-fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, ApplyError> {
-    let mut tids = match road.who {
+fn next_batch(stage: &ActionContext, road: &MoveRoute, done: &mut MoveTally) -> Result<Batch, ApplyError> {
+    let mut tids = match road.movers {
         // Explicitly named tasks move once; their new children start where the parent is.
-        Movers::These(_) if done.seq != 0 => Vec::new(),
-        Movers::These(tids) => tids.clone(),
+        TaskSelector::These(_) if done.seq != 0 => Vec::new(),
+        TaskSelector::These(tids) => tids.clone(),
         _ => census::members(stage.system, &thread_list(stage, road.from))?,
     };
     tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
     // v2 moves processes and keeps pins. With `=user`, each task must be read to distinguish it from a kernel thread.
-    let together =
-        stage.noting == Noting::Together && stage.version == Version::V1 && *road.who == Movers::All;
-    let mut glance = Glance::new(stage.system.root());
+    let together = stage.recording_mode == RecordingMode::Together
+        && stage.version == Version::V1
+        && *road.movers == TaskSelector::All;
+    let mut glance = MaskReader::new(stage.system.root());
     let mut tasks = Vec::new();
     let mut alike = Vec::new();
     let mut unsettled = false;
@@ -194,29 +190,27 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
             unsettled = true;
             continue;
         };
-        if moves(&task, road.who) {
-            tasks.push(stage.noted(state));
+        if moves(&task, road.movers) {
+            tasks.push(stage.state_to_record(state));
         }
     }
-    let was_crowd = !alike.is_empty();
-    let crowd = crowd_of(stage, road, alike)?;
+    let was_unpinned = !alike.is_empty();
+    let unpinned = unpinned_of(stage, road, alike)?;
     Ok(Batch {
         // Children of explicitly named tasks are not followed.
-        unsettled: (unsettled || (was_crowd && crowd.is_none())) && !matches!(road.who, Movers::These(_)),
+        unsettled: (unsettled || (was_unpinned && unpinned.is_none()))
+            && !matches!(road.movers, TaskSelector::These(_)),
         tasks,
-        crowd,
+        unpinned,
     })
 }
 
 /// Unpinned tasks as one journal entry. All have the mask of the first that still exists.
-fn crowd_of(stage: &Stage, road: &Road, tids: Vec<u32>) -> Result<Option<Crowd>, ApplyError> {
+fn unpinned_of(stage: &ActionContext, road: &MoveRoute, tids: Vec<u32>) -> Result<Option<UnpinnedTasks>, ApplyError> {
     for tid in &tids {
         if let Some((_, state)) = census::state_of(stage.system, *tid, stage.version)? {
-            let cgroup = road
-                .from
-                .strip_prefix(stage.mount)
-                .filter(|path| !path.is_empty());
-            return Ok(Some(Crowd {
+            let cgroup = road.from.strip_prefix(stage.mount).filter(|path| !path.is_empty());
+            return Ok(Some(UnpinnedTasks {
                 cgroup: cgroup.unwrap_or("/").to_owned(),
                 mask: state.mask,
                 at_s: census::uptime_s(stage.system),
@@ -227,19 +221,19 @@ fn crowd_of(stage: &Stage, road: &Road, tids: Vec<u32>) -> Result<Option<Crowd>,
     Ok(None)
 }
 
-fn moves(task: &Task, who: &Movers) -> bool {
-    match who {
-        Movers::All | Movers::These(_) => true,
-        Movers::UserSpace => !task.is_kernel(),
+fn moves(task: &Task, movers: &TaskSelector) -> bool {
+    match movers {
+        TaskSelector::All | TaskSelector::These(_) => true,
+        TaskSelector::UserSpace => !task.is_kernel(),
     }
 }
 
 fn move_batch(
-    stage: &mut Stage,
+    stage: &mut ActionContext,
     batch: &[TaskState],
     to: &str,
     cpus: &CpuSet,
-    done: &mut Tally,
+    done: &mut MoveTally,
 ) -> Result<Vec<(machine::TaskKey, CpuSet)>, ApplyError> {
     let mut masks = Vec::with_capacity(batch.len());
     let named: BTreeSet<u32> = batch.iter().map(|task| task.key.tid).collect();
@@ -268,7 +262,7 @@ fn move_batch(
                 }
             },
         }
-        keep_pin(stage, task, cpus)?;
+        restore_pin(stage, task, cpus)?;
         if let Some(mask) = census::mask_of(stage.system, task.key) {
             masks.push((task.key, mask));
         }
@@ -277,10 +271,15 @@ fn move_batch(
 }
 
 /// Moves unpinned tasks: the set gives each its mask, and the next pass finds those that stayed.
-fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) -> Result<(), ApplyError> {
+fn move_unpinned(
+    stage: &mut ActionContext,
+    unpinned: &UnpinnedTasks,
+    target: &str,
+    done: &mut MoveTally,
+) -> Result<(), ApplyError> {
     let mut unsure = Vec::new();
     let mut fatal = None;
-    let mut tids = crowd.tids.iter().copied();
+    let mut tids = unpinned.tids.iter().copied();
     let mut answer = |tid: u32, moved: Result<(), root::RootError>| {
         match moved.map_err(refusal) {
             Ok(()) => done.moved += 1,
@@ -315,7 +314,7 @@ fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) 
 }
 
 /// Records and reports a task that the kernel refuses to move.
-fn refuse(stage: &mut Stage, task: &TaskState, errno: i32, done: &mut Tally) {
+fn refuse(stage: &mut ActionContext, task: &TaskState, errno: i32, done: &mut MoveTally) {
     done.refuse(task, &std::io::Error::from_raw_os_error(errno).to_string());
     stage.findings.push(refused(task, errno));
 }
@@ -334,7 +333,7 @@ pub(super) fn refused(task: &TaskState, errno: i32) -> Finding {
 
 /// The file to write a task to. On v2 this moves the whole process, except that a thread moves alone within its domain.
 /// `None` if threads of the process are in a partition in force: the move would take them out of it.
-fn door(stage: &Stage, task: &TaskState, to: &str, named: &BTreeSet<u32>) -> Option<String> {
+fn door(stage: &ActionContext, task: &TaskState, to: &str, named: &BTreeSet<u32>) -> Option<String> {
     if stage.version == Version::V1 {
         return Some(format!("{to}/tasks"));
     }
@@ -349,16 +348,16 @@ fn door(stage: &Stage, task: &TaskState, to: &str, named: &BTreeSet<u32>) -> Opt
     };
     let is_held = others.into_iter().any(|tid| {
         let cgroup = machine::tasks::cgroup_of(root, tid, Version::V2);
-        !named.contains(&tid) && cgroup.is_some_and(|cgroup| stage.holds(&cgroup))
+        !named.contains(&tid) && cgroup.is_some_and(|cgroup| stage.is_active_partition(&cgroup))
     });
     (!is_held).then(|| format!("{to}/cgroup.procs"))
 }
 
 /// Sets the affinity of a thread that cannot change its cgroup. Returns `false` if that is refused too.
-fn narrow(stage: &Stage, task: &TaskState, cpus: &CpuSet) -> Result<bool, ApplyError> {
+fn narrow(stage: &ActionContext, task: &TaskState, cpus: &CpuSet) -> Result<bool, ApplyError> {
     let rest = task.mask.and(cpus);
-    let wanted = if rest.is_empty() { cpus } else { &rest };
-    match stage.system.set_affinity(task.key.tid, wanted) {
+    let mask = if rest.is_empty() { cpus } else { &rest };
+    match stage.system.set_affinity(task.key.tid, mask) {
         Ok(()) => Ok(true),
         Err(error) => refusal(error).map(|_| false),
     }
@@ -366,20 +365,20 @@ fn narrow(stage: &Stage, task: &TaskState, cpus: &CpuSet) -> Result<bool, ApplyE
 
 /// Sets a pin inside the housekeeping CPUs again, because an attach gives the task the whole mask of the set: before
 /// 6.2 every task, and later still kernel threads. Tasks without a pin never get one.
-pub(super) fn keep_pin(stage: &mut Stage, task: &TaskState, cpus: &CpuSet) -> Result<(), ApplyError> {
-    let wanted = task.mask.and(cpus);
+pub(super) fn restore_pin(stage: &mut ActionContext, task: &TaskState, cpus: &CpuSet) -> Result<(), ApplyError> {
+    let pin = task.mask.and(cpus);
     let pinned = !cpus.is_subset(&task.mask);
-    if !pinned || wanted.is_empty() || census::mask_of(stage.system, task.key).as_ref() == Some(&wanted) {
+    if !pinned || pin.is_empty() || census::mask_of(stage.system, task.key).as_ref() == Some(&pin) {
         return Ok(());
     }
-    match stage.system.set_affinity(task.key.tid, &wanted).map_err(refusal) {
+    match stage.system.set_affinity(task.key.tid, &pin).map_err(refusal) {
         Ok(()) | Err(Ok(libc::ESRCH)) => {}
         Err(Ok(errno)) => stage.findings.push(Finding::new(
             Level::Warning,
             FindingId::PIN_LOST,
             format!("task {}", task.key.tid),
             format!(
-                "{} was pinned to {wanted}, and the kernel refused to pin it again: {}",
+                "{} was pinned to {pin}, and the kernel refused to pin it again: {}",
                 task.comm,
                 std::io::Error::from_raw_os_error(errno)
             ),
@@ -394,12 +393,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_refused_is_named_with_the_reason() {
-        let mut done = Tally {
+    fn refused_tasks_are_reported_with_the_reason() {
+        let mut done = MoveTally {
             moved: 61,
-            ..Tally::default()
+            ..MoveTally::default()
         };
-        assert_eq!(done.told(), "61 tasks moved, 0 refused");
+        assert_eq!(done.summary(), "61 tasks moved, 0 refused");
         for (tid, comm) in (2..8).zip(["kthreadd", "a", "b", "c", "d", "e"]) {
             let task = TaskState {
                 key: machine::TaskKey { tid, start_time: 0 },
@@ -410,15 +409,15 @@ mod tests {
             done.refuse(&task, "the kernel keeps it");
             if tid == 2 {
                 assert_eq!(
-                    done.told(),
+                    done.summary(),
                     "61 tasks moved, 1 refused (2 kthreadd, the kernel keeps it)"
                 );
             }
         }
         assert!(
-            done.told().ends_with("5 c, the kernel keeps it; and 2 more)"),
+            done.summary().ends_with("5 c, the kernel keeps it; and 2 more)"),
             "{}",
-            done.told()
+            done.summary()
         );
     }
 }

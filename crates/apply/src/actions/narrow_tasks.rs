@@ -4,11 +4,11 @@
 //! a `root` partition leaves `kthreadd`. So they are found by their masks, not by version.
 
 use super::move_tasks::refused;
-use super::{Stage, Step, refusal};
+use super::{ActionContext, StepResult, refusal};
 use crate::ApplyError;
 use crate::census;
-use crate::record::{After, Before, Outcome, TaskState};
-use machine::tasks::Glance;
+use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState};
+use machine::tasks::MaskReader;
 use machine::{CpuSet, Task};
 use plan::{Change, Finding, FindingId, Level};
 use std::collections::{BTreeSet, HashSet};
@@ -16,12 +16,12 @@ use std::collections::{BTreeSet, HashSet};
 const PASSES: usize = 50;
 
 pub(crate) fn enact(
-    stage: &mut Stage,
+    stage: &mut ActionContext,
     change: &Change,
     isolated: &CpuSet,
     housekeeping: &CpuSet,
     partition: &str,
-) -> Result<Step, ApplyError> {
+) -> Result<StepResult, ApplyError> {
     let mut seq = 0;
     let mut narrowed = 0;
     let mut settled: BTreeSet<machine::TaskKey> = BTreeSet::new();
@@ -31,9 +31,9 @@ pub(crate) fn enact(
         if batch.is_empty() {
             break;
         }
-        seq = stage.will(
+        seq = stage.record_intent(
             change,
-            Before::Tasks {
+            StateBefore::Tasks {
                 tasks: batch.clone(),
                 crowd: None,
             },
@@ -42,12 +42,12 @@ pub(crate) fn enact(
         for task in &batch {
             settled.insert(task.key);
             let rest = task.mask.minus(isolated);
-            let wanted = if rest.and(housekeeping).is_empty() {
+            let intended = if rest.and(housekeeping).is_empty() {
                 housekeeping.clone()
             } else {
                 rest
             };
-            match stage.system.set_affinity(task.key.tid, &wanted).map_err(refusal) {
+            match stage.system.set_affinity(task.key.tid, &intended).map_err(refusal) {
                 Ok(()) => narrowed += 1,
                 Err(Ok(libc::ESRCH)) => continue,
                 Err(Ok(errno)) => stage.findings.push(refused(task, errno)),
@@ -55,11 +55,15 @@ pub(crate) fn enact(
             }
             masks.extend(census::mask_of(stage.system, task.key).map(|mask| (task.key, mask)));
         }
-        stage.did(seq, Outcome::Done, After::Tasks { masks })?;
+        stage.record_outcome(seq, ChangeOutcome::Done, StateAfter::Tasks { masks })?;
     }
-    let outcome = if seq == 0 { Outcome::Already } else { Outcome::Done };
+    let outcome = if seq == 0 {
+        ChangeOutcome::Already
+    } else {
+        ChangeOutcome::Done
+    };
     let after = Some(format!("{narrowed} kernel threads narrowed"));
-    Ok(Step {
+    Ok(StepResult {
         seq,
         before: change.before.clone(),
         after,
@@ -68,7 +72,7 @@ pub(crate) fn enact(
 }
 
 fn next_batch(
-    stage: &mut Stage,
+    stage: &mut ActionContext,
     isolated: &CpuSet,
     partition: &str,
     settled: &mut BTreeSet<machine::TaskKey>,
@@ -115,12 +119,12 @@ fn next_batch(
 
 /// Tasks that may run on the isolated CPUs and were not seen by an earlier pass. A task seen elsewhere gets there only
 /// if another program moves it.
-fn candidates(stage: &Stage, isolated: &CpuSet, seen: &mut HashSet<u32>) -> Vec<Task> {
+fn candidates(stage: &ActionContext, isolated: &CpuSet, seen: &mut HashSet<u32>) -> Vec<Task> {
     let root = stage.system.root();
     let Some(tids) = machine::tasks::listed(root, stage.mount, stage.version) else {
         return machine::tasks::read(root).unwrap_or_default();
     };
-    let mut glance = Glance::new(root);
+    let mut glance = MaskReader::new(root);
     let mut there: Vec<u32> = tids
         .into_iter()
         .filter(|tid| seen.insert(*tid) && glance.mask(*tid).is_some_and(|mask| mask.intersects(isolated)))
@@ -133,7 +137,5 @@ fn candidates(stage: &Stage, isolated: &CpuSet, seen: &mut HashSet<u32>) -> Vec<
 }
 
 fn is_below(cgroup: &str, partition: &str) -> bool {
-    cgroup
-        .strip_prefix(partition)
-        .is_some_and(|rest| rest.starts_with('/'))
+    cgroup.strip_prefix(partition).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -1,8 +1,8 @@
 //! Removes a cgroup without tasks, and records everything needed to recreate it.
 
-use super::{Stage, Step};
+use super::{ActionContext, StepResult};
 use crate::ApplyError;
-use crate::record::{After, Before, Outcome};
+use crate::record::{ChangeOutcome, StateAfter, StateBefore};
 use machine::Version;
 use plan::Change;
 use std::time::Duration;
@@ -30,9 +30,9 @@ const V2: &[&str] = &[
 /// Number of attempts to remove it: the kernel returns EBUSY for a moment after the last task left.
 const TRIES: u32 = 50;
 
-pub(crate) fn enact(stage: &mut Stage, change: &Change, path: &str) -> Result<Step, ApplyError> {
+pub(crate) fn enact(stage: &mut ActionContext, change: &Change, path: &str) -> Result<StepResult, ApplyError> {
     let files = files(stage, path)?;
-    let seq = stage.will(change, Before::Files { files })?;
+    let seq = stage.record_intent(change, StateBefore::Files { files })?;
     let mut outcome = Ok(());
     for _ in 0..TRIES {
         outcome = stage.system.remove_dir(path);
@@ -43,20 +43,20 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, path: &str) -> Result<St
     }
     if let Err(error) = outcome {
         let errno = error.errno().unwrap_or(libc::EIO);
-        stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+        stage.record_outcome(seq, ChangeOutcome::Refused(errno), StateAfter::Nothing)?;
         return Err(error.into());
     }
-    stage.did(seq, Outcome::Done, After::Nothing)?;
-    Ok(Step {
+    stage.record_outcome(seq, ChangeOutcome::Done, StateAfter::Nothing)?;
+    Ok(StepResult {
         seq,
         before: Some("there".to_owned()),
         after: Some("removed".to_owned()),
-        outcome: Outcome::Done,
+        outcome: ChangeOutcome::Done,
     })
 }
 
 /// Names and texts, in the order for writing them back.
-fn files(stage: &Stage, path: &str) -> Result<Vec<(String, String)>, ApplyError> {
+fn files(stage: &ActionContext, path: &str) -> Result<Vec<(String, String)>, ApplyError> {
     let (names, prefixes): (&[&str], &[&str]) = match stage.version {
         Version::V1 => (V1, &["cpuset.", ""]),
         Version::V2 => (V2, &[""]),
@@ -72,10 +72,7 @@ fn files(stage: &Stage, path: &str) -> Result<Vec<(String, String)>, ApplyError>
             }
         }
     }
-    let control = stage
-        .system
-        .root()
-        .value(&format!("{path}/cgroup.subtree_control"))?;
+    let control = stage.system.root().value(&format!("{path}/cgroup.subtree_control"))?;
     for word in control.iter().flat_map(|words| words.split_whitespace()) {
         files.push(("cgroup.subtree_control".to_owned(), format!("+{word}")));
     }

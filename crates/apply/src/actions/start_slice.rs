@@ -1,16 +1,16 @@
 //! Makes systemd start a slice of ours, then waits for the resulting changes and reads them back.
 
-use super::move_tasks::keep_pin;
-use super::{Stage, Step};
+use super::move_tasks::restore_pin;
+use super::{ActionContext, StepResult};
 use crate::bus::{self, BusError};
-use crate::record::{After, Before, Outcome, TaskState};
+use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState};
 use crate::{ApplyError, census};
 use machine::CpuSet;
-use plan::{Change, Compare, Finding, FindingId, Level};
+use plan::{Change, Finding, FindingId, Level, ReadbackComparison};
 use std::time::Duration;
 
 /// The requested slice.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SliceRequest<'a> {
     /// The unit.
     pub unit: &'a str,
     /// Its cgroup.
@@ -20,35 +20,39 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// How often to check whether the slice exists; below, the interval.
-const LOOKS: u32 = 250;
+const MAX_POLLS: u32 = 250;
 const BETWEEN: Duration = Duration::from_millis(20);
 
 /// It is no failure if systemd cannot be reached: the partition works without the slice until the next `daemon-reload`.
-pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Result<Step, ApplyError> {
-    let Wanted { unit, path, .. } = *wanted;
+pub(crate) fn enact(
+    stage: &mut ActionContext,
+    change: &Change,
+    slice: &SliceRequest,
+) -> Result<StepResult, ApplyError> {
+    let SliceRequest { unit, path, .. } = *slice;
     let file = format!("{path}/cpuset.mems");
-    if has_nodes(stage, wanted) {
-        return Ok(Step::unchanged(Some(unit.to_owned()), Outcome::Already));
+    if has_nodes(stage, slice) {
+        return Ok(StepResult::unchanged(Some(unit.to_owned()), ChangeOutcome::Already));
     }
     // systemd enables the controller itself, and 6.1 drops pins then.
     let control = control_of(path);
     let tasks = census::pinned(stage)?;
     let value = stage.system.root().value(&control)?;
-    let before = Before::Value {
+    let before = StateBefore::Value {
         value,
         tasks: tasks.clone(),
     };
-    let seq = stage.will(change, before)?;
-    let asked = start(stage, wanted)?;
+    let seq = stage.record_intent(change, before)?;
+    let start_result = start(stage, slice)?;
     // Without an answer, systemd may have started it anyway.
     let is_open = |error: &BusError| matches!(error.errno(), libc::ETIMEDOUT | libc::EPROTO);
-    if let Err(error) = asked.as_ref().map_err(Clone::clone)
+    if let Err(error) = start_result.as_ref().map_err(Clone::clone)
         && !is_open(&error)
     {
-        let outcome = Outcome::Refused(error.errno());
-        stage.did(seq, outcome.clone(), After::Nothing)?;
+        let outcome = ChangeOutcome::Refused(error.errno());
+        stage.record_outcome(seq, outcome.clone(), StateAfter::Nothing)?;
         stage.findings.push(refused(unit, &error));
-        return Ok(Step {
+        return Ok(StepResult {
             seq,
             before: None,
             after: None,
@@ -56,27 +60,25 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
         });
     }
     let mut looks = 0;
-    while !has_nodes(stage, wanted) && looks < LOOKS {
+    while !has_nodes(stage, slice) && looks < MAX_POLLS {
         stage.system.pause(BETWEEN);
         looks += 1;
     }
-    keep_pins(stage, &tasks)?;
+    restore_pins(stage, &tasks)?;
     let found = stage.system.root().value(&file)?;
-    let outcome = match has_nodes(stage, wanted) {
-        true => Outcome::Done,
-        false => Outcome::Otherwise(found.clone().unwrap_or_else(|| "no cpuset files".to_owned())),
+    let outcome = match has_nodes(stage, slice) {
+        true => ChangeOutcome::Done,
+        false => ChangeOutcome::Otherwise(found.clone().unwrap_or_else(|| "no cpuset files".to_owned())),
     };
     let masks = census::masks_now(stage.system, &tasks);
     let value = stage.system.root().value(&control)?;
-    stage.did(seq, outcome.clone(), After::Value { value, masks })?;
-    if let (Err(error), true) = (asked, outcome != Outcome::Done) {
+    stage.record_outcome(seq, outcome.clone(), StateAfter::Value { value, masks })?;
+    if let (Err(error), true) = (start_result, outcome != ChangeOutcome::Done) {
         stage.findings.push(refused(unit, &error));
-    } else if outcome != Outcome::Done {
-        stage
-            .findings
-            .push(no_controller(wanted, &found.unwrap_or_default()));
+    } else if outcome != ChangeOutcome::Done {
+        stage.findings.push(no_controller(slice, &found.unwrap_or_default()));
     }
-    Ok(Step {
+    Ok(StepResult {
         seq,
         before: None,
         after: Some(format!("{unit} is active")),
@@ -85,41 +87,39 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
 }
 
 /// Sets the pins again that the kernel has dropped.
-fn keep_pins(stage: &mut Stage, tasks: &[TaskState]) -> Result<(), ApplyError> {
+fn restore_pins(stage: &mut ActionContext, tasks: &[TaskState]) -> Result<(), ApplyError> {
     if let Some(online) = stage.usual.first().cloned() {
         for task in tasks {
-            keep_pin(stage, task, &online)?;
+            restore_pin(stage, task, &online)?;
         }
     }
     Ok(())
 }
 
 /// Whether the slice has its memory nodes.
-fn has_nodes(stage: &Stage, wanted: &Wanted) -> bool {
-    let now = stage.system.root().value(&format!("{}/cpuset.mems", wanted.path));
+fn has_nodes(stage: &ActionContext, slice: &SliceRequest) -> bool {
+    let now = stage.system.root().value(&format!("{}/cpuset.mems", slice.path));
     now.ok()
         .flatten()
-        .is_some_and(|now| !now.is_empty() && Compare::List.same(&now, wanted.nodes))
+        .is_some_and(|now| !now.is_empty() && ReadbackComparison::List.same(&now, slice.nodes))
 }
 
 /// Asks systemd to start the slice. It still knows a recently stopped slice until it has cleaned up.
-fn start(stage: &Stage, wanted: &Wanted) -> Result<Result<(), BusError>, ApplyError> {
-    let list = CpuSet::parse_list(wanted.nodes).unwrap_or_default();
-    let lingers =
-        |error: &BusError| matches!(error, BusError::Refused { name, .. } if name.ends_with(".UnitExists"));
-    let mut asked = stage.system.start_slice(wanted.unit, &list);
+fn start(stage: &ActionContext, slice: &SliceRequest) -> Result<Result<(), BusError>, ApplyError> {
+    let list = CpuSet::parse_list(slice.nodes).unwrap_or_default();
+    let lingers = |error: &BusError| matches!(error, BusError::Refused { name, .. } if name.ends_with(".UnitExists"));
+    let mut start_result = stage.system.start_slice(slice.unit, &list);
     let mut tries = 0;
-    while asked.as_ref().is_err_and(lingers) && stage.system.root().kind(wanted.path)?.is_none() && tries < 50
-    {
+    while start_result.as_ref().is_err_and(lingers) && stage.system.root().kind(slice.path)?.is_none() && tries < 50 {
         stage.system.pause(BETWEEN);
-        asked = stage.system.start_slice(wanted.unit, &list);
+        start_result = stage.system.start_slice(slice.unit, &list);
         tries += 1;
     }
-    Ok(asked)
+    Ok(start_result)
 }
 
-fn no_controller(wanted: &Wanted, found: &str) -> Finding {
-    let Wanted { unit, path, .. } = *wanted;
+fn no_controller(slice: &SliceRequest, found: &str) -> Finding {
+    let SliceRequest { unit, path, .. } = *slice;
     let message = format!(
         "systemd started {unit}, and {path}/cpuset.mems reads `{found}`: it does not keep the cpuset controller on"
     );

@@ -1,79 +1,82 @@
 //! Writes one value, unless the file has it already, and reads it back.
 
-use super::move_tasks::{keep_pin, thread_list};
-use super::{Stage, Step, refusal};
+use super::move_tasks::{restore_pin, thread_list};
+use super::{ActionContext, StepResult, refusal};
 use crate::ApplyError;
 use crate::census;
-use crate::record::{After, Before, Outcome, TaskState};
+use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState};
 use machine::CpuSet;
-use plan::{Change, Compare, Finding, FindingId, Level, OnRefusal};
-use root::Stands;
+use plan::{Change, Finding, FindingId, Level, ReadbackComparison, RefusalPolicy};
+use root::DirectoryEntryType;
 
 /// The intended value of a file.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct WriteRequest<'a> {
     /// The file.
     pub path: &'a str,
     /// The value.
     pub value: &'a str,
     /// How values are compared.
-    pub compare: Compare,
+    pub compare: ReadbackComparison,
     /// What a refusal means.
-    pub on_refusal: OnRefusal,
+    pub on_refusal: RefusalPolicy,
 }
 
-pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Result<Step, ApplyError> {
-    let (path, value, compare) = (wanted.path, wanted.value, wanted.compare);
-    let on_refusal = wanted.on_refusal;
+pub(crate) fn enact(
+    stage: &mut ActionContext,
+    change: &Change,
+    target: WriteRequest,
+) -> Result<StepResult, ApplyError> {
+    let (path, value, compare) = (target.path, target.value, target.compare);
+    let on_refusal = target.on_refusal;
     let now = match stage.system.root().value(path) {
         Ok(now) => now,
         // For an interrupt that vanished since the plan, the read returns EIO or the file is missing. In both cases
         // nothing is left to do.
-        Err(error) if on_refusal == OnRefusal::Report => return report(stage, change, None, refusal(error)?),
+        Err(error) if on_refusal == RefusalPolicy::Report => {
+            return report(stage, change, None, refusal(error)?);
+        }
         Err(error) => return Err(error.into()),
     };
     let Some(now) = now else {
         return absent(path, on_refusal);
     };
     if compare.same(&now, value) {
-        return Ok(Step::unchanged(Some(now), Outcome::Already));
+        return Ok(StepResult::unchanged(Some(now), ChangeOutcome::Already));
     }
     let tasks = affected_tasks(stage, path, compare)?;
-    let before = Before::Value {
-        value: Some(stage.stood.unwrap_or(&now).to_owned()),
+    let before = StateBefore::Value {
+        value: Some(stage.content_before.unwrap_or(&now).to_owned()),
         tasks: tasks.clone(),
     };
-    let seq = stage.will(change, before)?;
+    let seq = stage.record_intent(change, before)?;
     if let Err(error) = stage.system.write(path, value) {
-        if on_refusal == OnRefusal::Fatal {
+        if on_refusal == RefusalPolicy::Fatal {
             let errno = error.errno().unwrap_or(libc::EIO);
-            stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+            stage.record_outcome(seq, ChangeOutcome::Refused(errno), StateAfter::Nothing)?;
             return Err(error.into());
         }
         let errno = refusal(error)?;
-        stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+        stage.record_outcome(seq, ChangeOutcome::Refused(errno), StateAfter::Nothing)?;
         return report(stage, change, Some(now), errno);
     }
     let found = stage.system.root().value(path)?;
     let outcome = match &found {
-        Some(found) if compare.same(found, value) => Outcome::Done,
-        other => Outcome::Otherwise(other.clone().unwrap_or_default()),
+        Some(found) if compare.same(found, value) => ChangeOutcome::Done,
+        other => ChangeOutcome::Otherwise(other.clone().unwrap_or_default()),
     };
-    keep_pins(stage, path, &now, value, &tasks)?;
-    let after = After::Value {
+    restore_pins(stage, path, &now, value, &tasks)?;
+    let after = StateAfter::Value {
         value: found.clone(),
         masks: census::masks_now(stage.system, &tasks),
     };
-    stage.did(seq, outcome.clone(), after)?;
-    if outcome != Outcome::Done && on_refusal == OnRefusal::Fatal {
+    stage.record_outcome(seq, outcome.clone(), after)?;
+    if outcome != ChangeOutcome::Done && on_refusal == RefusalPolicy::Fatal {
         return Err(ApplyError::Unable {
-            why: format!(
-                "{path}: wrote `{value}`, and it reads `{}`",
-                found.unwrap_or_default()
-            ),
+            why: format!("{path}: wrote `{value}`, and it reads `{}`", found.unwrap_or_default()),
             next: "another program may hold this file; look who writes it, then try again".to_owned(),
         });
     }
-    Ok(Step {
+    Ok(StepResult {
         seq,
         before: Some(now),
         after: found,
@@ -82,10 +85,10 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
 }
 
 /// The result for a file that does not exist.
-fn absent(path: &str, on_refusal: OnRefusal) -> Result<Step, ApplyError> {
+fn absent(path: &str, on_refusal: RefusalPolicy) -> Result<StepResult, ApplyError> {
     match on_refusal {
-        OnRefusal::Report => Ok(Step::unchanged(None, Outcome::Gone)),
-        OnRefusal::Fatal => Err(ApplyError::Unable {
+        RefusalPolicy::Report => Ok(StepResult::unchanged(None, ChangeOutcome::Gone)),
+        RefusalPolicy::Fatal => Err(ApplyError::Unable {
             why: format!("{path} does not exist"),
             next: "this kernel lacks the file; `quietcore inspect` shows what it has".to_owned(),
         }),
@@ -93,7 +96,11 @@ fn absent(path: &str, on_refusal: OnRefusal) -> Result<Step, ApplyError> {
 }
 
 /// The tasks whose masks the kernel may change with the write.
-fn affected_tasks(stage: &mut Stage, path: &str, compare: Compare) -> Result<Vec<TaskState>, ApplyError> {
+fn affected_tasks(
+    stage: &mut ActionContext,
+    path: &str,
+    compare: ReadbackComparison,
+) -> Result<Vec<TaskState>, ApplyError> {
     if let Some(cpu) = switched_cpu(path) {
         // Only tasks that can run nowhere else lose their masks. The others here have masks that our partition changed,
         // and undo must not restore those.
@@ -110,26 +117,26 @@ fn affected_tasks(stage: &mut Stage, path: &str, compare: Compare) -> Result<Vec
 
 /// Whether the kernel may rewrite task masks after the write. It may for lists of foreign cpusets, and when the
 /// controller is enabled (pins are dropped before 6.2).
-fn rewrites_masks(path: &str, compare: Compare) -> bool {
-    compare == Compare::Word || narrows_sets(path, compare)
+fn rewrites_masks(path: &str, compare: ReadbackComparison) -> bool {
+    compare == ReadbackComparison::Word || narrows_sets(path, compare)
 }
 
 /// Whether the file is the CPU list of a cpuset.
-pub(super) fn narrows_sets(path: &str, compare: Compare) -> bool {
-    compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus")
+pub(super) fn narrows_sets(path: &str, compare: ReadbackComparison) -> bool {
+    compare == ReadbackComparison::List && path.contains("/cgroup") && path.ends_with("cpus")
 }
 
 /// Whether the file is the CPU list of a set without tasks and children, as our sets are at first: no task has a mask from it.
-fn is_of_empty_set(stage: &Stage, path: &str, compare: Compare) -> Result<bool, ApplyError> {
+fn is_of_empty_set(stage: &ActionContext, path: &str, compare: ReadbackComparison) -> Result<bool, ApplyError> {
     let Some((dir, _)) = path.rsplit_once('/').filter(|_| narrows_sets(path, compare)) else {
         return Ok(false);
     };
     let root = stage.system.root();
-    let nobody = root
+    let is_empty = root
         .text(&thread_list(stage, dir))?
         .is_some_and(|text| text.trim().is_empty());
     let below = root.entries(dir)?.unwrap_or_default();
-    Ok(nobody && below.iter().all(|entry| entry.stands != Stands::Dir))
+    Ok(is_empty && below.iter().all(|entry| entry.kind != DirectoryEntryType::Dir))
 }
 
 /// The CPU that a file switches online and offline.
@@ -142,8 +149,8 @@ fn switched_cpu(path: &str) -> Option<u32> {
 
 /// Sets pins again: before 6.2, a write to the CPU list of a set gives its tasks the whole list. Only pins inside the
 /// remaining CPUs are set; tasks without a pin never get one.
-fn keep_pins(
-    stage: &mut Stage,
+fn restore_pins(
+    stage: &mut ActionContext,
     path: &str,
     former: &str,
     value: &str,
@@ -152,16 +159,11 @@ fn keep_pins(
     let set = path.rsplit_once('/').map_or("", |(dir, _)| dir);
     // Enabling the controller gives all tasks below new cpusets, which drops pins in the same way.
     if value == "+cpuset" {
-        let text = stage
-            .system
-            .root()
-            .value(&format!("{set}/cpuset.cpus.effective"))?;
-        let cpus = text
-            .and_then(|text| CpuSet::parse_list(&text).ok())
-            .unwrap_or_default();
+        let text = stage.system.root().value(&format!("{set}/cpuset.cpus.effective"))?;
+        let cpus = text.and_then(|text| CpuSet::parse_list(&text).ok()).unwrap_or_default();
         let is_below = |task: &&TaskState| task.cgroup.as_deref().is_some_and(|cgroup| cgroup != "/");
         for task in tasks.iter().filter(is_below) {
-            keep_pin(stage, task, &cpus)?;
+            restore_pin(stage, task, &cpus)?;
         }
         return Ok(());
     }
@@ -173,17 +175,17 @@ fn keep_pins(
         cgroup.is_some_and(|cgroup| set.ends_with(cgroup))
     };
     for task in tasks.iter().filter(is_in_set).filter(|task| task.mask != former) {
-        keep_pin(stage, task, &cpus)?;
+        restore_pin(stage, task, &cpus)?;
     }
     Ok(())
 }
 
 pub(super) fn report(
-    stage: &mut Stage,
+    stage: &mut ActionContext,
     change: &Change,
     before: Option<String>,
     errno: i32,
-) -> Result<Step, ApplyError> {
+) -> Result<StepResult, ApplyError> {
     let knob = plan::knobs::of_change(&change.id);
     let reason = match (knob.and_then(|knob| knob.refusal(errno)), errno) {
         (Some(words), _) => words,
@@ -193,10 +195,7 @@ pub(super) fn report(
         (None, _) => "the kernel refused",
     };
     let cause = std::io::Error::from_raw_os_error(errno);
-    let message = format!(
-        "{} stays as it is: {reason} ({cause}); {}",
-        change.target, change.why
-    );
+    let message = format!("{} stays as it is: {reason} ({cause}); {}", change.target, change.why);
     let is_interrupt = change.target.starts_with("/proc/irq/");
     // A setting that no program can change is a fact about the machine. 6.12 returns EPERM for interrupts.
     let is_fact = errno == libc::EIO || (is_interrupt && errno == libc::EPERM);
@@ -206,5 +205,5 @@ pub(super) fn report(
         finding = finding.fix(plan::knobs::irq_advice(errno));
     }
     stage.findings.push(finding);
-    Ok(Step::unchanged(before, Outcome::Refused(errno)))
+    Ok(StepResult::unchanged(before, ChangeOutcome::Refused(errno)))
 }

@@ -1,24 +1,24 @@
 //! Provides what changing boot files needs of a machine: its files, the loader's own tools, the firmware's one-shot choice.
 
 use crate::ApplyError;
-use crate::installed::Files;
-use boot::{Run, tools};
-use root::{Live, Renames, Root, RootError};
+use crate::installed::InstallTarget;
+use boot::{ToolRun, tools};
+use root::{Live, RenameAtomicity, Root, RootError};
 use std::process::{Command, Stdio};
 
 /// Where boot files are changed. Production code uses [`Runner`]; tests use one that loses power.
-pub trait BootMachine: Files {
+pub trait BootMachine: InstallTarget {
     /// How the file system of a path renames.
     ///
     /// # Errors
     /// The error of the query.
-    fn renames(&self, path: &str) -> Result<Renames, RootError>;
+    fn renames(&self, path: &str) -> Result<RenameAtomicity, RootError>;
 
     /// Runs a tool of [`tools::TOOLS`] to its end.
     ///
     /// # Errors
     /// [`ApplyError::Tool`] with the tool's message.
-    fn run(&self, run: &Run) -> Result<(), ApplyError>;
+    fn run(&self, run: &ToolRun) -> Result<(), ApplyError>;
 
     /// Makes systemd-boot start this entry at the next boot only.
     ///
@@ -48,28 +48,28 @@ impl Runner {
     }
 }
 
-impl Files for Runner {
-    fn standing(&self, path: &str) -> Result<root::Standing, RootError> {
-        self.live.standing(path)
+impl InstallTarget for Runner {
+    fn path_state(&self, path: &str) -> Result<root::PathState, RootError> {
+        self.live.path_state(path)
     }
 
-    fn set_standing(&self, path: &str, wanted: &root::Standing) -> Result<(), RootError> {
-        self.live.set_standing(path, wanted)
+    fn set_path_state(&self, path: &str, state: &root::PathState) -> Result<(), RootError> {
+        self.live.set_path_state(path, state)
     }
 }
 
 impl BootMachine for Runner {
-    fn renames(&self, path: &str) -> Result<Renames, RootError> {
+    fn renames(&self, path: &str) -> Result<RenameAtomicity, RootError> {
         self.live.renames(path)
     }
 
-    fn run(&self, run: &Run) -> Result<(), ApplyError> {
+    fn run(&self, run: &ToolRun) -> Result<(), ApplyError> {
         let failed = |why: String, next: &str| ApplyError::Tool {
             command: run.text(),
             why,
             next: next.to_owned(),
         };
-        let place = tools::place(&boot::Files::of(&self.root), &run.tool)
+        let place = tools::place(&boot::MachineTree::of(&self.root), &run.tool)
             .ok_or_else(|| failed("it is not there".to_owned(), "install it, then try again"))?;
         let output = Command::new(self.live.locate(&place))
             .args(&run.arguments)
@@ -85,8 +85,8 @@ impl BootMachine for Runner {
             }
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let lines: Vec<&str> = errors.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = lines[lines.len().saturating_sub(LINES)..].join("; ");
         Err(failed(
             format!("{}: {last}", output.status),

@@ -2,8 +2,8 @@
 
 use crate::ApplyError;
 use crate::journal::Storage;
-use crate::notes::{self, Notes};
-use boot::{After, Edit, Kept, Run};
+use crate::notes::{self, RecordLog};
+use boot::{BootSinceWrite, FileEdit, RecordedWords, ToolRun};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -12,26 +12,26 @@ pub(super) const NAME: &str = "boot-line";
 
 /// A change that is about to be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Open {
+pub(super) struct OpenChange {
     /// The boot in which it is made.
     pub boot_id: Option<String>,
     /// What is ours before it.
-    pub before: Kept,
+    pub before: RecordedWords,
     /// What is ours afterwards.
-    pub after: Kept,
+    pub after: RecordedWords,
     /// Files with their former and new text.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<FileEdit>,
     /// Tools that run after the files are changed.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ToolRun>,
     /// Directories that are made for them, outermost first.
     pub dirs: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum Event {
+pub(super) enum BootLineEvent {
     /// The next writes are these.
-    Will(Box<Open>),
+    Will(Box<OpenChange>),
     /// All of them are done.
     Done { of: u64, boot_id: Option<String> },
     /// They are undone.
@@ -41,7 +41,7 @@ pub(super) enum Event {
 }
 
 /// The records of boot-line changes: what was changed in the loader's files, and when.
-pub struct BootNotes<'a>(Notes<'a, Event>);
+pub struct BootNotes<'a>(RecordLog<'a, BootLineEvent>);
 
 impl<'a> BootNotes<'a> {
     /// Reads the records.
@@ -49,25 +49,25 @@ impl<'a> BootNotes<'a> {
     /// # Errors
     /// The read error, or a damaged record in the middle.
     pub fn read(lasting: &'a dyn Storage) -> Result<BootNotes<'a>, ApplyError> {
-        Ok(BootNotes(Notes::read(lasting, NAME)?))
+        Ok(BootNotes(RecordLog::read(lasting, NAME)?))
     }
 
     /// What is ours; for an unfinished change, what was ours before it.
     #[must_use]
-    pub fn kept(&self) -> Kept {
-        kept(&events(self.0.all()))
+    pub fn own_words(&self) -> RecordedWords {
+        own_words(&events(self.0.all()))
     }
 
     /// Whether the machine was booted since our words were written.
     #[must_use]
-    pub fn since(&self, boot_id: Option<&str>) -> After {
+    pub fn since(&self, boot_id: Option<&str>) -> BootSinceWrite {
         since(&events(self.0.all()), boot_id)
     }
 
     /// The state that a boot after the last change was seen in.
     #[must_use]
-    pub fn noted(&self) -> Option<Noted> {
-        noted(self.0.all())
+    pub fn observed_boot(&self) -> Option<BootObservation> {
+        observed_boot(self.0.all())
     }
 
     /// Whether a change is unfinished.
@@ -77,20 +77,20 @@ impl<'a> BootNotes<'a> {
     }
 
     /// Appends a record; returns its number.
-    pub(super) fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
+    pub(super) fn append(&mut self, event: BootLineEvent) -> Result<u64, ApplyError> {
         self.0.append(event)?;
         Ok(self.0.all().last().map_or(0, |note| note.seq))
     }
 
     /// The unfinished change.
-    pub(super) fn open(&self) -> Option<(u64, Open)> {
+    pub(super) fn open(&self) -> Option<(u64, OpenChange)> {
         open(&events(self.0.all()))
     }
 
     /// Every file that was ever changed, and every directory that was made.
     pub(super) fn paths(&self) -> BTreeSet<String> {
         let changes = self.0.all().iter().filter_map(|note| match &note.event {
-            Event::Will(open) => Some(open),
+            BootLineEvent::Will(open) => Some(open),
             _ => None,
         });
         changes
@@ -101,7 +101,7 @@ impl<'a> BootNotes<'a> {
     pub(super) fn dirs(&self) -> Vec<String> {
         let mut all = Vec::new();
         for note in self.0.all() {
-            if let Event::Will(open) = &note.event {
+            if let BootLineEvent::Will(open) = &note.event {
                 all.extend(
                     open.dirs
                         .iter()
@@ -117,7 +117,7 @@ impl<'a> BootNotes<'a> {
 
 /// The state that a boot was seen in, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Noted {
+pub struct BootObservation {
     /// `live` or `reverted`.
     pub state: String,
     /// The boot.
@@ -128,13 +128,13 @@ pub struct Noted {
 
 /// The content of a captured machine's journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedBootJournal {
     /// What is ours.
-    pub kept: Kept,
+    pub own_words: RecordedWords,
     /// Whether it was booted since.
-    pub after: After,
+    pub after: BootSinceWrite,
     /// The state that a boot was seen in.
-    pub noted: Option<Noted>,
+    pub observed_boot: Option<BootObservation>,
     /// Whether a change is unfinished.
     pub unfinished: bool,
 }
@@ -143,26 +143,26 @@ pub struct Captured {
 ///
 /// # Errors
 /// A damaged record in the middle, or one of another version that this one cannot decode.
-pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<Captured, ApplyError> {
-    let notes = notes::decode::<Event>(bytes, NAME)?;
+pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<CapturedBootJournal, ApplyError> {
+    let notes = notes::decode::<BootLineEvent>(bytes, NAME)?;
     let events = events(&notes);
-    Ok(Captured {
-        kept: kept(&events),
+    Ok(CapturedBootJournal {
+        own_words: own_words(&events),
         after: since(&events, boot_id),
-        noted: noted(&notes),
+        observed_boot: observed_boot(&notes),
         unfinished: open(&events).is_some(),
     })
 }
 
 /// Reads it from the records after the last change.
-fn noted(notes: &[notes::Note<Event>]) -> Option<Noted> {
+fn observed_boot(notes: &[notes::LogRecord<BootLineEvent>]) -> Option<BootObservation> {
     let since = notes
         .iter()
         .rev()
-        .take_while(|note| !matches!(note.event, Event::Done { .. }));
+        .take_while(|note| !matches!(note.event, BootLineEvent::Done { .. }));
     since
         .filter_map(|note| match &note.event {
-            Event::Seen { boot_id, state } => Some(Noted {
+            BootLineEvent::Seen { boot_id, state } => Some(BootObservation {
                 state: state.clone(),
                 boot_id: boot_id.clone(),
                 at_ns: note.at_ns,
@@ -172,49 +172,49 @@ fn noted(notes: &[notes::Note<Event>]) -> Option<Noted> {
         .next()
 }
 
-fn open(events: &[(u64, &Event)]) -> Option<(u64, Open)> {
-    let ended: BTreeSet<u64> = events.iter().filter_map(|(_, event)| ended(event)).collect();
+fn open(events: &[(u64, &BootLineEvent)]) -> Option<(u64, OpenChange)> {
+    let ended: BTreeSet<u64> = events.iter().filter_map(|(_, event)| finished_change(event)).collect();
     events.iter().rev().find_map(|(seq, event)| match event {
-        Event::Will(open) if !ended.contains(seq) => Some((*seq, (**open).clone())),
+        BootLineEvent::Will(open) if !ended.contains(seq) => Some((*seq, (**open).clone())),
         _ => None,
     })
 }
 
-fn events(notes: &[notes::Note<Event>]) -> Vec<(u64, &Event)> {
+fn events(notes: &[notes::LogRecord<BootLineEvent>]) -> Vec<(u64, &BootLineEvent)> {
     notes.iter().map(|note| (note.seq, &note.event)).collect()
 }
 
-fn ended(event: &Event) -> Option<u64> {
+fn finished_change(event: &BootLineEvent) -> Option<u64> {
     match event {
-        Event::Done { of, .. } | Event::TakenBack { of } => Some(*of),
+        BootLineEvent::Done { of, .. } | BootLineEvent::TakenBack { of } => Some(*of),
         _ => None,
     }
 }
 
-fn kept(events: &[(u64, &Event)]) -> Kept {
+fn own_words(events: &[(u64, &BootLineEvent)]) -> RecordedWords {
     let last = events.iter().rev().find_map(|(seq, event)| match event {
-        Event::Will(open) => Some((*seq, open)),
+        BootLineEvent::Will(open) => Some((*seq, open)),
         _ => None,
     });
     let Some((seq, open)) = last else {
-        return Kept::default();
+        return RecordedWords::default();
     };
     let done = events
         .iter()
-        .any(|(_, event)| matches!(event, Event::Done { of, .. } if *of == seq));
+        .any(|(_, event)| matches!(event, BootLineEvent::Done { of, .. } if *of == seq));
     match done {
         true => open.after.clone(),
         false => open.before.clone(),
     }
 }
 
-fn since(events: &[(u64, &Event)], boot_id: Option<&str>) -> After {
+fn since(events: &[(u64, &BootLineEvent)], boot_id: Option<&str>) -> BootSinceWrite {
     let wrote = events.iter().rev().find_map(|(_, event)| match event {
-        Event::Done { boot_id, .. } => Some(boot_id.as_deref()),
+        BootLineEvent::Done { boot_id, .. } => Some(boot_id.as_deref()),
         _ => None,
     });
     match wrote.flatten().zip(boot_id) {
-        Some((then, now)) if then != now => After::AnotherBoot,
-        _ => After::SameBoot,
+        Some((then, now)) if then != now => BootSinceWrite::AnotherBoot,
+        _ => BootSinceWrite::SameBoot,
     }
 }

@@ -170,8 +170,8 @@ pub fn reply(message: &[u8]) -> Option<Reply> {
     match kind {
         METHOD_RETURN => Some(Reply::Return),
         ERROR => {
-            let said = text(message, end.next_multiple_of(8)).map(|(text, _)| text);
-            let message = said.unwrap_or_default();
+            let message_text = text(message, end.next_multiple_of(8)).map(|(text, _)| text);
+            let message = message_text.unwrap_or_default();
             Some(Reply::Error { name, message })
         }
         _ => None,
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_other_messages() {
+    fn replies_are_distinguished_from_other_messages() {
         let message = refusal(SERIAL);
         assert_eq!(rest_of(&message[..START]), Some(message.len() - START));
         let wanted = Reply::Error {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_answers_are_none() {
+    fn damaged_replies_are_rejected() {
         let whole = refusal(SERIAL);
         for end in 0..whole.len() {
             let _ = (rest_of(&whole[..end]), reply(&whole[..end]));
@@ -256,7 +256,7 @@ mod tests {
 
     /// Bytes as the specification defines them, computed by hand.
     #[test]
-    fn a_body_is_aligned() {
+    fn the_body_of_a_message_is_aligned() {
         let mut body = Body::default();
         body.text("ab");
         body.array(8, |list| {

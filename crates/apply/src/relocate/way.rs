@@ -3,9 +3,9 @@
 //! The partition becomes threaded, and the process of each single thread waits in its domain ([`crate::threads`]).
 
 use super::batch;
-use crate::parcel::{Ground, Parcel, Passenger, Stay, Unit};
+use crate::parcel::{MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use crate::threads::{dir_of, domain_of, is_populated, is_threaded, threads_of};
-use crate::{ApplyError, Event, Journal};
+use crate::{ApplyError, Journal, JournalEvent};
 use machine::Version;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// # Errors
 /// A journal that cannot be written. Kernel refusals show when the threads are moved.
-pub(super) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<(), ApplyError> {
+pub(super) fn make_way(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -> Result<(), ApplyError> {
     let root = ground.system.root();
     let mount = &ground.hierarchy.mount;
     let mut waiting: BTreeMap<u32, String> = BTreeMap::new();
-    for parcel in parcels.iter().filter(|parcel| parcel.unit == Unit::Thread) {
+    for parcel in parcels.iter().filter(|parcel| parcel.unit == MoveUnit::Thread) {
         let Some(task) = machine::tasks::read_one(root, parcel.tid) else {
             continue;
         };
@@ -34,9 +34,9 @@ pub(super) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel
         if !is_threaded(root, &parcel.to) && !make_threaded(ground, journal, &parcel.to)? {
             continue;
         }
-        let wanted = domain_of(root, mount, to);
-        if theirs != wanted {
-            waiting.insert(task.pid, wanted);
+        let destination = domain_of(root, mount, to);
+        if theirs != destination {
+            waiting.insert(task.pid, destination);
         }
     }
     for (pid, domain) in waiting {
@@ -46,12 +46,12 @@ pub(super) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel
 }
 
 /// Makes the cgroup threaded; returns whether it accepts single threads now. This cannot be undone, and ends with the cgroup.
-fn make_threaded(ground: &Ground, journal: &mut Journal, dir: &str) -> Result<bool, ApplyError> {
+fn make_threaded(ground: &MoveContext, journal: &mut Journal, dir: &str) -> Result<bool, ApplyError> {
     if is_populated(ground.system.root(), dir) {
         return Ok(false);
     }
     let path = format!("{dir}/cgroup.type");
-    journal.append(Event::Threading { path: path.clone() })?;
+    journal.append(JournalEvent::Threading { path: path.clone() })?;
     match ground.system.write(&path, "threaded") {
         Ok(()) => Ok(is_threaded(ground.system.root(), dir)),
         Err(error) if error.errno().is_some() => Ok(false),
@@ -61,14 +61,14 @@ fn make_threaded(ground: &Ground, journal: &mut Journal, dir: &str) -> Result<bo
 
 /// Moves a process with all its threads to where it waits. New threads move with it. They are handled too, because
 /// before 6.2 the kernel gives them the CPUs of all partitions there.
-fn wait_in(ground: &Ground, journal: &mut Journal, pid: u32, dir: &str) -> Result<(), ApplyError> {
+fn wait_in(ground: &MoveContext, journal: &mut Journal, pid: u32, dir: &str) -> Result<(), ApplyError> {
     let mut seen = BTreeSet::new();
     loop {
         let threads = threads_of(ground.system.root(), pid);
-        let tasks: Vec<Passenger> = threads
+        let tasks: Vec<ThreadMove> = threads
             .into_iter()
             .filter(|tid| seen.insert(*tid))
-            .map(|tid| Passenger {
+            .map(|tid| ThreadMove {
                 tid,
                 pin: None,
                 policy: None,
@@ -77,13 +77,13 @@ fn wait_in(ground: &Ground, journal: &mut Journal, pid: u32, dir: &str) -> Resul
         if tasks.is_empty() {
             return Ok(());
         }
-        let parcel = Parcel {
+        let parcel = PlannedMove {
             tid: pid,
-            unit: Unit::Process,
+            unit: MoveUnit::Process,
             to: dir.to_owned(),
             tasks,
             later: Vec::new(),
-            stay: Stay::Waits,
+            stay: MovePurpose::Waits,
         };
         batch(ground, journal, &[parcel])?;
     }

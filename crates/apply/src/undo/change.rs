@@ -1,48 +1,54 @@
 //! Undoes one journalled change.
 
-use super::owner::give_back;
+use super::owner::restore_owner;
 use super::slice;
-use super::step::{Step, fail, gone};
+use super::step::{UndoStep, fail, missing_file_entry};
 use super::unban::is_placed;
-use super::{Force, Undone};
+use super::{Force, UndoOutcome};
 use crate::System;
-use crate::entry::Entry;
+use crate::entry::ChangeEntry;
 use crate::error::ApplyError;
-use crate::home::Map;
-use crate::record::{After, Before, Crowd, Outcome, TaskState};
-use plan::{Action, Compare, Undo};
+use crate::original_cgroup::CgroupMap;
+use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState, UnpinnedTasks};
+use plan::{Action, ReadbackComparison, UndoMethod};
 
 /// Undoes one change; `None` if it needs no step of its own.
 ///
 /// # Errors
 /// The error of reading the machine. Refusals are in `undone`.
-pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<Option<Entry>, ApplyError> {
+pub(super) fn undo_change(
+    map: &CgroupMap,
+    step: &UndoStep,
+    undone: &mut UndoOutcome,
+) -> Result<Option<ChangeEntry>, ApplyError> {
     match (&step.change.action, step.before) {
         (
             Action::Write {
-                undo: Undo::WithSet, ..
+                undo: UndoMethod::WithSet,
+                ..
             }
             | Action::GiveFile {
-                undo: Undo::WithSet, ..
+                undo: UndoMethod::WithSet,
+                ..
             },
             _,
         ) => Ok(None),
         (
             Action::GiveFile { path, .. },
-            Before::Value {
+            StateBefore::Value {
                 value: Some(former), ..
             },
-        ) => Ok(Some(give_back(map.system, step, path, former, undone))),
+        ) => Ok(Some(restore_owner(map.system, step, path, former, undone))),
         (
             Action::Write {
                 path, value, compare, ..
             },
-            Before::Value {
+            StateBefore::Value {
                 value: Some(former), ..
             },
         ) => {
             let read_back = step.answer().and_then(|(_, after)| match after {
-                After::Value { value, .. } => value.clone(),
+                StateAfter::Value { value, .. } => value.clone(),
                 _ => None,
             });
             let ours: Vec<String> = [Some(value.clone()), read_back].into_iter().flatten().collect();
@@ -55,18 +61,18 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
             };
             Ok(Some(restore(map.system, step, &wanted, undone)))
         }
-        (Action::StartSlice { unit, path, .. }, Before::Value { value: former, .. }) => {
+        (Action::StartSlice { unit, path, .. }, StateBefore::Value { value: former, .. }) => {
             let former = former.as_deref().unwrap_or_default();
             Ok(Some(slice::stop(map.system, step, (unit, path), former, undone)))
         }
         (Action::MakePartition { path, .. }, _) => Ok(Some(dissolve(map.system, step, path, undone))),
-        (Action::MakeSet { path }, Before::Absent) => remove_set(map, step, path, undone),
-        (Action::RemoveSet { path }, Before::Files { files }) => {
+        (Action::MakeSet { path }, StateBefore::Absent) => remove_set(map, step, path, undone),
+        (Action::RemoveSet { path }, StateBefore::Files { files }) => {
             Ok(Some(make_again(map.system, step, path, files, undone)))
         }
-        (Action::MoveTasks { to, .. }, Before::Tasks { tasks, crowd }) => {
-            let text = send_home(map, step, (to, tasks, crowd.as_ref()), undone);
-            Ok(Some(step.entry(None, Some(text), Outcome::Done)))
+        (Action::MoveTasks { to, .. }, StateBefore::Tasks { tasks, crowd }) => {
+            let text = return_tasks(map, step, (to, tasks, crowd.as_ref()), undone);
+            Ok(Some(step.entry(None, Some(text), ChangeOutcome::Done)))
         }
         // Their masks are restored last, when the partition no longer limits them.
         _ => Ok(None),
@@ -74,31 +80,30 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
 }
 
 /// Sends the tasks that are still in the set back to their cgroups. Returns a text about it.
-fn send_home(
-    map: &Map,
-    step: &Step,
-    (to, tasks, crowd): (&str, &[TaskState], Option<&Crowd>),
-    undone: &mut Undone,
+fn return_tasks(
+    map: &CgroupMap,
+    step: &UndoStep,
+    (to, tasks, unpinned): (&str, &[TaskState], Option<&UnpinnedTasks>),
+    undone: &mut UndoOutcome,
 ) -> String {
-    let mut home = match crowd {
-        Some(_) => map.send_crowd(to),
+    let mut original = match unpinned {
+        Some(_) => map.return_unpinned(to),
         None => 0,
     };
-    let all = tasks.len() + crowd.map_or(0, |crowd| crowd.tids.len());
+    let all = tasks.len() + unpinned.map_or(0, |unpinned| unpinned.tids.len());
     let set = to.strip_prefix(map.mount).unwrap_or(to);
     for task in tasks {
-        let there =
-            machine::tasks::read_one(map.system.root(), task.key.tid).filter(|now| now.key == task.key);
+        let there = machine::tasks::read_one(map.system.root(), task.key.tid).filter(|now| now.key == task.key);
         let cgroup = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);
         let set = if set.is_empty() { "/" } else { set };
         if there.is_some() && cgroup.as_deref() == Some(set) {
             let sent = match (step.layer.is_partition(), &task.cgroup) {
                 // A manual move may have gone from one set to the next, so it returns to where this step found the task.
                 (false, Some(cgroup)) => map.send_to(task.key.tid, cgroup),
-                _ => map.send_home(task.key.tid),
+                _ => map.return_task(task.key.tid),
             };
             match sent {
-                Ok(_) => home += 1,
+                Ok(_) => original += 1,
                 Err(errno) => undone.failed.push(format!(
                     "task {} ({}): {}",
                     task.key.tid,
@@ -108,7 +113,7 @@ fn send_home(
             }
         }
     }
-    format!("{home} of {all} tasks went home")
+    format!("{original} of {all} tasks went home")
 }
 
 /// A file that gets its former text back.
@@ -119,57 +124,65 @@ pub(super) struct Restoration<'a> {
     pub former: &'a str,
     /// Whether a write was started and its outcome never recorded.
     pub unanswered: bool,
-    pub compare: Compare,
+    pub compare: ReadbackComparison,
 }
 
 /// Writes the former text if the current one is ours.
-pub(super) fn restore(system: &dyn System, step: &Step, wanted: &Restoration, undone: &mut Undone) -> Entry {
+pub(super) fn restore(
+    system: &dyn System,
+    step: &UndoStep,
+    wanted: &Restoration,
+    undone: &mut UndoOutcome,
+) -> ChangeEntry {
     let (path, ours, former, compare) = (wanted.path, wanted.ours, wanted.former, wanted.compare);
     let now = match system.root().value(path) {
         Ok(Some(now)) => now,
         // Nothing to restore for an interrupt, a cgroup or a CPU that is gone.
-        Ok(None) => return gone(step, undone, path),
+        Ok(None) => return missing_file_entry(step, undone, path),
         Err(error) if matches!(error.errno(), Some(libc::ENODEV | libc::ENXIO)) => {
-            return gone(step, undone, path);
+            return missing_file_entry(step, undone, path);
         }
         Err(error) => return fail(step, undone, path, &error),
     };
     // `-cpuset` undoes `+cpuset`; for everything else, the former text does.
     let written = ours.first().map_or("", String::as_str);
     let (value, is_former) = match (compare, written.strip_prefix('+')) {
-        (Compare::Word, Some(word)) => (format!("-{word}"), Compare::Word.same(&now, &format!("-{word}"))),
+        (ReadbackComparison::Word, Some(word)) => (
+            format!("-{word}"),
+            ReadbackComparison::Word.same(&now, &format!("-{word}")),
+        ),
         _ => (compare.written(former).to_owned(), compare.same(&now, former)),
     };
     if is_former {
-        return step.entry(Some(now.clone()), Some(now), Outcome::Already);
+        return step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already);
     }
     // Without an answer, the process died or the disk was full right after the write. The kernel may have rounded the
     // value that we wrote, and the result was not recorded.
     let is_ours = wanted.unanswered || ours.iter().any(|ours| compare.same(&now, ours));
     if !is_ours && step.force != Force::Restore {
         if is_placed(system, path, undone) {
-            return step.entry(Some(now.clone()), Some(now), Outcome::Already);
+            return step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already);
         }
         undone.drift.push(format!(
             "{path}: `{now}` now; we wrote `{written}`, and before it was `{former}`"
         ));
-        return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
+        return step.entry(Some(now.clone()), Some(now.clone()), ChangeOutcome::Drift(now));
     }
     // The kernel checks only whether a cgroup enables the controller further down. A cgroup with values in its own
     // files would lose them.
-    if value == "-cpuset" && compare == Compare::Word && slice::is_used(system, path) {
+    if value == "-cpuset" && compare == ReadbackComparison::Word && slice::is_used(system, path) {
         return still_used(step, path, now, undone);
     }
     if let Err(error) = system.write(path, &value) {
         return match (compare, error.errno()) {
             // Another owner has enabled the controller further down since; disabling it would break that owner.
-            (Compare::Word, Some(libc::EBUSY)) => still_used(step, path, now, undone),
+            (ReadbackComparison::Word, Some(libc::EBUSY)) => still_used(step, path, now, undone),
             _ => fail(step, undone, path, &error),
         };
     }
     let after = system.root().value(path).ok().flatten();
     let back = after.as_deref().is_some_and(|after| match compare {
-        Compare::Word => compare.same(after, &value),
+        ReadbackComparison::Word => compare.same(after, &value),
         _ => compare.same(after, former),
     });
     if !back {
@@ -178,30 +191,35 @@ pub(super) fn restore(system: &dyn System, step: &Step, wanted: &Restoration, un
             after.clone().unwrap_or_default()
         ));
     }
-    step.entry(Some(now), after, Outcome::Done)
+    step.entry(Some(now), after, ChangeOutcome::Done)
 }
 
 /// The entry of a controller that stays enabled.
-fn still_used(step: &Step, path: &str, now: String, undone: &mut Undone) -> Entry {
+fn still_used(step: &UndoStep, path: &str, now: String, undone: &mut UndoOutcome) -> ChangeEntry {
     undone.drift.push(format!(
         "{path}: another cgroup uses the controller now, so it stays enabled"
     ));
-    step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now))
+    step.entry(Some(now.clone()), Some(now.clone()), ChangeOutcome::Drift(now))
 }
 
-fn dissolve(system: &dyn System, step: &Step, path: &str, undone: &mut Undone) -> Entry {
+fn dissolve(system: &dyn System, step: &UndoStep, path: &str, undone: &mut UndoOutcome) -> ChangeEntry {
     match system.root().value(path) {
-        Ok(None) => step.entry(None, None, Outcome::Gone),
-        Ok(Some(now)) if now == "member" => step.entry(Some(now.clone()), Some(now), Outcome::Already),
+        Ok(None) => step.entry(None, None, ChangeOutcome::Gone),
+        Ok(Some(now)) if now == "member" => step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already),
         Ok(Some(now)) => match system.write(path, "member") {
-            Ok(()) => step.entry(Some(now), Some("member".to_owned()), Outcome::Done),
+            Ok(()) => step.entry(Some(now), Some("member".to_owned()), ChangeOutcome::Done),
             Err(error) => fail(step, undone, path, &error),
         },
         Err(error) => fail(step, undone, path, &error),
     }
 }
 
-fn remove_set(map: &Map, step: &Step, path: &str, undone: &mut Undone) -> Result<Option<Entry>, ApplyError> {
+fn remove_set(
+    map: &CgroupMap,
+    step: &UndoStep,
+    path: &str,
+    undone: &mut UndoOutcome,
+) -> Result<Option<ChangeEntry>, ApplyError> {
     if !map.sets.iter().any(|set| set == path) {
         return Ok(None);
     }
@@ -215,26 +233,26 @@ fn remove_set(map: &Map, step: &Step, path: &str, undone: &mut Undone) -> Result
         return Ok(Some(step.entry(
             Some("made".to_owned()),
             None,
-            Outcome::Refused(errno),
+            ChangeOutcome::Refused(errno),
         )));
     }
-    Ok(Some(step.entry(Some("made".to_owned()), None, Outcome::Done)))
+    Ok(Some(step.entry(Some("made".to_owned()), None, ChangeOutcome::Done)))
 }
 
 /// Recreates a removed cgroup with the files that it had. If it exists, another program has created it since.
 fn make_again(
     system: &dyn System,
-    step: &Step,
+    step: &UndoStep,
     path: &str,
     files: &[(String, String)],
-    undone: &mut Undone,
-) -> Entry {
+    undone: &mut UndoOutcome,
+) -> ChangeEntry {
     // A refusal means that the removal never happened, or was already undone.
-    if matches!(step.answer(), Some((Outcome::Refused(_), _))) {
-        return step.entry(None, None, Outcome::Already);
+    if matches!(step.answer(), Some((ChangeOutcome::Refused(_), _))) {
+        return step.entry(None, None, ChangeOutcome::Already);
     }
     match system.root().kind(path) {
-        Ok(Some(_)) => return step.entry(None, None, Outcome::Already),
+        Ok(Some(_)) => return step.entry(None, None, ChangeOutcome::Already),
         Ok(None) => {}
         Err(error) => return fail(step, undone, path, &error),
     }
@@ -244,7 +262,7 @@ fn make_again(
     for (name, text) in files {
         let file = format!("{path}/{name}");
         let now = system.root().value(&file).ok().flatten();
-        let is_handed = |now: &str| text.starts_with('+') && Compare::Word.same(now, text);
+        let is_handed = |now: &str| text.starts_with('+') && ReadbackComparison::Word.same(now, text);
         let is_so = now.is_some_and(|now| now == *text || is_handed(&now));
         // Such a partition was not valid when it was removed either.
         let word = text.split_whitespace().next().unwrap_or(text);
@@ -252,5 +270,5 @@ fn make_again(
             undone.failed.push(format!("{file}: {error}"));
         }
     }
-    step.entry(None, Some("made again".to_owned()), Outcome::Done)
+    step.entry(None, Some("made again".to_owned()), ChangeOutcome::Done)
 }

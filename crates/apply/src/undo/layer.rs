@@ -1,35 +1,35 @@
 //! Undoes one layer while others may stay: what has to be decided first, and the order of the steps.
 
-use super::change::take_back;
-use super::offline::{self, Returned};
+use super::change::undo_change;
+use super::offline::{self, ReturnedCpus};
 use super::sharing::Remaining;
-use super::step::{Step, wills};
+use super::step::{UndoStep, started_writes};
 use super::{
-    Force, UndoRequest, Undone, by_hand, cycle, say, sets, sharing, unban, verify, waiting, workers,
+    Force, UndoOutcome, UndoRequest, by_hand, cycle, record_step, sets, sharing, unban, verify, waiting, workers,
 };
-use crate::home::Map;
 use crate::journal::Journal;
-use crate::layers::{Layer, isolated, layers};
-use crate::masks::{Scope, Share, Wishes};
-use crate::record::{Drifted, Event, Record};
+use crate::layers::{ApplyLayer, isolated, layers};
+use crate::masks::{CpuDivision, IntendedMasks, UndoScope};
+use crate::original_cgroup::CgroupMap;
+use crate::record::{DriftedTask, JournalEvent, JournalRecord};
 use crate::{ApplyError, System};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 
 /// Undoes the layer whose `begin` has this number.
-pub(super) fn take_layer(
+pub(super) fn undo_layer(
     system: &dyn System,
     journal: &mut Journal,
     seq: u64,
     request: UndoRequest,
-    undone: &mut Undone,
+    undone: &mut UndoOutcome,
 ) -> Result<(), ApplyError> {
     let records = journal.records().to_vec();
     let all = layers(&records);
     let Some(layer) = all.iter().find(|layer| layer.seq == seq) else {
         return Ok(());
     };
-    let live: Vec<&Layer> = all.iter().filter(|other| other.is_live()).collect();
-    let others: Vec<&Layer> = live.iter().copied().filter(|other| other.seq != seq).collect();
+    let live: Vec<&ApplyLayer> = all.iter().filter(|other| other.is_live()).collect();
+    let others: Vec<&ApplyLayer> = live.iter().copied().filter(|other| other.seq != seq).collect();
     cycle::finish(system, journal, layer, undone);
     let machine = Machine::read(system.root());
     let hierarchy = machine.cgroups.cpuset.as_ref();
@@ -45,44 +45,46 @@ pub(super) fn take_layer(
         machine: &machine,
         hierarchy,
         scope: scope(layer, &others, &machine, hierarchy),
-        sets: sets::ours(system, &all, layer, hierarchy),
+        sets: sets::own_directories(system, &all, layer, hierarchy),
         force: request.force,
     };
     let wishes = layer.begin(journal, request.why, undone)?;
-    let map = Map {
+    let map = CgroupMap {
         system,
         mount: layer.mount(),
         version: layer.version(),
         sets: &layer.sets,
-        hearth: &hearth(hierarchy, &layer.stay),
+        default_cgroup: &default_cgroup(hierarchy, &layer.stay),
         stay: &layer.scope.stay,
-        wishes: &wishes,
+        intended_masks: &wishes,
     };
-    let steps: Vec<Step> = wills(layer.layer).map(|will| will.step(request.force)).collect();
+    let steps: Vec<UndoStep> = started_writes(layer.layer)
+        .map(|will| will.step(request.force))
+        .collect();
     layer.undo_changes(&map, &steps, journal, undone)?;
     layer.restore_tasks(&map, undone)?;
     for step in steps.iter().rev() {
-        let entry = unban::take_back(system, &records, step, undone);
+        let entry = unban::undo_ban(system, &records, step, undone);
         record(journal, undone, entry);
     }
     layer.verify(undone);
-    unban::tell_placed(undone);
+    unban::report_placed_interrupts(undone);
     Ok(())
 }
 
 /// A layer that is undone, among the others.
 struct LayerUndo<'a> {
     system: &'a dyn System,
-    records: &'a [Record],
-    all: &'a [Layer<'a>],
-    layer: &'a Layer<'a>,
+    records: &'a [JournalRecord],
+    all: &'a [ApplyLayer<'a>],
+    layer: &'a ApplyLayer<'a>,
     /// The layers that stay.
-    others: &'a [&'a Layer<'a>],
+    others: &'a [&'a ApplyLayer<'a>],
     /// Those of them that are partitions.
-    stay: Vec<&'a Layer<'a>>,
+    stay: Vec<&'a ApplyLayer<'a>>,
     machine: &'a Machine,
     hierarchy: Option<&'a Hierarchy>,
-    scope: Scope,
+    scope: UndoScope,
     /// Directories that are removed.
     sets: Vec<String>,
     force: Force,
@@ -98,19 +100,19 @@ impl LayerUndo<'_> {
     }
 
     /// Decides and records the masks that the tasks get back, and demotes the tasks that would block the undo.
-    fn begin(&self, journal: &mut Journal, why: &str, undone: &mut Undone) -> Result<Wishes, ApplyError> {
+    fn begin(&self, journal: &mut Journal, why: &str, undone: &mut UndoOutcome) -> Result<IntendedMasks, ApplyError> {
         let (system, version) = (self.system, self.version());
         let of_layer = by_hand::concerning(self.records, self.layer, self.mount());
-        let (newcomers, set_masks) = sets::newcomers(system, &self.sets, version, &of_layer)?;
-        let mut wishes = Wishes::of(system, &of_layer, &self.scope, &newcomers, &set_masks);
-        let begin = Event::UndoBegin {
+        let (newcomers, set_masks) = sets::undecided_tasks(system, &self.sets, version, &of_layer)?;
+        let mut wishes = IntendedMasks::of(system, &of_layer, &self.scope, &newcomers, &set_masks);
+        let begin = JournalEvent::UndoBegin {
             why: why.to_owned(),
             layer: Some(self.layer.seq),
             masks: wishes.masks(),
             drifted: wishes.drifted.clone(),
             online: Some(self.machine.topology.online.clone()),
         };
-        say(journal, undone, begin);
+        record_step(journal, undone, begin);
         let spinners = self.sets.iter().filter(|set| !self.is_housekeeping(set));
         let spinners: Vec<String> = spinners.cloned().collect();
         sets::demote_spinners(system, journal, &spinners, version, undone)?;
@@ -123,17 +125,17 @@ impl LayerUndo<'_> {
     }
 
     fn is_housekeeping(&self, set: &str) -> bool {
-        let is_of = |layer: &Layer| layer.intent.housekeeping_path(self.hierarchy?);
+        let is_of = |layer: &ApplyLayer| layer.intent.housekeeping_path(self.hierarchy?);
         self.all.iter().any(|layer| is_of(layer).as_deref() == Some(set))
     }
 
     /// Undoes the layer's own changes, then its part of the shared ones.
     fn undo_changes(
         &self,
-        map: &Map,
-        steps: &[Step],
+        map: &CgroupMap,
+        steps: &[UndoStep],
         journal: &mut Journal,
-        undone: &mut Undone,
+        undone: &mut UndoOutcome,
     ) -> Result<(), ApplyError> {
         // A controller that several layers need stays enabled until the last of them is gone.
         let has_hand = self.all.iter().any(|other| !other.is_partition());
@@ -142,7 +144,7 @@ impl LayerUndo<'_> {
             if !self.layer.owns(step.change, self.hierarchy) || (has_hand && by_hand::is_word(step.change)) {
                 continue;
             }
-            let entry = take_back(map, step, undone)?;
+            let entry = undo_change(map, step, undone)?;
             record(journal, undone, entry);
         }
         let shared = match self.layer.is_partition() {
@@ -158,11 +160,11 @@ impl LayerUndo<'_> {
             if has_hand && group.first().is_some_and(|will| by_hand::is_word(will.change)) {
                 continue;
             }
-            let entry = sharing::take_shared(map, &group, &remaining, self.force, undone)?;
+            let entry = sharing::undo_shared(map, &group, &remaining, self.force, undone)?;
             record(journal, undone, entry);
         }
         if has_hand && self.others.is_empty() {
-            for entry in by_hand::take_words(map, self.all, self.force, undone)? {
+            for entry in by_hand::disable_controllers(map, self.all, self.force, undone)? {
                 record(journal, undone, Some(entry));
             }
         }
@@ -170,14 +172,14 @@ impl LayerUndo<'_> {
     }
 
     /// Sends tasks back that still wait in the partition, and restores the masks that the kernel did not.
-    fn restore_tasks(&self, map: &Map, undone: &mut Undone) -> Result<(), ApplyError> {
-        let (system, wishes) = (self.system, map.wishes);
+    fn restore_tasks(&self, map: &CgroupMap, undone: &mut UndoOutcome) -> Result<(), ApplyError> {
+        let (system, wishes) = (self.system, map.intended_masks);
         if map.version == Version::V2 && self.layer.is_partition() {
-            waiting::bring_home(map, self.records, undone)?;
+            waiting::return_waiting_processes(map, self.records, undone)?;
         }
         undone.failed.extend(wishes.fulfil(system));
         let online = &self.machine.topology.online;
-        if let Some(returned) = Returned::since(self.records, self.layer.seq, online) {
+        if let Some(returned) = ReturnedCpus::since(self.records, self.layer.seq, online) {
             let failed = returned.widen(system, &isolated(&self.stay), &wishes.keys());
             undone.failed.extend(failed);
         }
@@ -185,43 +187,43 @@ impl LayerUndo<'_> {
     }
 
     /// Compares the files with their state before the layer.
-    fn verify(&self, undone: &mut Undone) {
+    fn verify(&self, undone: &mut UndoOutcome) {
         let is_new = |note: &String| self.layer.is_partition() && !undone.notes.contains(note);
         let note = workers::note(self.machine).filter(is_new);
         undone.notes.extend(note);
         if let Some(files) = verify::files_before(self.all, self.layer, self.others) {
             verify::verify(self.system, files, self.force, undone);
-            let came = sets::came(self.system, files, &self.layer.intent.cpus);
+            let came = sets::new_child_sets(self.system, files, &self.layer.intent.cpus);
             undone.notes.extend(came);
         }
     }
 }
 
 /// Those of the layers that are partitions. Manual changes do not affect what partitions share.
-fn partitions<'l, 'r>(layers: &[&'l Layer<'r>]) -> Vec<&'l Layer<'r>> {
+fn partitions<'l, 'r>(layers: &[&'l ApplyLayer<'r>]) -> Vec<&'l ApplyLayer<'r>> {
     let layers = layers.iter().copied();
     layers.filter(|layer| layer.is_partition()).collect()
 }
 
-fn record(journal: &mut Journal, undone: &mut Undone, entry: Option<crate::Entry>) {
+fn record(journal: &mut Journal, undone: &mut UndoOutcome, entry: Option<crate::ChangeEntry>) {
     let Some(entry) = entry else { return };
-    let event = Event::Undid {
+    let event = JournalEvent::Undid {
         change: entry.change.clone(),
         outcome: entry.outcome.clone(),
     };
-    say(journal, undone, event);
+    record_step(journal, undone, event);
     undone.entries.push(entry);
 }
 
-fn scope(layer: &Layer, others: &[&Layer], machine: &Machine, hierarchy: Option<&Hierarchy>) -> Scope {
+fn scope(layer: &ApplyLayer, others: &[&ApplyLayer], machine: &Machine, hierarchy: Option<&Hierarchy>) -> UndoScope {
     let stay = partitions(others);
     let online = &machine.topology.online;
-    let share = |isolated: CpuSet| Share {
+    let share = |isolated: CpuSet| CpuDivision {
         housekeeping: online.minus(&isolated),
         isolated,
     };
     let without = isolated(&stay);
-    let cgroup = |other: &&Layer| other.cgroup(hierarchy?);
+    let cgroup = |other: &&ApplyLayer| other.cgroup(hierarchy?);
     let mut cgroups: Vec<String> = stay.iter().filter_map(cgroup).collect();
     if layer.is_partition() {
         // Nor are tasks that were put into a set by hand since.
@@ -230,7 +232,7 @@ fn scope(layer: &Layer, others: &[&Layer], machine: &Machine, hierarchy: Option<
         let mount = hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str());
         cgroups.extend(sets.filter_map(|path| path.strip_prefix(mount).map(str::to_owned)));
     }
-    Scope {
+    UndoScope {
         layer: layer.seq,
         with: share(without.or(&layer.intent.cpus)),
         without: share(without),
@@ -240,7 +242,7 @@ fn scope(layer: &Layer, others: &[&Layer], machine: &Machine, hierarchy: Option<
 }
 
 /// Home cgroup of the root's tasks while these layers stay, which share the set for everything else.
-fn hearth(hierarchy: Option<&Hierarchy>, stay: &[&Layer]) -> String {
+fn default_cgroup(hierarchy: Option<&Hierarchy>, stay: &[&ApplyLayer]) -> String {
     let set = hierarchy.zip(stay.first()).and_then(|(hierarchy, layer)| {
         let path = layer.intent.housekeeping_path(hierarchy)?;
         path.strip_prefix(hierarchy.mount.as_str()).map(str::to_owned)
@@ -248,13 +250,8 @@ fn hearth(hierarchy: Option<&Hierarchy>, stay: &[&Layer]) -> String {
     set.unwrap_or_else(|| "/".to_owned())
 }
 
-fn drifted_text(task: &Drifted) -> String {
-    let Drifted {
-        key,
-        comm,
-        now,
-        before,
-    } = task;
+fn drifted_text(task: &DriftedTask) -> String {
+    let DriftedTask { key, comm, now, before } = task;
     format!(
         "task {} ({comm}): another program has set its affinity to {now} since; it was {before}",
         key.tid

@@ -4,30 +4,30 @@
 //! the root, and still on 7.2 those of cgroups that lose the controller. Nothing widens their masks when the CPU returns.
 
 use super::Force;
-use super::step::wills;
+use super::step::started_writes;
 use crate::System;
 use crate::fingerprint::ONLINE;
-use crate::layers::Layer;
-use crate::record::{After, Event, Record};
+use crate::layers::ApplyLayer;
+use crate::record::{JournalEvent, JournalRecord, StateAfter};
 use machine::{CpuSet, Hierarchy, Machine, TaskKey, Version};
 use plan::{Action, partition_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// CPUs that were offline in an earlier attempt to undo a layer, and are online again.
-pub(super) struct Returned {
+pub(super) struct ReturnedCpus {
     /// For each attempt: the CPUs that were online, and the CPUs that came online since.
-    tries: Vec<(CpuSet, CpuSet)>,
+    attempts: Vec<(CpuSet, CpuSet)>,
 }
 
-impl Returned {
+impl ReturnedCpus {
     /// CPUs that returned since the attempts in the journal; `None` if there are none.
-    pub fn since(records: &[Record], layer: u64, online: &CpuSet) -> Option<Returned> {
+    pub fn since(records: &[JournalRecord], layer: u64, online: &CpuSet) -> Option<ReturnedCpus> {
         let first = records.first().map_or(0, |record| record.seq);
         let tries: Vec<(CpuSet, CpuSet)> = records
             .iter()
             .filter_map(|record| match &record.event {
-                Event::UndoBegin {
+                JournalEvent::UndoBegin {
                     layer: of,
                     online: Some(then),
                     ..
@@ -36,7 +36,7 @@ impl Returned {
             })
             .filter(|(_, returned)| !returned.is_empty())
             .collect();
-        (!tries.is_empty()).then_some(Returned { tries })
+        (!tries.is_empty()).then_some(ReturnedCpus { attempts: tries })
     }
 
     /// Adds the returned CPUs to tasks whose mask is exactly what was online then. Other masks were set on purpose, or
@@ -49,15 +49,15 @@ impl Returned {
             .filter(|task| task.is_movable() && !known.contains(&task.key))
         {
             let Some(mask) = &task.allowed else { continue };
-            let of_then = self.tries.iter().find(|(then, _)| then.minus(isolated) == *mask);
+            let of_then = self.attempts.iter().find(|(then, _)| then.minus(isolated) == *mask);
             let Some((_, returned)) = of_then else { continue };
-            let wanted = mask.or(&returned.minus(isolated));
-            if wanted != *mask
-                && let Err(error) = system.set_affinity(task.key.tid, &wanted)
+            let intended = mask.or(&returned.minus(isolated));
+            if intended != *mask
+                && let Err(error) = system.set_affinity(task.key.tid, &intended)
                 && error.errno() != Some(libc::ESRCH)
             {
                 failed.push(format!(
-                    "task {} ({}): may run on {mask}, before {wanted}: {error}",
+                    "task {} ({}): may run on {mask}, before {intended}: {error}",
                     task.key.tid, task.comm
                 ));
             }
@@ -68,7 +68,7 @@ impl Returned {
 
 /// Waits, for a bounded time, until the cpusets have processed a CPU that has just come online. Before 6.10 the kernel
 /// leaves that to a worker, and a task that leaves a set earlier keeps the old mask.
-pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online: &CpuSet, live: &[&Layer]) {
+pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online: &CpuSet, live: &[&ApplyLayer]) {
     const TRIES: u32 = 25;
     let Some(hierarchy) = hierarchy.filter(|hierarchy| hierarchy.version == Version::V2) else {
         return;
@@ -80,10 +80,7 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
     );
     for _ in 0..TRIES {
         let known = dirs.iter().filter_map(|dir| {
-            let text = system
-                .root()
-                .value(&format!("{dir}/cpuset.cpus.effective"))
-                .ok()??;
+            let text = system.root().value(&format!("{dir}/cpuset.cpus.effective")).ok()??;
             CpuSet::parse_list(&text).ok()
         });
         let sets: Vec<CpuSet> = known.collect();
@@ -98,7 +95,7 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
 /// Restores what hotplug removed permanently, now that the CPUs are online again, so that the undo steps find what we
 /// wrote. The journal holds the former state, what we wrote, and which CPUs were offline since. Kernel refusals show
 /// when the files are compared.
-pub(super) fn refill(system: &dyn System, records: &[Record], live: &[&Layer]) {
+pub(super) fn refill(system: &dyn System, records: &[JournalRecord], live: &[&ApplyLayer]) {
     let Some(files) = live.first().map(|first| first.files) else {
         return;
     };
@@ -106,7 +103,7 @@ pub(super) fn refill(system: &dyn System, records: &[Record], live: &[&Layer]) {
         return;
     };
     let online = records.iter().filter_map(|record| match &record.event {
-        Event::Applied { online } | Event::UndoBegin { online, .. } => online.as_ref(),
+        JournalEvent::Applied { online } | JournalEvent::UndoBegin { online, .. } => online.as_ref(),
         _ => None,
     });
     let partial: Vec<&CpuSet> = online.filter(|online| !then.is_subset(online)).collect();
@@ -116,28 +113,25 @@ pub(super) fn refill(system: &dyn System, records: &[Record], live: &[&Layer]) {
     let machine = Machine::read(system.root());
     let before = &with_writes(files, live);
     let sets = cpusets(&machine, before, &partial).into_iter();
-    for (path, wanted) in sets.chain(interrupts(system, before, &partial)) {
-        if wanted.is_subset(&machine.topology.online) {
-            let _ = system.write(&path, &wanted.to_string());
+    for (path, intended) in sets.chain(interrupts(system, before, &partial)) {
+        if intended.is_subset(&machine.topology.online) {
+            let _ = system.write(&path, &intended.to_string());
         }
     }
 }
 
 /// The files of the state before, updated with the writes of these layers.
-fn with_writes(files: &BTreeMap<String, String>, live: &[&Layer]) -> BTreeMap<String, String> {
+fn with_writes(files: &BTreeMap<String, String>, live: &[&ApplyLayer]) -> BTreeMap<String, String> {
     let mut files = files.clone();
     for layer in live {
-        for will in wills(layer) {
+        for will in started_writes(layer) {
             let Action::Write { path, .. } = &will.change.action else {
                 continue;
             };
             match will.step(Force::No).answer() {
-                Some((
-                    _,
-                    After::Value {
-                        value: Some(value), ..
-                    },
-                )) => drop(files.insert(path.clone(), value.clone())),
+                Some((_, StateAfter::Value { value: Some(value), .. })) => {
+                    drop(files.insert(path.clone(), value.clone()))
+                }
                 Some(_) => {}
                 // Any content counts as ours.
                 None => drop(files.remove(path)),
@@ -149,44 +143,35 @@ fn with_writes(files: &BTreeMap<String, String>, live: &[&Layer]) -> BTreeMap<St
 
 /// On v1 an offline CPU leaves every set (`cpuset_hotplug_update_tasks`). A set that lacks any other CPU was changed by
 /// another program. Parents come first: a set may have no more CPUs than its parent.
-fn cpusets(
-    machine: &Machine,
-    before: &BTreeMap<String, String>,
-    partial: &[&CpuSet],
-) -> Vec<(String, CpuSet)> {
+fn cpusets(machine: &Machine, before: &BTreeMap<String, String>, partial: &[&CpuSet]) -> Vec<(String, CpuSet)> {
     let hierarchy = machine.cgroups.cpuset.as_ref();
     let Some(hierarchy) = hierarchy.filter(|hierarchy| hierarchy.version == Version::V1) else {
         return Vec::new();
     };
     let lists = hierarchy.sets.iter().filter_map(|set| {
         let path = hierarchy.file(&set.name, "cpus");
-        let wanted = CpuSet::parse_list(before.get(&path)?).ok()?;
+        let intended = CpuSet::parse_list(before.get(&path)?).ok()?;
         let now = set.cpus.as_ref()?;
-        let lost = wanted.minus(now);
+        let lost = intended.minus(now);
         let went = partial
             .iter()
             .fold(CpuSet::new(), |all, online| all.or(&lost.minus(online)));
-        (now.is_subset(&wanted) && !lost.is_empty() && lost == went).then_some((path, wanted))
+        (now.is_subset(&intended) && !lost.is_empty() && lost == went).then_some((path, intended))
     });
     lists.collect()
 }
 
 /// An interrupt whose last CPU goes offline gets all remaining CPUs (`migrate_one_irq`).
-fn interrupts(
-    system: &dyn System,
-    before: &BTreeMap<String, String>,
-    partial: &[&CpuSet],
-) -> Vec<(String, CpuSet)> {
+fn interrupts(system: &dyn System, before: &BTreeMap<String, String>, partial: &[&CpuSet]) -> Vec<(String, CpuSet)> {
     let masks = before.iter().filter_map(|(path, text)| {
-        let wanted = CpuSet::parse_list(text)
+        let intended = CpuSet::parse_list(text)
             .ok()
             .filter(|_| path.ends_with("/smp_affinity_list"))?;
-        let is_left_out = |online: &&&CpuSet| !wanted.is_empty() && !wanted.intersects(online);
+        let is_left_out = |online: &&&CpuSet| !intended.is_empty() && !intended.intersects(online);
         let mut left = partial.iter().filter(is_left_out).peekable();
         left.peek()?;
         let now = CpuSet::parse_list(&system.root().value(path).ok()??).ok()?;
-        left.any(|online| now == **online)
-            .then_some((path.clone(), wanted))
+        left.any(|online| now == **online).then_some((path.clone(), intended))
     });
     masks.collect()
 }

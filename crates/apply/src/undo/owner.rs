@@ -1,23 +1,23 @@
 //! Restores the owner of a file.
 
-use super::step::{Step, fail, gone};
-use super::{Force, Undone};
+use super::step::{UndoStep, fail, missing_file_entry};
+use super::{Force, UndoOutcome};
 use crate::System;
-use crate::entry::Entry;
-use crate::record::{After, Outcome};
+use crate::entry::ChangeEntry;
+use crate::record::{ChangeOutcome, StateAfter};
 use root::Ownership;
 
 /// Restores the former owner and permissions of a file; reports what another program changed since.
-pub(super) fn give_back(
+pub(super) fn restore_owner(
     system: &dyn System,
-    step: &Step,
+    step: &UndoStep,
     path: &str,
     former: &str,
-    undone: &mut Undone,
-) -> Entry {
+    undone: &mut UndoOutcome,
+) -> ChangeEntry {
     let now = match system.ownership(path) {
         Ok(Some(now)) => now,
-        Ok(None) => return gone(step, undone, path),
+        Ok(None) => return missing_file_entry(step, undone, path),
         Err(error) => return fail(step, undone, path, &error),
     };
     let text = Some(now.to_string());
@@ -25,15 +25,15 @@ pub(super) fn give_back(
         undone
             .failed
             .push(format!("{path}: the journal does not say whose it was"));
-        return step.entry(text.clone(), text, Outcome::Refused(libc::EINVAL));
+        return step.entry(text.clone(), text, ChangeOutcome::Refused(libc::EINVAL));
     };
     if now == former {
-        return step.entry(text.clone(), text, Outcome::Already);
+        return step.entry(text.clone(), text, ChangeOutcome::Already);
     }
     // Without an answer, the process died between chown and chmod, or right after them.
     let is_ours = match step.answer() {
         None => true,
-        Some((_, After::Value { value, .. })) => {
+        Some((_, StateAfter::Value { value, .. })) => {
             let ours = value.as_deref().and_then(Ownership::parse);
             // An earlier undo may have died between chown and chmod.
             ours.is_some_and(|ours| {
@@ -47,10 +47,10 @@ pub(super) fn give_back(
         Some(_) => false,
     };
     if !is_ours && step.force != Force::Restore {
-        undone.drift.push(format!(
-            "{path}: belongs to {now} now, and before it was {former}"
-        ));
-        return step.entry(text.clone(), text, Outcome::Drift(now.to_string()));
+        undone
+            .drift
+            .push(format!("{path}: belongs to {now} now, and before it was {former}"));
+        return step.entry(text.clone(), text, ChangeOutcome::Drift(now.to_string()));
     }
     if let Err(error) = system.set_ownership(path, former) {
         return fail(step, undone, path, &error);
@@ -61,5 +61,5 @@ pub(super) fn give_back(
             .failed
             .push(format!("{path}: was given back to {former}, and is another's"));
     }
-    step.entry(text, after.map(|after| after.to_string()), Outcome::Done)
+    step.entry(text, after.map(|after| after.to_string()), ChangeOutcome::Done)
 }

@@ -1,31 +1,31 @@
 //! Finds the cgroups that we made, and the tasks in them when they are removed.
 
-use super::{Undone, say};
+use super::{UndoOutcome, record_step};
 use crate::journal::Journal;
-use crate::layers::Layer;
-use crate::masks::Acquaintance;
-use crate::record::{Before, Event, Outcome, Record};
+use crate::layers::ApplyLayer;
+use crate::masks::KnownMembers;
+use crate::record::{ChangeOutcome, JournalEvent, JournalRecord, StateBefore};
 use crate::{ApplyError, System, census};
-use machine::tasks::{Glance, KTHREADD};
-use machine::{Cgroups, CpuSet, Hierarchy, Partition, Policy, Task, Version, tenants};
+use machine::tasks::{KTHREADD, MaskReader};
+use machine::{Cgroups, CpuSet, Hierarchy, Partition, Policy, Task, Version, cgroup_owners};
 use plan::{Action, Change};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Directories that are removed with a layer and still exist: its own, and the shared ones if it is the last. A
 /// directory that we failed to make belongs to another program.
-pub(super) fn ours(
+pub(super) fn own_directories(
     system: &dyn System,
-    all: &[Layer],
-    layer: &Layer,
+    all: &[ApplyLayer],
+    layer: &ApplyLayer,
     hierarchy: Option<&Hierarchy>,
 ) -> Vec<String> {
-    let stay: Vec<&Layer> = all
+    let stay: Vec<&ApplyLayer> = all
         .iter()
         .filter(|other| other.is_live() && other.is_partition() && other.seq != layer.seq)
         .collect();
-    let goes = |of: &Layer, change: &Change| match of.owns(change, hierarchy) {
+    let goes = |of: &ApplyLayer, change: &Change| match of.owns(change, hierarchy) {
         true => of.seq == layer.seq,
-        false => layer.is_partition() && of.sharers(change, &stay, hierarchy).is_empty(),
+        false => layer.is_partition() && of.sharing_layers(change, &stay, hierarchy).is_empty(),
     };
     let mut sets: Vec<String> = Vec::new();
     for of in all {
@@ -38,14 +38,14 @@ pub(super) fn ours(
 }
 
 /// Directories that a layer made.
-pub(super) fn made(layer: &Layer, goes: impl Fn(&Change) -> bool) -> Vec<String> {
+pub(super) fn made(layer: &ApplyLayer, goes: impl Fn(&Change) -> bool) -> Vec<String> {
     let records = &layer.records;
     let refused: BTreeSet<u64> = records
         .iter()
         .filter_map(|record| match &record.event {
-            Event::Did {
+            JournalEvent::Did {
                 of,
-                outcome: Outcome::Refused(_),
+                outcome: ChangeOutcome::Refused(_),
                 ..
             } => Some(*of),
             _ => None,
@@ -55,9 +55,9 @@ pub(super) fn made(layer: &Layer, goes: impl Fn(&Change) -> bool) -> Vec<String>
         .iter()
         .filter(|record| !refused.contains(&record.seq))
         .filter_map(|record| match &record.event {
-            Event::Will {
+            JournalEvent::Will {
                 change,
-                before: Before::Absent,
+                before: StateBefore::Absent,
             } => layer.change(change),
             _ => None,
         })
@@ -76,7 +76,7 @@ pub(super) fn demote_spinners(
     journal: &mut Journal,
     sets: &[String],
     version: Version,
-    undone: &mut Undone,
+    undone: &mut UndoOutcome,
 ) -> Result<(), ApplyError> {
     for set in sets {
         for task in members_of(system, set, version)? {
@@ -86,10 +86,10 @@ pub(super) fn demote_spinners(
             }
             let former = format!("{:?}:{}", task.policy, task.rt_priority).to_lowercase();
             let comm = task.comm.clone();
-            say(
+            record_step(
                 journal,
                 undone,
-                Event::Demoted {
+                JournalEvent::Demoted {
                     key: task.key,
                     comm: comm.clone(),
                     former: former.clone(),
@@ -111,11 +111,11 @@ pub(super) fn demote_spinners(
 
 /// The tasks now in our sets that need a decision, and the sets' own masks. Unpinned tasks are left out if they were
 /// recorded as a crowd.
-pub(super) fn newcomers(
+pub(super) fn undecided_tasks(
     system: &dyn System,
     sets: &[String],
     version: Version,
-    records: &[Record],
+    records: &[JournalRecord],
 ) -> Result<(Vec<Task>, Vec<CpuSet>), ApplyError> {
     let mut masks = Vec::new();
     for set in sets {
@@ -125,12 +125,12 @@ pub(super) fn newcomers(
         }
     }
     let root = system.root();
-    let known = Acquaintance::of(records, &masks);
-    let offspring = match known.has_crowd {
-        true => offspring(system, &known.parents),
+    let known = KnownMembers::of(records, &masks);
+    let offspring = match known.has_unpinned {
+        true => child_ids(system, &known.parents),
         false => None,
     };
-    let mut glance = Glance::new(root);
+    let mut glance = MaskReader::new(root);
     let mut tasks = Vec::new();
     for set in sets {
         let tids = census::members(system, &list_of(set, version))?;
@@ -150,7 +150,7 @@ pub(super) fn newcomers(
 
 /// Sets that other programs made below one of these sets while it was narrowed. They started with its CPUs of that
 /// time, and only their owners know whether they need more.
-pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isolated: &CpuSet) -> Vec<String> {
+pub(super) fn new_child_sets(system: &dyn System, before: &BTreeMap<String, String>, isolated: &CpuSet) -> Vec<String> {
     let cgroups = Cgroups::read(system.root());
     let Some(hierarchy) = cgroups.cpuset.as_ref() else {
         return Vec::new();
@@ -163,13 +163,12 @@ pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isola
             .cpus
             .as_ref()
             .filter(|cpus| !cpus.is_empty() && !cpus.intersects(isolated))?;
-        let was_narrowed =
-            above.name != "/" && above.cpus.as_ref().is_some_and(|all| isolated.is_subset(all));
+        let was_narrowed = above.name != "/" && above.cpus.as_ref().is_some_and(|all| isolated.is_subset(all));
         if !was_narrowed {
             return None;
         }
-        let tenant = tenants::tenant(&set.name);
-        let whose = tenant
+        let tenant = cgroup_owners::cgroup_owner(&set.name);
+        let owner_text = tenant
             .as_ref()
             .map_or(String::new(), |tenant| format!(" ({})", tenant.name()));
         let widen = above.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -178,7 +177,7 @@ pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isola
             None => String::new(),
         };
         Some(format!(
-            "the cpuset {}{whose} came since and keeps CPU {cpus}{how}",
+            "the cpuset {}{owner_text} came since and keeps CPU {cpus}{how}",
             set.name
         ))
     });
@@ -186,7 +185,7 @@ pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isola
 }
 
 /// Children and threads of these processes; `None` if the kernel does not list children.
-fn offspring(system: &dyn System, parents: &[u32]) -> Option<BTreeSet<u32>> {
+fn child_ids(system: &dyn System, parents: &[u32]) -> Option<BTreeSet<u32>> {
     let root = system.root();
     machine::tasks::children(root, KTHREADD)?;
     let mut all = BTreeSet::new();

@@ -1,24 +1,24 @@
 //! Undoes what one layer did to a file, set or task that several layers share, while other layers stay.
 
-use super::change::{Restoration, restore, take_back};
+use super::change::{Restoration, restore, undo_change};
 use super::shared::SharedFile;
-use super::step::{Step, Will, wills};
-use super::{Force, Undone};
+use super::step::{StartedWrite, UndoStep, started_writes};
+use super::{Force, UndoOutcome};
 use crate::ApplyError;
-use crate::entry::Entry;
-use crate::home::Map;
-use crate::layers::Layer;
-use crate::masks::{Scope, Share};
-use crate::record::{Before, Crowd, Outcome};
+use crate::entry::ChangeEntry;
+use crate::layers::ApplyLayer;
+use crate::masks::{CpuDivision, UndoScope};
+use crate::original_cgroup::CgroupMap;
+use crate::record::{ChangeOutcome, StateBefore, UnpinnedTasks};
 use machine::Hierarchy;
 use plan::Action;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The intended content of shared files while these layers are in force, by path.
 pub(crate) fn shared_now(
-    all: &[Layer],
-    live: &[&Layer],
-    share: &Share,
+    all: &[ApplyLayer],
+    live: &[&ApplyLayer],
+    share: &CpuDivision,
     hierarchy: Option<&Hierarchy>,
 ) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
@@ -26,7 +26,7 @@ pub(crate) fn shared_now(
         let Some(file) = SharedFile::of(&group) else {
             continue;
         };
-        if let Some(value) = file.wanted(live, share) {
+        if let Some(value) = file.intended_content(live, share) {
             values.insert(file.path.to_owned(), value);
         }
     }
@@ -34,13 +34,13 @@ pub(crate) fn shared_now(
 }
 
 /// What layers share, grouped by target, in the order of the first touch.
-pub(super) fn of_layers<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>) -> Vec<Vec<Will<'r>>> {
+pub(super) fn of_layers<'r>(all: &'r [ApplyLayer<'r>], hierarchy: Option<&Hierarchy>) -> Vec<Vec<StartedWrite<'r>>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut groups: Vec<Vec<Will>> = Vec::new();
+    let mut groups: Vec<Vec<StartedWrite>> = Vec::new();
     for layer in all {
-        for will in wills(layer) {
+        for will in started_writes(layer) {
             // A refused change left its target as it was.
-            let refused = matches!(layer.outcome(will.record.seq), Some(Outcome::Refused(_)));
+            let refused = matches!(layer.outcome(will.record.seq), Some(ChangeOutcome::Refused(_)));
             if refused || layer.owns(will.change, hierarchy) {
                 continue;
             }
@@ -58,52 +58,44 @@ pub(super) fn of_layers<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>)
 
 /// The partitions that stay when a layer is undone.
 pub(super) struct Remaining<'a> {
-    pub stay: &'a [&'a Layer<'a>],
+    pub stay: &'a [&'a ApplyLayer<'a>],
     pub hierarchy: Option<&'a Hierarchy>,
-    pub scope: &'a Scope,
+    pub scope: &'a UndoScope,
 }
 
 /// Undoes what this layer did to one shared target, as far as the remaining layers allow it.
 ///
 /// # Errors
-/// As for [`take_back`].
-pub(super) fn take_shared(
-    map: &Map,
-    group: &[Will],
+/// As for [`undo_change`].
+pub(super) fn undo_shared(
+    map: &CgroupMap,
+    group: &[StartedWrite],
     remaining: &Remaining,
     force: Force,
-    undone: &mut Undone,
-) -> Result<Option<Entry>, ApplyError> {
-    let Remaining {
-        stay,
-        hierarchy,
-        scope,
-    } = *remaining;
+    undone: &mut UndoOutcome,
+) -> Result<Option<ChangeEntry>, ApplyError> {
+    let Remaining { stay, hierarchy, scope } = *remaining;
     let Some(first) = group.first() else {
         return Ok(None);
     };
-    let stay = &*first.layer.sharers(first.change, stay, hierarchy);
+    let stay = &*first.layer.sharing_layers(first.change, stay, hierarchy);
     let step = first.step(force);
     match &first.change.action {
         Action::Write { .. } => Ok(restore_file(map, group, (stay, scope), &step, undone)),
         // The file stays given away as long as a remaining partition requested it. The first touch has the former
         // owner; the last one defines what counts as ours.
         Action::GiveFile { .. } => {
-            let asked = |layer: &&Layer| {
-                layer
-                    .changes
-                    .iter()
-                    .any(|change| change.target == first.change.target)
-            };
+            let has_request =
+                |layer: &&ApplyLayer| layer.changes.iter().any(|change| change.target == first.change.target);
             let last = group.last().unwrap_or(first);
-            match stay.iter().any(asked) {
+            match stay.iter().any(has_request) {
                 true => Ok(None),
                 false => {
-                    let given = Step {
+                    let given = UndoStep {
                         before: first.before,
                         ..last.step(force)
                     };
-                    take_back(map, &given, undone)
+                    undo_change(map, &given, undone)
                 }
             }
         }
@@ -111,60 +103,54 @@ pub(super) fn take_shared(
         _ if !stay.is_empty() => Ok(None),
         Action::MoveTasks { .. } => {
             let before = moved_tasks(group);
-            take_back(
+            undo_change(
                 map,
-                &Step {
+                &UndoStep {
                     before: &before,
                     ..step
                 },
                 undone,
             )
         }
-        _ => take_back(map, &step, undone),
+        _ => undo_change(map, &step, undone),
     }
 }
 
 /// All tasks that a group moved, each as it was before the first move.
-fn moved_tasks(group: &[Will]) -> Before {
+fn moved_tasks(group: &[StartedWrite]) -> StateBefore {
     let mut seen = BTreeSet::new();
     let mut tasks = Vec::new();
-    let mut crowd: Option<Crowd> = None;
+    let mut unpinned: Option<UnpinnedTasks> = None;
     for will in group {
-        if let Before::Tasks {
+        if let StateBefore::Tasks {
             tasks: batch,
             crowd: more,
         } = will.before
         {
             tasks.extend(batch.iter().filter(|task| seen.insert(task.key)).cloned());
-            match (&mut crowd, more) {
-                (Some(crowd), Some(more)) => crowd.tids.extend(&more.tids),
-                (None, more) => crowd.clone_from(more),
+            match (&mut unpinned, more) {
+                (Some(unpinned), Some(more)) => unpinned.tids.extend(&more.tids),
+                (None, more) => unpinned.clone_from(more),
                 (Some(_), None) => {}
             }
         }
     }
-    Before::Tasks { tasks, crowd }
+    StateBefore::Tasks { tasks, crowd: unpinned }
 }
 
 /// Writes what the remaining layers need into a shared file; `None` if nothing changes.
 fn restore_file(
-    map: &Map,
-    group: &[Will],
-    (stay, scope): (&[&Layer], &Scope),
-    step: &Step,
-    undone: &mut Undone,
-) -> Option<Entry> {
+    map: &CgroupMap,
+    group: &[StartedWrite],
+    (stay, scope): (&[&ApplyLayer], &UndoScope),
+    step: &UndoStep,
+    undone: &mut UndoOutcome,
+) -> Option<ChangeEntry> {
     let file = SharedFile::of(group)?;
-    if file.goes_with_set && stay.is_empty() {
+    if file.is_removed_with_set && stay.is_empty() {
         return None;
     }
-    let now = map
-        .system
-        .root()
-        .value(file.path)
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let now = map.system.root().value(file.path).ok().flatten().unwrap_or_default();
     if file.is_as_before(scope.layer, &now) {
         return None;
     }
@@ -175,8 +161,8 @@ fn restore_file(
     }
     let wanted = Restoration {
         path: file.path,
-        ours: &file.ours(&scope.with),
-        former: &file.wanted(stay, &scope.without)?,
+        ours: &file.own_texts(&scope.with),
+        former: &file.intended_content(stay, &scope.without)?,
         unanswered: file.is_unanswered(),
         compare: file.compare,
     };

@@ -1,60 +1,62 @@
 //! Stops the slice that systemd started for us, and restores its controller.
 
-use super::Undone;
-use super::step::{Step, fail};
+use super::UndoOutcome;
+use super::step::{UndoStep, fail};
 use crate::System;
 use crate::actions::control_of;
-use crate::entry::Entry;
-use crate::record::Outcome;
+use crate::entry::ChangeEntry;
+use crate::record::ChangeOutcome;
 use machine::Version;
-use plan::Compare;
-use root::Stands;
+use plan::ReadbackComparison;
+use root::DirectoryEntryType;
 use std::time::Duration;
 
 /// How often to check whether systemd is done; below, the interval.
-const LOOKS: u32 = 500;
+const MAX_POLLS: u32 = 500;
 const BETWEEN: Duration = Duration::from_millis(20);
 
 /// Stops the slice and waits until systemd has removed its cgroup.
 pub(super) fn stop(
     system: &dyn System,
-    step: &Step,
+    step: &UndoStep,
     (unit, path): (&str, &str),
     former: &str,
-    undone: &mut Undone,
-) -> Entry {
+    undone: &mut UndoOutcome,
+) -> ChangeEntry {
     let is_there = |path: &str| matches!(system.root().kind(path), Ok(Some(_)));
     let file = format!("/run/systemd/transient/{unit}");
     // A refused start was never ours.
-    if matches!(step.answer(), Some((Outcome::Refused(_), _))) {
-        return step.entry(None, None, Outcome::Already);
+    if matches!(step.answer(), Some((ChangeOutcome::Refused(_), _))) {
+        return step.entry(None, None, ChangeOutcome::Already);
     }
     // If the process died right after the call, systemd may not have read the call yet. It reads the stop request after that.
     if step.answer().is_none() && !is_there(&file) && !is_there(path) {
         let _ = system.stop_unit(unit);
     }
     if !is_there(&file) {
-        let entry = step.entry(None, None, Outcome::Already);
+        let entry = step.entry(None, None, ChangeOutcome::Already);
         return control(system, step, path, former, undone).unwrap_or(entry);
     }
     let entries = system.root().entries(path).ok().flatten().unwrap_or_default();
-    let guests = entries.into_iter().filter(|entry| entry.stands == Stands::Dir);
+    let guests = entries
+        .into_iter()
+        .filter(|entry| entry.kind == DirectoryEntryType::Dir);
     let guests: Vec<String> = guests.map(|entry| entry.name).collect();
     if !guests.is_empty() {
         undone.drift.push(format!(
             "{path}: {} run in it, so systemd keeps {unit}; stop them, then undo again",
             guests.join(", ")
         ));
-        return step.entry(None, None, Outcome::Drift(guests.join(", ")));
+        return step.entry(None, None, ChangeOutcome::Drift(guests.join(", ")));
     }
     if let Err(error) = system.stop_unit(unit) {
-        undone.failed.push(format!(
-            "{unit} is still active: {error}; `systemctl stop {unit}`"
-        ));
-        return step.entry(None, None, Outcome::Refused(error.errno()));
+        undone
+            .failed
+            .push(format!("{unit} is still active: {error}; `systemctl stop {unit}`"));
+        return step.entry(None, None, ChangeOutcome::Refused(error.errno()));
     }
     let mut looks = 0;
-    while (is_there(path) || is_there(&file)) && looks < LOOKS {
+    while (is_there(path) || is_there(&file)) && looks < MAX_POLLS {
         system.pause(BETWEEN);
         looks += 1;
     }
@@ -62,21 +64,27 @@ pub(super) fn stop(
         undone
             .failed
             .push(format!("{unit} was stopped, and {path} or {file} is still there"));
-        return step.entry(None, None, Outcome::Refused(libc::EBUSY));
+        return step.entry(None, None, ChangeOutcome::Refused(libc::EBUSY));
     }
     let stopped = step.entry(
         Some(format!("{unit} is active")),
         Some("stopped".to_owned()),
-        Outcome::Done,
+        ChangeOutcome::Done,
     );
     control(system, step, path, former, undone).unwrap_or(stopped)
 }
 
 /// Restores the controller: systemd disables it with the last unit that needs it, even if it was enabled by hand.
 /// `None` if there is nothing to report.
-fn control(system: &dyn System, step: &Step, path: &str, former: &str, undone: &mut Undone) -> Option<Entry> {
+fn control(
+    system: &dyn System,
+    step: &UndoStep,
+    path: &str,
+    former: &str,
+    undone: &mut UndoOutcome,
+) -> Option<ChangeEntry> {
     let file = control_of(path);
-    let has = |text: &str| Compare::Word.same(text, "+cpuset");
+    let has = |text: &str| ReadbackComparison::Word.same(text, "+cpuset");
     let now = || system.root().value(&file).ok().flatten().unwrap_or_default();
     let mut looks = 0;
     // systemd does so a moment after the unit is gone.
@@ -92,9 +100,9 @@ fn control(system: &dyn System, step: &Step, path: &str, former: &str, undone: &
         (false, _) => "-cpuset",
     };
     let mut keeps = || {
-        undone.notes.push(format!(
-            "{file}: another unit uses cpuset now, so systemd keeps it"
-        ));
+        undone
+            .notes
+            .push(format!("{file}: another unit uses cpuset now, so systemd keeps it"));
         None
     };
     if value == "-cpuset" && is_used(system, &file) {
@@ -117,10 +125,7 @@ pub(super) fn is_used(system: &dyn System, control: &str) -> bool {
     let Some(hierarchy) = hierarchy else { return false };
     let base = above.strip_prefix(hierarchy.mount.as_str()).unwrap_or_default();
     hierarchy.sets.iter().any(|set| {
-        let child = set
-            .name
-            .strip_prefix(base)
-            .and_then(|rest| rest.strip_prefix('/'));
+        let child = set.name.strip_prefix(base).and_then(|rest| rest.strip_prefix('/'));
         let is_child = child.is_some_and(|name| !name.is_empty() && !name.contains('/'));
         is_child
             && (set.cpus.as_ref().is_some_and(|cpus| !cpus.is_empty())

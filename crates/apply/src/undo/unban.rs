@@ -1,9 +1,9 @@
 //! Removes the CPUs of a layer from irqbalance's list. This is the last step, because it waits for the daemon's next scan.
 
-use super::step::Step;
-use super::{Force, Placer, Undone};
-use crate::entry::Entry;
-use crate::record::{Before, Outcome, Record};
+use super::step::UndoStep;
+use super::{ActiveIrqbalance, Force, UndoOutcome};
+use crate::entry::ChangeEntry;
+use crate::record::{ChangeOutcome, JournalRecord, StateBefore};
 use crate::{System, bans};
 use machine::{CpuSet, Machine, TaskKey, irqbalance};
 use plan::Action;
@@ -14,16 +14,16 @@ const PATIENCE_S: u64 = 12;
 const BETWEEN: Duration = Duration::from_millis(250);
 
 /// Gives irqbalance the list without the CPUs that this step added; `None` for a step of another kind.
-pub(super) fn take_back(
+pub(super) fn undo_ban(
     system: &dyn System,
-    records: &[Record],
-    step: &Step,
-    undone: &mut Undone,
-) -> Option<Entry> {
+    records: &[JournalRecord],
+    step: &UndoStep,
+    undone: &mut UndoOutcome,
+) -> Option<ChangeEntry> {
     let Action::BanCpus { daemon, cpus } = &step.change.action else {
         return None;
     };
-    let Before::Value { value, .. } = step.before else {
+    let StateBefore::Value { value, .. } = step.before else {
         return None;
     };
     let daemon = *daemon;
@@ -33,7 +33,7 @@ pub(super) fn take_back(
              started since has its own",
             daemon.tid
         ));
-        return Some(step.entry(None, None, Outcome::Gone));
+        return Some(step.entry(None, None, ChangeOutcome::Gone));
     }
     let setup = match bans::setup(system, daemon) {
         Ok(setup) => setup,
@@ -44,30 +44,30 @@ pub(super) fn take_back(
     let list = bans::in_force(records, daemon, &setup);
     let shown = Some(list.to_string());
     if !added.intersects(&list) && list == former {
-        return Some(step.entry(shown.clone(), shown, Outcome::Already));
+        return Some(step.entry(shown.clone(), shown, ChangeOutcome::Already));
     }
     if !added.is_subset(&list) && step.force != Force::Restore {
         undone.drift.push(format!(
             "irqbalance (process {}): bans CPU `{list}` now; we added `{added}`, and before it was `{former}`",
             daemon.tid
         ));
-        return Some(step.entry(shown.clone(), shown, Outcome::Drift(list.to_string())));
+        return Some(step.entry(shown.clone(), shown, ChangeOutcome::Drift(list.to_string())));
     }
-    let wanted = bans::without(&list, &former, cpus);
+    let intended = bans::without(&list, &former, cpus);
     // A daemon that uses its own list must not end up with an explicitly set one.
-    let own = irqbalance::own_bans(system.root(), daemon).filter(|own| *own == wanted);
-    let given = if own.is_some() { None } else { Some(&wanted) };
+    let own = irqbalance::own_bans(system.root(), daemon).filter(|own| *own == intended);
+    let given = if own.is_some() { None } else { Some(&intended) };
     if let Err(error) = bans::ban(system, daemon, given) {
         return Some(fail(step, daemon, undone, &error));
     }
-    Some(match wait(system, daemon, &wanted, setup.interval_s) {
-        Ok(true) => step.entry(shown, Some(wanted.to_string()), Outcome::Done),
+    Some(match wait(system, daemon, &intended, setup.interval_s) {
+        Ok(true) => step.entry(shown, Some(intended.to_string()), ChangeOutcome::Done),
         Ok(false) => {
             undone.notes.push(format!(
-                "irqbalance (process {}) was notified to ban CPU `{wanted}` again, and takes it at its next look, every {} s",
+                "irqbalance (process {}) was notified to ban CPU `{intended}` again, and takes it at its next look, every {} s",
                 daemon.tid, setup.interval_s
             ));
-            step.entry(shown, Some(wanted.to_string()), Outcome::Done)
+            step.entry(shown, Some(intended.to_string()), ChangeOutcome::Done)
         }
         Err(error) => fail(step, daemon, undone, &error),
     })
@@ -80,17 +80,17 @@ pub(crate) fn irq_of(path: &str) -> Option<&str> {
 }
 
 /// Whether a file is the mask of an interrupt that a running irqbalance has placed, so that it is no drift.
-pub(super) fn is_placed(system: &dyn System, path: &str, undone: &mut Undone) -> bool {
+pub(super) fn is_placed(system: &dyn System, path: &str, undone: &mut UndoOutcome) -> bool {
     let Some(number) = irq_of(path) else { return false };
     let look = || {
         let machine = Machine::read(system.root()).with_tasks(system.root());
-        machine.irqbalance().map(|daemon| Placer {
+        machine.irqbalance().map(|daemon| ActiveIrqbalance {
             pid: daemon.pid,
             left_alone: irqbalance::left_alone(system.root(), daemon),
         })
     };
     let placer = undone.placer.get_or_insert_with(look);
-    let is_left_alone = |placer: &Placer| number.parse().is_ok_and(|irq| placer.left_alone.contains(&irq));
+    let is_left_alone = |placer: &ActiveIrqbalance| number.parse().is_ok_and(|irq| placer.left_alone.contains(&irq));
     let is_placed = placer.as_ref().is_some_and(|placer| !is_left_alone(placer));
     if is_placed {
         undone.placed.insert(number.to_owned());
@@ -99,8 +99,8 @@ pub(super) fn is_placed(system: &dyn System, path: &str, undone: &mut Undone) ->
 }
 
 /// Reports which interrupts stay where irqbalance put them.
-pub(super) fn tell_placed(undone: &mut Undone) {
-    if let (Some(Some(Placer { pid, .. })), false) = (&undone.placer, undone.placed.is_empty()) {
+pub(super) fn report_placed_interrupts(undone: &mut UndoOutcome) {
+    if let (Some(Some(ActiveIrqbalance { pid, .. })), false) = (&undone.placer, undone.placed.is_empty()) {
         let numbers: Vec<&str> = undone.placed.iter().map(String::as_str).collect();
         undone.notes.push(format!(
             "irqbalance (process {pid}) has placed interrupts {} since and will again, so they are left to it",
@@ -111,16 +111,11 @@ pub(super) fn tell_placed(undone: &mut Undone) {
 }
 
 /// Waits until irqbalance reports this list; false if it has not scanned in time.
-fn wait(
-    system: &dyn System,
-    daemon: TaskKey,
-    wanted: &CpuSet,
-    interval_s: u64,
-) -> Result<bool, root::RootError> {
+fn wait(system: &dyn System, daemon: TaskKey, intended: &CpuSet, interval_s: u64) -> Result<bool, root::RootError> {
     let limit = Duration::from_secs((interval_s + 1).min(PATIENCE_S));
     let mut waited = Duration::ZERO;
     loop {
-        if bans::setup(system, daemon)?.banned == *wanted {
+        if bans::setup(system, daemon)?.banned == *intended {
             return Ok(true);
         }
         if waited >= limit {
@@ -131,7 +126,7 @@ fn wait(
     }
 }
 
-fn fail(step: &Step, daemon: TaskKey, undone: &mut Undone, error: &root::RootError) -> Entry {
+fn fail(step: &UndoStep, daemon: TaskKey, undone: &mut UndoOutcome, error: &root::RootError) -> ChangeEntry {
     undone.failed.push(format!(
         "irqbalance (process {}) keeps its list: {error}; restart it to give it its own",
         daemon.tid
@@ -139,6 +134,6 @@ fn fail(step: &Step, daemon: TaskKey, undone: &mut Undone, error: &root::RootErr
     step.entry(
         None,
         None,
-        Outcome::Refused(error.errno().unwrap_or(libc::EPROTO)),
+        ChangeOutcome::Refused(error.errno().unwrap_or(libc::EPROTO)),
     )
 }

@@ -4,10 +4,10 @@
 //! Threads inside return their processes when the partition is emptied. But these threads may have ended before, and
 //! the children of a waiting process are where it waited.
 
-use super::Undone;
+use super::UndoOutcome;
 use crate::ApplyError;
-use crate::home::Map;
-use crate::record::{Event, Record, Waiting, answered};
+use crate::original_cgroup::CgroupMap;
+use crate::record::{HoldingCgroup, JournalEvent, JournalRecord, finished_writes};
 use crate::threads::is_threaded;
 use machine::{Task, TaskKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// # Errors
 /// The error of reading the tasks.
-pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> Result<(), ApplyError> {
+pub(super) fn return_waiting_processes(
+    map: &CgroupMap,
+    records: &[JournalRecord],
+    undone: &mut UndoOutcome,
+) -> Result<(), ApplyError> {
     let known = last_departures(records);
     if known.values().all(Option::is_none) {
         return Ok(());
@@ -25,7 +29,7 @@ pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> 
     let mut tasks = machine::tasks::read(root).unwrap_or_default();
     // Parents are older than their children, and leaders than their threads.
     tasks.sort_by_key(|task| (task.key.start_time, task.key.tid));
-    let mut waiting: BTreeMap<u32, &Waiting> = BTreeMap::new();
+    let mut waiting: BTreeMap<u32, &HoldingCgroup> = BTreeMap::new();
     for task in &tasks {
         if let Some(waits) = waits(map, task, &known, &waiting) {
             waiting.insert(task.key.tid, waits);
@@ -42,13 +46,13 @@ pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> 
         }
         let here = machine::tasks::cgroup_of(root, task.key.tid, map.version);
         let waits_still = waiting.get(&task.key.tid).map(|waits| &waits.cgroup) == here.as_ref();
-        let is_single = map.wishes.home(task.key).is_some_and(|home| {
-            here.as_deref() != Some(home) && is_threaded(root, &format!("{}{home}", map.mount))
+        let is_single = map.intended_masks.original_cgroup(task.key).is_some_and(|original| {
+            here.as_deref() != Some(original) && is_threaded(root, &format!("{}{original}", map.mount))
         });
         if !waits_still && !is_single {
             continue;
         }
-        if let Err(errno) = map.send_home(task.key.tid) {
+        if let Err(errno) = map.return_task(task.key.tid) {
             undone.failed.push(format!(
                 "task {} ({}) does not go back to its cgroup: {}",
                 task.key.tid,
@@ -62,11 +66,11 @@ pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> 
 
 /// Where the last departure of each task left it to wait; `None` for those that went elsewhere. A departure without a
 /// recorded end was interrupted, and left its task where it was.
-fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, Option<&Waiting>> {
-    let ended = answered(records);
-    let mut known: BTreeMap<TaskKey, Option<&Waiting>> = BTreeMap::new();
+fn last_departures(records: &[JournalRecord]) -> BTreeMap<TaskKey, Option<&HoldingCgroup>> {
+    let ended = finished_writes(records);
+    let mut known: BTreeMap<TaskKey, Option<&HoldingCgroup>> = BTreeMap::new();
     for record in records {
-        let Event::Moving { tasks } = &record.event else {
+        let JournalEvent::Moving { tasks } = &record.event else {
             continue;
         };
         for departure in tasks {
@@ -81,20 +85,16 @@ fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, Option<&Waiting>> {
 
 /// Where a task waits: according to the journal, or because a waiting task forked it there.
 fn waits<'r>(
-    map: &Map,
+    map: &CgroupMap,
     task: &Task,
-    known: &BTreeMap<TaskKey, Option<&'r Waiting>>,
-    waiting: &BTreeMap<u32, &'r Waiting>,
-) -> Option<&'r Waiting> {
+    known: &BTreeMap<TaskKey, Option<&'r HoldingCgroup>>,
+    waiting: &BTreeMap<u32, &'r HoldingCgroup>,
+) -> Option<&'r HoldingCgroup> {
     // A task that has just returned with its threads still shows where its children are.
     if let Some(waits) = known.get(&task.key) {
         return *waits;
     }
-    let parent = if task.pid == task.key.tid {
-        task.ppid
-    } else {
-        task.pid
-    };
+    let parent = if task.pid == task.key.tid { task.ppid } else { task.pid };
     let waits = waiting.get(&parent).copied()?;
     let is_newborn = task.key.start_time >= waits.since;
     let now = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);

@@ -8,7 +8,7 @@
 use machine::{Machine, Version};
 
 /// The first version on which it was not seen.
-const GONE_SINCE: (u32, u32) = (6, 12);
+const ABSENT_SINCE: (u32, u32) = (6, 12);
 
 /// The note for the user; `None` on machines that are not affected.
 pub(super) fn note(machine: &Machine) -> Option<String> {
@@ -17,7 +17,7 @@ pub(super) fn note(machine: &Machine) -> Option<String> {
         .cpuset
         .as_ref()
         .is_some_and(|hierarchy| hierarchy.version == Version::V2);
-    let is_old = machine.kernel.version.is_none_or(|version| version < GONE_SINCE);
+    let is_old = machine.kernel.version.is_none_or(|version| version < ABSENT_SINCE);
     let nodes = machine.topology.nodes.iter();
     let has_nodes = nodes.filter(|node| !node.cpus.is_empty()).count() > 1;
     (is_v2 && is_old && has_nodes).then(|| {
@@ -45,10 +45,7 @@ mod tests {
         put("sys/devices/system/cpu/possible", "0-3");
         for node in 0..nodes {
             let base = format!("sys/devices/system/node/node{node}");
-            put(
-                &format!("{base}/cpulist"),
-                &format!("{}-{}", node * 2, node * 2 + 1),
-            );
+            put(&format!("{base}/cpulist"), &format!("{}-{}", node * 2, node * 2 + 1));
         }
         match layout {
             "v2" => {
@@ -70,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn only_old_kernels_with_several_nodes_are_concerned() {
+    fn only_old_v2_kernels_with_several_nodes_are_affected() {
         for (nodes, release, layout, concerned) in [
             (2, "6.1.0-56-amd64\n", "v2", true),
             (1, "6.1.0-56-amd64\n", "v2", false),

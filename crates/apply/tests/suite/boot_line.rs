@@ -4,12 +4,12 @@
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
-use crate::support::rehearsal::{Death, Disk, Kernel, Part, Rules};
+use crate::support::rehearsal::{Death, RecordPart, Rules, SimDisk, SimKernel};
 use apply::ApplyError;
 use apply::boot_line::{BootChange, BootMachine, BootNotes, backup_path, carry_out, finish, note_state};
-use apply::installed::Files;
-use boot::{BootState, EveryBoot, Kept, Limit, Loader, Need, Run, clear, find, set};
-use root::{Live, Renames, Root, RootError, Standing};
+use apply::installed::InstallTarget;
+use boot::{BootState, EveryBoot, FallbackRequirement, LineLimit, Loader, RecordedWords, ToolRun, clear, find, set};
+use root::{Live, PathState, RenameAtomicity, Root, RootError};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,32 +17,32 @@ use std::path::Path;
 
 /// What a cut leaves of a file on FAT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Torn {
+enum TornWrite {
     Half,
     Gone,
 }
 
 /// A boot tree on the clock of cuts.
-struct Machine<'a> {
-    kernel: &'a Kernel,
+struct SimBootTree<'a> {
+    kernel: &'a SimKernel,
     live: Live,
     root: Root,
     dir: tempfile::TempDir,
-    renames: Renames,
-    torn: Torn,
+    renames: RenameAtomicity,
+    torn: TornWrite,
     /// Whether the loader's tool fails.
     broken: Cell<Option<()>>,
 }
 
-impl<'a> Machine<'a> {
-    fn new(kernel: &'a Kernel, tree: &str, renames: Renames, torn: Torn) -> Machine<'a> {
+impl<'a> SimBootTree<'a> {
+    fn new(kernel: &'a SimKernel, tree: &str, renames: RenameAtomicity, torn: TornWrite) -> SimBootTree<'a> {
         let dir = rehearsal::directory();
         let from = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../fixtures/boot")
             .join(tree);
         copy(&from, dir.path());
         let live = Live::rehearsal(dir.path());
-        let machine = Machine {
+        let machine = SimBootTree {
             kernel,
             root: Root::of(&live),
             live,
@@ -58,12 +58,12 @@ impl<'a> Machine<'a> {
     }
 
     fn loader(&self) -> &'static Loader {
-        find(&boot::Files::of(&self.root))[0].loader
+        find(&boot::MachineTree::of(&self.root))[0].loader
     }
 
     /// What `update-grub` makes of the variables: enough to see whether it ran on the right ones.
     fn generate(&self) {
-        let files = boot::Files::of(&self.root);
+        let files = boot::MachineTree::of(&self.root);
         let line = (self.loader().lines)(&files).unwrap()[0].text(&files).unwrap();
         let text = format!(
             "menuentry 'A' {{\n\tlinux /vmlinuz root=/dev/x ro {line}\n}}\n\
@@ -90,26 +90,26 @@ impl<'a> Machine<'a> {
         all
     }
 
-    fn change(&self, disk: &Disk, words: Option<&str>) -> Result<(), ApplyError> {
-        let kept = BootNotes::read(disk)?.kept();
-        let files = boot::Files::of(&self.root);
+    fn change(&self, disk: &SimDisk, words: Option<&str>) -> Result<(), ApplyError> {
+        let kept = BootNotes::read(disk)?.own_words();
+        let files = boot::MachineTree::of(&self.root);
         let loader = self.loader();
-        let limit = Limit {
+        let limit = LineLimit {
             most: 2047,
-            who: "x".to_owned(),
+            source_name: "x".to_owned(),
         };
         let work = match (words, &kept.line) {
             (Some(words), ours) => {
                 let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-                let wanted = EveryBoot::new(&words, Need::Nothing);
+                let wanted = EveryBoot::new(&words, FallbackRequirement::Nothing);
                 set(&files, loader, ours.as_ref(), wanted, &limit).unwrap()
             }
             (None, Some(ours)) => clear(&files, loader, ours).unwrap(),
             (None, None) => return Ok(()),
         };
         let change = BootChange {
-            after: Kept {
-                line: work.ours,
+            after: RecordedWords {
+                line: work.own_changes,
                 trial: None,
             },
             before: kept,
@@ -117,7 +117,7 @@ impl<'a> Machine<'a> {
             runs: work.runs,
             once: None,
         };
-        let good = || match (loader.entries)(&boot::Files::of(&self.root)).is_empty() {
+        let good = || match (loader.entries)(&boot::MachineTree::of(&self.root)).is_empty() {
             true => Err(ApplyError::Unable {
                 why: "no entry is left".to_owned(),
                 next: "nothing more".to_owned(),
@@ -140,46 +140,46 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-impl Files for Machine<'_> {
-    fn standing(&self, path: &str) -> Result<Standing, RootError> {
-        self.live.standing(path)
+impl InstallTarget for SimBootTree<'_> {
+    fn path_state(&self, path: &str) -> Result<PathState, RootError> {
+        self.live.path_state(path)
     }
 
-    fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError> {
+    fn set_path_state(&self, path: &str, wanted: &PathState) -> Result<(), RootError> {
         self.kernel.step(|part| match (part, self.renames, wanted) {
             // FAT takes any permissions and has those of its mount.
-            (Part::Whole, Renames::InSteps, Standing::File { content, .. }) => {
-                let kept = Standing::File {
+            (RecordPart::Whole, RenameAtomicity::InSteps, PathState::File { content, .. }) => {
+                let kept = PathState::File {
                     content: content.clone(),
                     mode: 0o700,
                 };
-                self.live.set_standing(path, &kept)
+                self.live.set_path_state(path, &kept)
             }
-            (Part::Whole, ..) => self.live.set_standing(path, wanted),
-            (Part::Half, Renames::InSteps, Standing::File { content, mode }) => {
+            (RecordPart::Whole, ..) => self.live.set_path_state(path, wanted),
+            (RecordPart::Half, RenameAtomicity::InSteps, PathState::File { content, mode }) => {
                 let mut half = content.bytes()[..content.bytes().len() / 2].to_vec();
                 half.resize(content.bytes().len(), 0);
                 let torn = match self.torn {
-                    Torn::Gone => Standing::Nothing,
-                    Torn::Half => Standing::File {
+                    TornWrite::Gone => PathState::Nothing,
+                    TornWrite::Half => PathState::File {
                         content: half.into(),
                         mode: *mode,
                     },
                 };
-                self.live.set_standing(path, &torn)
+                self.live.set_path_state(path, &torn)
             }
             // Whoever loses power before an atomic rename has the old file.
-            (Part::Half, ..) => Ok(()),
+            (RecordPart::Half, ..) => Ok(()),
         })
     }
 }
 
-impl BootMachine for Machine<'_> {
-    fn renames(&self, _path: &str) -> Result<Renames, RootError> {
+impl BootMachine for SimBootTree<'_> {
+    fn renames(&self, _path: &str) -> Result<RenameAtomicity, RootError> {
         Ok(self.renames)
     }
 
-    fn run(&self, run: &Run) -> Result<(), ApplyError> {
+    fn run(&self, run: &ToolRun) -> Result<(), ApplyError> {
         if self.broken.get().is_some() {
             return Err(ApplyError::Tool {
                 command: run.text(),
@@ -189,7 +189,7 @@ impl BootMachine for Machine<'_> {
         }
         let step = self.kernel.step(|part| {
             // It writes a new file and renames it: half of it is nothing.
-            if matches!(part, Part::Whole) {
+            if matches!(part, RecordPart::Whole) {
                 self.generate();
             }
             Ok(())
@@ -208,21 +208,21 @@ const SECOND: &str = "isolcpus=3 rcu_nocbs=3";
 /// What is asked for, one after the other.
 const STORY: [Option<&str>; 3] = [Some(FIRST), Some(SECOND), None];
 
-const TREES: &[(&str, Renames)] = &[
-    ("debian-12-grub", Renames::Atomic),
-    ("ubuntu-24.04-cloud-grub", Renames::Atomic),
-    ("yocto-corei7-systemd-boot", Renames::InSteps),
-    ("arch-systemd-boot", Renames::InSteps),
-    ("raspberry-pi-os-12", Renames::InSteps),
-    ("raspberry-pi-os-10", Renames::InSteps),
+const TREES: &[(&str, RenameAtomicity)] = &[
+    ("debian-12-grub", RenameAtomicity::Atomic),
+    ("ubuntu-24.04-cloud-grub", RenameAtomicity::Atomic),
+    ("yocto-corei7-systemd-boot", RenameAtomicity::InSteps),
+    ("arch-systemd-boot", RenameAtomicity::InSteps),
+    ("raspberry-pi-os-12", RenameAtomicity::InSteps),
+    ("raspberry-pi-os-10", RenameAtomicity::InSteps),
 ];
 
 /// Does something on a machine whose boot line was set twice. Also gives what was there before.
-fn set_twice(act: impl FnOnce(&Machine, &Disk, &BTreeMap<String, Vec<u8>>)) {
-    let kernel = Kernel::boot(Rules::V2);
+fn set_twice(act: impl FnOnce(&SimBootTree, &SimDisk, &BTreeMap<String, Vec<u8>>)) {
+    let kernel = SimKernel::boot(Rules::V2);
     let (tree, renames) = TREES[0];
-    let machine = Machine::new(&kernel, tree, renames, Torn::Half);
-    let (disk, before) = (Disk::new(&kernel), machine.dump());
+    let machine = SimBootTree::new(&kernel, tree, renames, TornWrite::Half);
+    let (disk, before) = (SimDisk::new(&kernel), machine.dump());
     for words in [FIRST, SECOND] {
         machine.change(&disk, Some(words)).unwrap();
     }
@@ -268,11 +268,11 @@ fn until_cut(act: impl FnOnce()) -> bool {
 }
 
 /// The states that the story goes through, and the number of its steps.
-fn states(tree: &str, renames: Renames) -> (Vec<BTreeMap<String, Vec<u8>>>, usize) {
-    let kernel = Kernel::boot(Rules::V2);
+fn states(tree: &str, renames: RenameAtomicity) -> (Vec<BTreeMap<String, Vec<u8>>>, usize) {
+    let kernel = SimKernel::boot(Rules::V2);
     let (machine, disk) = (
-        Machine::new(&kernel, tree, renames, Torn::Half),
-        Disk::new(&kernel),
+        SimBootTree::new(&kernel, tree, renames, TornWrite::Half),
+        SimDisk::new(&kernel),
     );
     let mut states = vec![machine.dump()];
     for words in STORY {
@@ -282,15 +282,12 @@ fn states(tree: &str, renames: Renames) -> (Vec<BTreeMap<String, Vec<u8>>>, usiz
     assert!(states[0] != states[1] && states[1] != states[2], "{tree}");
     assert_eq!(states[0], states[3], "{tree}: what was there is there again");
     let left: Vec<_> = std::fs::read_dir(disk.dir.path()).unwrap().flatten().collect();
-    assert!(
-        left.is_empty(),
-        "{tree}: no journal where nothing is ours: {left:?}"
-    );
+    assert!(left.is_empty(), "{tree}: no journal where nothing is ours: {left:?}");
     (states, kernel.steps.get())
 }
 
 /// Every file of the tree is as in one of the states, or its former content stands beside it.
-fn is_bootable(machine: &Machine, states: &[BTreeMap<String, Vec<u8>>]) -> Result<(), String> {
+fn is_bootable(machine: &SimBootTree, states: &[BTreeMap<String, Vec<u8>>]) -> Result<(), String> {
     let now = machine.dump();
     for path in states[0].keys().filter(|path| !path.ends_with('/')) {
         let whole = |bytes: Option<&Vec<u8>>| states.iter().any(|state| state.get(path) == bytes);
@@ -304,15 +301,15 @@ fn is_bootable(machine: &Machine, states: &[BTreeMap<String, Vec<u8>>]) -> Resul
 }
 
 #[test]
-fn a_power_cut_at_every_step_leaves_something_to_boot_and_is_put_right() {
+fn a_power_cut_at_any_step_leaves_a_bootable_system_and_is_repaired() {
     for &(tree, renames) in TREES {
         let (states, steps) = states(tree, renames);
         let mut tried = 0;
         let cuts = (1..=steps).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]);
         for cut in cuts {
-            for torn in [Torn::Half, Torn::Gone] {
-                let kernel = Kernel::boot(Rules::V2);
-                let (machine, disk) = (Machine::new(&kernel, tree, renames, torn), Disk::new(&kernel));
+            for torn in [TornWrite::Half, TornWrite::Gone] {
+                let kernel = SimKernel::boot(Rules::V2);
+                let (machine, disk) = (SimBootTree::new(&kernel, tree, renames, torn), SimDisk::new(&kernel));
                 kernel.death.set(cut);
                 let died = until_cut(|| {
                     for words in STORY {
@@ -321,22 +318,17 @@ fn a_power_cut_at_every_step_leaves_something_to_boot_and_is_put_right() {
                 });
                 assert!(died, "{tree} {cut:?} {torn:?}: no cut");
                 kernel.death.set(Death::Never);
-                is_bootable(&machine, &states)
-                    .unwrap_or_else(|path| panic!("{tree} {cut:?} {torn:?}: {path}"));
+                is_bootable(&machine, &states).unwrap_or_else(|path| panic!("{tree} {cut:?} {torn:?}: {path}"));
                 let done = finish(&machine, &disk).unwrap().unwrap_or_default();
                 assert!(done.left.is_empty(), "{tree} {cut:?} {torn:?}: {:?}", done.left);
-                let kept = BootNotes::read(&disk).unwrap().kept();
+                let kept = BootNotes::read(&disk).unwrap().own_words();
                 let wanted = kept.line.map(|ours| ours.words.join(" "));
                 let state = match wanted.as_deref() {
                     None => 0,
                     Some(FIRST) => 1,
                     Some(_) => 2,
                 };
-                assert_eq!(
-                    machine.dump(),
-                    states[state],
-                    "{tree} {cut:?} {torn:?}: state {state}"
-                );
+                assert_eq!(machine.dump(), states[state], "{tree} {cut:?} {torn:?}: state {state}");
                 // From there on everything goes as if nothing had been.
                 machine.change(&disk, Some(SECOND)).unwrap();
                 assert_eq!(machine.dump(), states[2], "{tree} {cut:?} {torn:?}");
@@ -369,10 +361,15 @@ fn walk(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_tool_that_fails_takes_everything_back_and_says_what_it_said() {
-    let kernel = Kernel::boot(Rules::V2);
-    let machine = Machine::new(&kernel, "ubuntu-24.04-cloud-grub", Renames::Atomic, Torn::Half);
-    let disk = Disk::new(&kernel);
+fn a_failed_tool_rolls_everything_back_and_its_output_is_reported() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let machine = SimBootTree::new(
+        &kernel,
+        "ubuntu-24.04-cloud-grub",
+        RenameAtomicity::Atomic,
+        TornWrite::Half,
+    );
+    let disk = SimDisk::new(&kernel);
     let before = machine.dump();
     machine.broken.set(Some(()));
     let error = machine.change(&disk, Some(FIRST)).unwrap_err();
@@ -382,14 +379,14 @@ fn a_tool_that_fails_takes_everything_back_and_says_what_it_said() {
         "{said}"
     );
     assert_eq!(machine.dump(), before);
-    assert!(BootNotes::read(&disk).unwrap().kept() == Kept::default());
+    assert!(BootNotes::read(&disk).unwrap().own_words() == RecordedWords::default());
 }
 
 #[test]
-fn a_full_disk_under_the_journal_stops_the_change_before_it_begins() {
-    let kernel = Kernel::boot(Rules::V2);
-    let machine = Machine::new(&kernel, "arch-systemd-boot", Renames::InSteps, Torn::Half);
-    let disk = Disk::new(&kernel);
+fn a_full_journal_disk_stops_the_change_before_it_starts() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let machine = SimBootTree::new(&kernel, "arch-systemd-boot", RenameAtomicity::InSteps, TornWrite::Half);
+    let disk = SimDisk::new(&kernel);
     disk.room.set(100);
     let before = machine.dump();
     let error = machine.change(&disk, Some(FIRST)).unwrap_err();
@@ -401,10 +398,10 @@ fn a_full_disk_under_the_journal_stops_the_change_before_it_begins() {
 }
 
 #[test]
-fn a_hand_edit_after_a_cut_is_named_and_stays() {
-    let kernel = Kernel::boot(Rules::V2);
-    let machine = Machine::new(&kernel, "arch-systemd-boot", Renames::InSteps, Torn::Half);
-    let disk = Disk::new(&kernel);
+fn a_manual_edit_after_a_power_cut_is_reported_and_left_alone() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let machine = SimBootTree::new(&kernel, "arch-systemd-boot", RenameAtomicity::InSteps, TornWrite::Half);
+    let disk = SimDisk::new(&kernel);
     let steps = kernel.steps.get();
     // Note, copy of the entry, backup, entry: behind the fourth step one entry has our words.
     kernel.death.set(Death::After(steps + 4));
@@ -413,12 +410,12 @@ fn a_hand_edit_after_a_cut_is_named_and_stays() {
     let path = "/efi/loader/entries/arch-rt.conf";
     machine
         .live
-        .set_standing(path, &Standing::text("title mine\n", 0o644))
+        .set_path_state(path, &PathState::text("title mine\n", 0o644))
         .unwrap();
     let done = finish(&machine, &disk).unwrap().unwrap();
     assert_eq!(done.left, [format!("{path}: another program changed it since")]);
     assert_eq!(
-        machine.standing(path).unwrap(),
-        Standing::text("title mine\n", 0o644)
+        machine.path_state(path).unwrap(),
+        PathState::text("title mine\n", 0o644)
     );
 }

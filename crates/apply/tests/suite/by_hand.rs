@@ -2,19 +2,19 @@
 //! list is a layer of its own; wherever the tool dies, undo gives back what was there.
 
 use crate::support::rehearsal::acting::{dies, undo};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{ApplyError, Force, Request, System, Undone, Which, apply};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
+use apply::{ApplyError, ApplyRequest, Force, System, UndoOutcome, UndoTarget, apply};
 use machine::{CpuSet, Machine};
-use plan::{Change, Compare, Intent, PartitionName, Profile, Undo, by_hand};
+use plan::{Change, Intent, PartitionName, Profile, ReadbackComparison, UndoMethod, by_hand};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
-fn put(kernel: &Kernel, disk: &Disk, intent: &Intent, plan: &plan::Plan) -> Result<(), ApplyError> {
+fn apply_plan(kernel: &SimKernel, disk: &SimDisk, intent: &Intent, plan: &plan::Plan) -> Result<(), ApplyError> {
     let machine = Machine::read(kernel.root());
     let stop = AtomicBool::new(false);
-    let request = Request {
+    let request = ApplyRequest {
         machine: &machine,
         intent,
         plan,
@@ -26,9 +26,9 @@ fn put(kernel: &Kernel, disk: &Disk, intent: &Intent, plan: &plan::Plan) -> Resu
     apply(kernel, disk, &request).map(|_| ())
 }
 
-fn do_by_hand(kernel: &Kernel, disk: &Disk, name: &str, changes: Vec<Change>) -> Result<(), ApplyError> {
+fn do_by_hand(kernel: &SimKernel, disk: &SimDisk, name: &str, changes: Vec<Change>) -> Result<(), ApplyError> {
     let (intent, plan) = by_hand::by_hand(PartitionName::new(name).unwrap(), changes);
-    put(kernel, disk, &intent, &plan)
+    apply_plan(kernel, disk, &intent, &plan)
 }
 
 fn mount(rules: Rules) -> &'static str {
@@ -43,7 +43,7 @@ fn cpus(text: &str) -> CpuSet {
 }
 
 /// A set on CPU 3 with two tasks, one of which goes on to a second one; then the first grows, and goes.
-fn story(kernel: &Kernel, disk: &Disk) -> Result<(), ApplyError> {
+fn story(kernel: &SimKernel, disk: &SimDisk) -> Result<(), ApplyError> {
     let (mount, v2) = (mount(kernel.rules), kernel.rules == Rules::V2);
     let (one, two) = (format!("{mount}/one"), format!("{mount}/two"));
     let inside = |set: &str, name: &str, value: &str| {
@@ -51,13 +51,13 @@ fn story(kernel: &Kernel, disk: &Disk) -> Result<(), ApplyError> {
             &format!("{set}/cpuset.{name}"),
             None,
             value,
-            Compare::List,
-            Undo::WithSet,
+            ReadbackComparison::List,
+            UndoMethod::WithSet,
         )
     };
     let make = |set: &str, list: &str| {
         let control = format!("{mount}/cgroup.subtree_control");
-        let hand = by_hand::write(&control, None, "+cpuset", Compare::Word, Undo::Restore);
+        let hand = by_hand::write(&control, None, "+cpuset", ReadbackComparison::Word, UndoMethod::Restore);
         let mut changes: Vec<Change> = v2.then_some(hand).into_iter().collect();
         changes.extend([
             by_hand::make_set(set),
@@ -81,26 +81,32 @@ fn story(kernel: &Kernel, disk: &Disk) -> Result<(), ApplyError> {
         vec![by_hand::move_tasks(vec![101], &two, &cpus("2"))],
     )?;
     let path = format!("{one}/cpuset.cpus");
-    let wider = by_hand::write(&path, Some("3".to_owned()), "1,3", Compare::List, Undo::Restore);
+    let wider = by_hand::write(
+        &path,
+        Some("3".to_owned()),
+        "1,3",
+        ReadbackComparison::List,
+        UndoMethod::Restore,
+    );
     do_by_hand(kernel, disk, "cset-5", vec![wider])?;
     let empty = by_hand::move_tasks(vec![100], mount, &cpus("0-3"));
     do_by_hand(kernel, disk, "cset-6", vec![empty, by_hand::remove_set(&one)])
 }
 
-fn take(kernel: &Kernel, disk: &Disk, which: Which) -> Undone {
+fn run_undo(kernel: &SimKernel, disk: &SimDisk, which: UndoTarget) -> UndoOutcome {
     undo(kernel, disk, which, Force::No).unwrap()
 }
 
-fn place(kernel: &Kernel, tid: u32) -> String {
+fn place(kernel: &SimKernel, tid: u32) -> String {
     let tasks = kernel.tasks.borrow();
     tasks.iter().find(|task| task.tid == tid).unwrap().cgroup.clone()
 }
 
 #[test]
-fn each_list_goes_back_by_itself_the_last_first() {
+fn each_list_of_changes_can_be_undone_separately_last_first() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         story(&kernel, &disk).unwrap();
         let exists = |set: &str| {
@@ -123,7 +129,7 @@ fn each_list_goes_back_by_itself_the_last_first() {
             ("/", "/", true),
         ];
         for (hundred, other, has_one) in steps {
-            let undone = take(&kernel, &disk, Which::Last);
+            let undone = run_undo(&kernel, &disk, UndoTarget::Last);
             assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
             let path = |name: &str| format!("/{}", name.trim_start_matches('/'));
             assert_eq!(
@@ -133,7 +139,7 @@ fn each_list_goes_back_by_itself_the_last_first() {
             );
             assert_eq!(exists("one"), has_one, "{rules:?}");
         }
-        let undone = take(&kernel, &disk, Which::Last);
+        let undone = run_undo(&kernel, &disk, UndoTarget::Last);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{rules:?}");
         assert!(apply::Journal::open(&disk).unwrap().is_none(), "{rules:?}");
@@ -141,24 +147,20 @@ fn each_list_goes_back_by_itself_the_last_first() {
 }
 
 #[test]
-fn death_at_any_step_is_taken_back() {
+fn a_kill_at_any_step_is_undone() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        story(&kernel, &Disk::new(&kernel)).unwrap();
+        let kernel = SimKernel::boot(rules);
+        story(&kernel, &SimDisk::new(&kernel)).unwrap();
         let steps = kernel.steps.get();
         assert!(steps > 20, "{steps}");
-        for death in (1..=steps).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)])
-        {
-            let kernel = Kernel::boot(rules);
+        for death in (1..=steps).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)]) {
+            let kernel = SimKernel::boot(rules);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             kernel.death.set(death);
-            assert!(
-                dies(|| drop(story(&kernel, &disk))),
-                "{rules:?} {death:?} did not die"
-            );
+            assert!(dies(|| drop(story(&kernel, &disk))), "{rules:?} {death:?} did not die");
             kernel.death.set(Death::Never);
-            let undone = take(&kernel, &disk, Which::All);
+            let undone = run_undo(&kernel, &disk, UndoTarget::All);
             assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
             assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
         }
@@ -166,25 +168,25 @@ fn death_at_any_step_is_taken_back() {
 }
 
 #[test]
-fn a_partition_and_what_was_done_by_hand_leave_each_other_alone() {
+fn a_partition_and_manual_changes_do_not_affect_each_other() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
-        let files = |kernel: &Kernel| -> BTreeMap<String, String> {
+        let files = |kernel: &SimKernel| -> BTreeMap<String, String> {
             let dump = kernel.dump();
             dump.into_iter()
                 .filter(|(path, _)| path.contains("/one/") && !path.ends_with("tasks"))
                 .collect()
         };
         let rt = Intent::new(PartitionName::default(), cpus("3"), Profile::Minimal);
-        let isolate = |kernel: &Kernel, disk: &Disk| {
+        let isolate = |kernel: &SimKernel, disk: &SimDisk| {
             let machine = Machine::read(kernel.root())
                 .with_tasks(kernel.root())
                 .with_interrupts(kernel.root());
             let settings = machine::settings::for_cpus(kernel.root(), &rt.cpus, plan::knobs::planned());
             let plan = plan::plan(&machine, &settings, &rt).unwrap();
-            put(kernel, disk, &rt, &plan).unwrap();
+            apply_plan(kernel, disk, &rt, &plan).unwrap();
         };
         isolate(&kernel, &disk);
         let one = format!("{}/one", mount(rules));
@@ -192,16 +194,16 @@ fn a_partition_and_what_was_done_by_hand_leave_each_other_alone() {
             &format!("{one}/cpuset.cpus"),
             None,
             "1",
-            Compare::List,
-            Undo::WithSet,
+            ReadbackComparison::List,
+            UndoMethod::WithSet,
         );
         do_by_hand(&kernel, &disk, "cset-1", vec![by_hand::make_set(&one), list]).unwrap();
         let made = files(&kernel);
         assert!(!made.is_empty(), "{rules:?}");
-        let undone = take(&kernel, &disk, Which::Named("rt"));
+        let undone = run_undo(&kernel, &disk, UndoTarget::Named("rt"));
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(files(&kernel), made, "{rules:?}: the set keeps its files");
-        let undone = take(&kernel, &disk, Which::Last);
+        let undone = run_undo(&kernel, &disk, UndoTarget::Last);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{rules:?}");
     }

@@ -2,10 +2,10 @@
 
 use crate::support::rehearsal;
 use crate::support::rehearsal::acting::{dies, isolate_as, request, undo};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use apply::{ApplyError, Force, Undone, Which};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask};
+use apply::{ApplyError, Force, UndoOutcome, UndoTarget};
 use machine::CpuSet;
-use plan::{Intent, KNOBS, Knob, PartitionName, Profile, Taken, knobs};
+use plan::{Intent, KNOBS, Knob, KnobUse, PartitionName, Profile, knobs};
 
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
@@ -30,20 +30,20 @@ fn intent(cpus: &str) -> Intent {
     intent
 }
 
-pub fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, ApplyError> {
+pub fn isolate(kernel: &SimKernel, disk: &SimDisk, cpus: &str) -> Result<apply::ApplyOutcome, ApplyError> {
     isolate_as(kernel, disk, &intent(cpus), || {})
 }
 
-fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, Which::Last, Force::No).unwrap()
+fn run_undo(kernel: &SimKernel, disk: &SimDisk) -> UndoOutcome {
+    undo(kernel, disk, UndoTarget::Last, Force::No).unwrap()
 }
 
 #[test]
-fn isolates_and_gives_everything_back() {
+fn apply_isolates_and_undo_restores_everything() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot_with_all_knobs(rules);
+        let kernel = SimKernel::boot_with_all_knobs(rules);
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let applied = isolate(&kernel, &disk, "2-3").unwrap();
         assert!(!applied.entries.is_empty());
         let isolated = CpuSet::parse_list("2-3").unwrap();
@@ -82,7 +82,7 @@ fn isolates_and_gives_everything_back() {
             "what the kernel made of it is told"
         );
         assert_ne!(kernel.dump(), before);
-        let undone = take_back(&kernel, &disk);
+        let undone = run_undo(&kernel, &disk);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{rules:?}");
         assert!(apply::Journal::open(&disk).unwrap().is_none());
@@ -91,23 +91,16 @@ fn isolates_and_gives_everything_back() {
 }
 
 #[test]
-fn the_rehearsal_applies_every_knob_of_the_profiles_that_is_a_file() {
-    let kernel = Kernel::boot_with_all_knobs(Rules::V2);
-    let applied = isolate(&kernel, &Disk::new(&kernel), "2-3").unwrap();
+fn the_rehearsal_applies_every_profile_knob_that_is_a_file() {
+    let kernel = SimKernel::boot_with_all_knobs(Rules::V2);
+    let applied = isolate(&kernel, &SimDisk::new(&kernel), "2-3").unwrap();
     let is_written = |knob: &Knob| {
-        let mut own = applied
-            .entries
-            .iter()
-            .map(|entry| knobs::of_change(&entry.change));
+        let mut own = applied.entries.iter().map(|entry| knobs::of_change(&entry.change));
         own.any(|one| one.is_some_and(|one| one.name == knob.name))
     };
-    let is_setting = |file: &&str| {
-        ["/proc/sys/", "/sys/"]
-            .iter()
-            .any(|start| file.starts_with(start))
-            && !file.contains("/cgroup/")
-    };
-    for knob in KNOBS.iter().filter(|knob| matches!(knob.taken, Taken::From(_))) {
+    let is_setting =
+        |file: &&str| ["/proc/sys/", "/sys/"].iter().any(|start| file.starts_with(start)) && !file.contains("/cgroup/");
+    for knob in KNOBS.iter().filter(|knob| matches!(knob.usage, KnobUse::From(_))) {
         let is_file = knob.files.iter().any(is_setting);
         assert!(
             !is_file || is_written(knob),
@@ -118,21 +111,21 @@ fn the_rehearsal_applies_every_knob_of_the_profiles_that_is_a_file() {
 }
 
 #[test]
-fn death_at_any_step_leaves_a_journal_from_which_undo_finishes() {
+fn a_kill_at_any_step_leaves_a_journal_that_undo_completes() {
     for rules in ALL_RULES {
-        die_at_every_step(rules, Kernel::boot);
+        die_at_every_step(rules, SimKernel::boot);
     }
 }
 
 #[test]
-fn death_among_many_settings_is_taken_back_too() {
+fn a_kill_among_many_settings_is_undone() {
     // Values that the kernel rounds and choices in brackets do not depend on cgroups: one hierarchy is enough.
-    die_at_every_step(Rules::V2, Kernel::boot_with_all_knobs);
+    die_at_every_step(Rules::V2, SimKernel::boot_with_all_knobs);
 }
 
-fn die_at_every_step(rules: Rules, boot: fn(Rules) -> Kernel) {
+fn die_at_every_step(rules: Rules, boot: fn(Rules) -> SimKernel) {
     let kernel = boot(rules);
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "2-3").unwrap();
     let steps = kernel.steps.get();
     let mut tried = 0;
@@ -140,14 +133,14 @@ fn die_at_every_step(rules: Rules, boot: fn(Rules) -> Kernel) {
         for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
             let kernel = boot(rules);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             kernel.death.set(death);
             assert!(
                 dies(|| drop(isolate(&kernel, &disk, "2-3"))),
                 "{rules:?} {death:?} did not die"
             );
             kernel.death.set(Death::Never);
-            let undone = take_back(&kernel, &disk);
+            let undone = run_undo(&kernel, &disk);
             assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
             assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
             assert!(!disk.dir.path().join("journal").exists(), "{rules:?} {death:?}");
@@ -158,27 +151,27 @@ fn die_at_every_step(rules: Rules, boot: fn(Rules) -> Kernel) {
 }
 
 #[test]
-fn death_during_undo_is_finished_by_the_next_undo() {
+fn a_killed_undo_is_completed_by_the_next_undo() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, "3").unwrap();
         let applied = kernel.steps.get();
-        take_back(&kernel, &disk);
+        run_undo(&kernel, &disk);
         let total = kernel.steps.get();
         for step in applied + 1..=total {
             for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
-                let kernel = Kernel::boot(rules);
+                let kernel = SimKernel::boot(rules);
                 let before = kernel.dump();
-                let disk = Disk::new(&kernel);
+                let disk = SimDisk::new(&kernel);
                 isolate(&kernel, &disk, "3").unwrap();
                 kernel.death.set(death);
                 assert!(
-                    dies(|| drop(take_back(&kernel, &disk))),
+                    dies(|| drop(run_undo(&kernel, &disk))),
                     "{rules:?} {death:?} did not die"
                 );
                 kernel.death.set(Death::Never);
-                let undone = take_back(&kernel, &disk);
+                let undone = run_undo(&kernel, &disk);
                 assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
                 assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
                 assert!(!disk.dir.path().join("journal").exists(), "{rules:?} {death:?}");
@@ -188,16 +181,16 @@ fn death_during_undo_is_finished_by_the_next_undo() {
 }
 
 #[test]
-fn a_full_disk_under_the_journal_changes_nothing() {
+fn a_full_journal_disk_changes_nothing() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, "3").unwrap();
         let needed = std::fs::metadata(disk.dir.path().join("journal")).unwrap().len() as usize;
         for room in (0..needed).step_by(37) {
-            let kernel = Kernel::boot(rules);
+            let kernel = SimKernel::boot(rules);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             disk.room.set(room);
             assert!(
                 isolate(&kernel, &disk, "3").is_err(),
@@ -209,10 +202,10 @@ fn a_full_disk_under_the_journal_changes_nothing() {
 }
 
 #[test]
-fn the_same_intent_again_writes_nothing_and_another_is_a_conflict() {
+fn repeating_an_intent_writes_nothing_and_a_different_one_is_a_conflict() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, "3").unwrap();
         let (in_force, steps) = (kernel.dump(), kernel.steps.get());
         let again = isolate(&kernel, &disk, "3").unwrap();
@@ -225,22 +218,18 @@ fn the_same_intent_again_writes_nothing_and_another_is_a_conflict() {
             isolate(&kernel, &disk, "2"),
             Err(ApplyError::OtherIntent { .. })
         ));
-        assert_eq!(
-            (kernel.dump(), kernel.steps.get()),
-            (in_force, steps),
-            "{rules:?}"
-        );
+        assert_eq!((kernel.dump(), kernel.steps.get()), (in_force, steps), "{rules:?}");
     }
 }
 
 #[test]
-fn a_name_that_is_taken_is_left_alone() {
+fn a_cgroup_name_already_in_use_is_left_alone() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
+        let kernel = SimKernel::boot(rules);
         let name = if rules == Rules::V2 { "quietcore-rt" } else { "rt" };
         apply::System::make_dir(&kernel, &format!("{}/{name}", kernel.mount_point())).unwrap();
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         assert!(
             matches!(isolate(&kernel, &disk, "3"), Err(ApplyError::Exists { .. })),
             "{rules:?}"
@@ -250,43 +239,39 @@ fn a_name_that_is_taken_is_left_alone() {
 }
 
 #[test]
-fn what_somebody_else_changed_is_named_and_left_alone_unless_forced() {
-    let kernel = Kernel::boot_with_settings(Rules::V1KeepsPins);
+fn changes_by_other_programs_are_reported_and_kept_unless_forced() {
+    let kernel = SimKernel::boot_with_settings(Rules::V1KeepsPins);
     let before = kernel.dump();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     kernel.put("/proc/irq/1/smp_affinity_list", "1\n");
-    let undone = take_back(&kernel, &disk);
+    let undone = run_undo(&kernel, &disk);
     assert!(undone.failed.is_empty(), "{:?}", undone.failed);
     assert_eq!(undone.drift.len(), 1, "{:?}", undone.drift);
     assert!(undone.drift[0].contains("/proc/irq/1/"));
     assert_ne!(kernel.dump(), before);
-    let forced = undo(&kernel, &disk, Which::Last, Force::Restore).unwrap();
+    let forced = undo(&kernel, &disk, UndoTarget::Last, Force::Restore).unwrap();
     assert!(forced.equal(), "{:?}", forced.remains());
     assert_eq!(kernel.dump(), before);
 }
 
 #[test]
-fn settings_that_somebody_changed_or_removed_are_named() {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
+fn settings_changed_or_removed_since_are_reported() {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
     let before = kernel.dump();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     kernel.put(
         "/sys/kernel/mm/transparent_hugepage/enabled",
         "always madvise [never]\n",
     );
     let again = isolate(&kernel, &disk, "3").unwrap();
-    let drifted: Vec<&str> = again
-        .findings
-        .iter()
-        .map(|finding| finding.subject.as_str())
-        .collect();
+    let drifted: Vec<&str> = again.findings.iter().map(|finding| finding.subject.as_str()).collect();
     assert_eq!(drifted, ["/sys/kernel/mm/transparent_hugepage/enabled"]);
     // The CPU was unplugged, with its directory.
     let governor = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor";
     kernel.remove(governor);
-    let undone = take_back(&kernel, &disk);
+    let undone = run_undo(&kernel, &disk);
     assert!(
         undone.failed.is_empty() && undone.drift.len() == 1,
         "{:?}",
@@ -297,31 +282,28 @@ fn settings_that_somebody_changed_or_removed_are_named() {
         "{:?}",
         undone.notes
     );
-    let forced = undo(&kernel, &disk, Which::Last, Force::Restore).unwrap();
+    let forced = undo(&kernel, &disk, UndoTarget::Last, Force::Restore).unwrap();
     assert!(forced.equal(), "{:?}", forced.remains());
     kernel.put(governor, "schedutil\n");
     assert_eq!(kernel.dump(), before);
 }
 
 #[test]
-fn other_knobs_are_another_intent() {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
-    let disk = Disk::new(&kernel);
+fn different_knobs_make_a_different_intent() {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     let mut other = intent("3");
     other.take("no_turbo").unwrap();
     let refused = isolate_as(&kernel, &disk, &other, || {});
-    assert!(
-        matches!(refused, Err(ApplyError::OtherIntent { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(ApplyError::OtherIntent { .. })), "{refused:?}");
 }
 
 #[test]
-fn tasks_born_since_go_to_their_parents_place_and_mask() {
+fn tasks_created_since_get_the_cgroup_and_mask_of_their_parent() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, "3").unwrap();
         let child = SimTask {
             tid: 200,
@@ -333,7 +315,7 @@ fn tasks_born_since_go_to_their_parents_place_and_mask() {
         };
         kernel.tasks.borrow_mut().push(child);
         kernel.render();
-        let undone = take_back(&kernel, &disk);
+        let undone = run_undo(&kernel, &disk);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         let child = kernel.task(200);
         assert_eq!(
@@ -345,9 +327,9 @@ fn tasks_born_since_go_to_their_parents_place_and_mask() {
 }
 
 #[test]
-fn the_thread_of_an_interrupt_may_follow_it() {
+fn a_moved_interrupt_thread_is_not_reported_as_drift() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
+        let kernel = SimKernel::boot(rules);
         kernel.tasks.borrow_mut().push(SimTask {
             tid: 40,
             pid: 40,
@@ -359,33 +341,33 @@ fn the_thread_of_an_interrupt_may_follow_it() {
             cgroup: "/".to_owned(),
         });
         kernel.render();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, "3").unwrap();
         // The interrupt fired, and its thread went where it fired.
         for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == 40) {
             task.mask = CpuSet::parse_list("1").unwrap();
         }
         kernel.render();
-        let undone = take_back(&kernel, &disk);
+        let undone = run_undo(&kernel, &disk);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
     }
 }
 
 #[test]
-fn a_journal_of_another_boot_is_void() {
-    let kernel = Kernel::boot(Rules::V2);
-    let disk = Disk::new(&kernel);
+fn a_journal_of_another_boot_is_ignored() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     let steps = kernel.steps.get();
-    let undone = apply::undo(&kernel, &disk, Some("another"), request(Which::Last, Force::No)).unwrap();
+    let undone = apply::undo(&kernel, &disk, Some("another"), request(UndoTarget::Last, Force::No)).unwrap();
     assert!(!undone.was_in_force && undone.entries.is_empty());
     assert_eq!(kernel.steps.get(), steps + 1, "only the journal was put away");
 }
 
 #[test]
 fn a_damaged_journal_is_an_error_and_changes_nothing() {
-    let kernel = Kernel::boot(Rules::V2);
-    let disk = Disk::new(&kernel);
+    let kernel = SimKernel::boot(Rules::V2);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     let path = disk.dir.path().join("journal");
     let mut bytes = std::fs::read(&path).unwrap();
@@ -393,7 +375,7 @@ fn a_damaged_journal_is_an_error_and_changes_nothing() {
     bytes[middle] ^= 0x01;
     std::fs::write(&path, bytes).unwrap();
     let in_force = kernel.dump();
-    let refused = undo(&kernel, &disk, Which::Last, Force::No);
+    let refused = undo(&kernel, &disk, UndoTarget::Last, Force::No);
     assert!(matches!(refused, Err(ApplyError::Journal { .. })), "{refused:?}");
     assert_eq!(kernel.dump(), in_force);
 }

@@ -1,35 +1,35 @@
 //! Level 3 for the guard's work at its deadline: it undoes what was not confirmed, and tries again until that is done.
 
 use crate::support::rehearsal::acting::{isolate_by, same};
-use crate::support::rehearsal::{Disk, Kernel, Rules};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
 use apply::guard::{confirm, undo_watched};
-use apply::{Applied, ApplyError, Request, Storage, System, apply};
+use apply::{ApplyError, ApplyOutcome, ApplyRequest, Storage, System, apply};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
 const TOKEN: &str = "token of this guard";
 const ETH0: &str = "/proc/irq/25/smp_affinity_list";
 
-fn with_guard(system: &dyn System, storage: &dyn Storage, request: &Request) -> Result<Applied, ApplyError> {
-    let request = Request {
+fn with_guard(system: &dyn System, storage: &dyn Storage, request: &ApplyRequest) -> Result<ApplyOutcome, ApplyError> {
+    let request = ApplyRequest {
         guard: Some(TOKEN.to_owned()),
         ..*request
     };
     apply(system, storage, &request)
 }
 
-fn isolate(kernel: &Kernel, disk: &Disk) {
+fn isolate(kernel: &SimKernel, disk: &SimDisk) {
     let cpus = CpuSet::parse_list("2-3").unwrap();
     let intent = Intent::new(PartitionName::new("rt").unwrap(), cpus, Profile::Balanced);
     isolate_by(kernel, disk, &intent, || {}, with_guard).unwrap();
 }
 
 #[test]
-fn what_fails_is_tried_again_until_it_is_undone() {
+fn a_failed_undo_is_retried_until_it_succeeds() {
     for rules in [Rules::V1KeepsPins, Rules::V2] {
-        let kernel = Kernel::boot(rules);
+        let kernel = SimKernel::boot(rules);
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
         kernel.refuse(ETH0, libc::EBUSY);
         let mut tries = 0;
@@ -47,18 +47,15 @@ fn what_fails_is_tried_again_until_it_is_undone() {
             }
         };
         undo_watched(&kernel, &disk, TOKEN, "test", &mut lock).unwrap();
-        assert_eq!(
-            tries, 4,
-            "{rules:?}: once without the lock, twice refused, then done"
-        );
+        assert_eq!(tries, 4, "{rules:?}: once without the lock, twice refused, then done");
         same(&kernel, &before, &format!("{rules:?}"));
     }
 }
 
 #[test]
-fn what_was_confirmed_stays() {
-    let kernel = Kernel::boot(Rules::V2);
-    let disk = Disk::new(&kernel);
+fn a_confirmed_apply_stays() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk);
     confirm(&disk).unwrap();
     let isolated = kernel.dump();
@@ -67,9 +64,9 @@ fn what_was_confirmed_stays() {
 }
 
 #[test]
-fn a_journal_that_no_try_can_read_ends_it() {
-    let kernel = Kernel::boot(Rules::V2);
-    let disk = Disk::new(&kernel);
+fn an_unreadable_journal_ends_the_guard() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk);
     let mut bytes = disk.read("journal").unwrap().unwrap();
     let middle = bytes.len() / 2;

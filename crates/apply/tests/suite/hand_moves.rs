@@ -2,17 +2,20 @@
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::moving::{
-    bring_in_one, end, fork, inside, isolate, isolate_cpus, parcel, places, undone,
+    end, fork, inside, isolate, isolate_cpus, move_in_one, parcel, places, undone,
 };
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask, set};
-use apply::{Dwelling, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, System, relocate};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask, set};
+use apply::{
+    ChangeOutcome, Journal, MoveContext, PartitionTasks, PlannedMove, System, TaskDestination, TaskOrigins, ThreadMove,
+    relocate,
+};
 use machine::{CpuSet, Machine};
 
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
 /// A kernel on which 2-3 are isolated, and a task that was born since.
-pub fn isolated(rules: Rules) -> Kernel {
-    let kernel = Kernel::boot(rules);
+pub fn isolated(rules: Rules) -> SimKernel {
+    let kernel = SimKernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
         tid: 110,
         pid: 110,
@@ -28,7 +31,7 @@ pub fn isolated(rules: Rules) -> Kernel {
 }
 
 /// An unpinned task, one pinned elsewhere, and one that is pinned inside come in; one of them forks there.
-pub fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
+pub fn move_in(kernel: &SimKernel, disk: &SimDisk) -> Vec<apply::Arrival> {
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(disk).unwrap().unwrap();
     let to = inside(kernel);
@@ -37,7 +40,7 @@ pub fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
         parcel(&to, 102, None),
         parcel(&to, 110, Some("3")),
     ];
-    let ground = Ground {
+    let ground = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &set("2-3"),
@@ -45,13 +48,13 @@ pub fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
     relocate(&ground, &mut journal, &parcels).unwrap()
 }
 
-fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> {
+fn move_out(kernel: &SimKernel, disk: &SimDisk, tids: &[u32]) -> Vec<apply::Arrival> {
     let machine = Machine::read(kernel.root());
     let hierarchy = machine.cgroups.cpuset.as_ref().unwrap();
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    let homes = Homes::read(journal.records());
+    let homes = TaskOrigins::read(journal.records());
     let isolated = set("2-3");
-    let ground = Ground {
+    let ground = MoveContext {
         system: kernel,
         hierarchy,
         isolated: &isolated,
@@ -61,14 +64,14 @@ fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> 
     } else {
         format!("{}/housekeeping", kernel.mount_point())
     };
-    let parcels: Vec<Parcel> = tids
+    let parcels: Vec<PlannedMove> = tids
         .iter()
         .map(|tid| {
             let task = machine::tasks::read_one(kernel.root(), *tid).unwrap();
             let (to, pin, policy) = homes.of(&ground, &task, &inside(kernel), &otherwise);
             let tid = *tid;
-            Parcel {
-                tasks: vec![Passenger { tid, pin, policy }],
+            PlannedMove {
+                tasks: vec![ThreadMove { tid, pin, policy }],
                 ..parcel(&to, tid, None)
             }
         })
@@ -77,22 +80,22 @@ fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> 
 }
 
 /// The mask that a later change of its cpuset would give each task: what nobody sees until then.
-fn after_next_change(kernel: &Kernel, tid: u32) -> Option<String> {
+fn after_next_change(kernel: &SimKernel, tid: u32) -> Option<String> {
     let tasks = kernel.tasks.borrow();
     let task = tasks.iter().find(|task| task.tid == tid)?;
     task.user_mask.as_ref().map(CpuSet::to_string)
 }
 
 #[test]
-fn what_came_in_is_in_and_undo_brings_it_home() {
+fn moved_tasks_run_inside_and_undo_returns_them() {
     for rules in ALL_RULES {
         let kernel = isolated(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
         fork(&kernel, 102, 202);
-        let arrivals = bring_in(&kernel, &disk);
+        let arrivals = move_in(&kernel, &disk);
         assert!(
-            arrivals.iter().all(|one| one.outcome == Outcome::Done),
+            arrivals.iter().all(|one| one.outcome == ChangeOutcome::Done),
             "{rules:?}"
         );
         let group = inside(&kernel).replace(kernel.mount_point(), "");
@@ -110,28 +113,21 @@ fn what_came_in_is_in_and_undo_brings_it_home() {
 }
 
 #[test]
-fn what_goes_out_goes_where_it_was_and_undo_still_knows_its_mask() {
+fn tasks_moved_out_return_to_their_cgroup_and_undo_restores_the_mask() {
     for rules in ALL_RULES {
         let kernel = isolated(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
         let before = places(&kernel);
-        bring_in(&kernel, &disk);
+        move_in(&kernel, &disk);
         fork(&kernel, 110, 210);
-        bring_out(&kernel, &disk, &[100, 102, 110, 210]);
+        move_out(&kernel, &disk, &[100, 102, 110, 210]);
         let mut now = places(&kernel);
         let child = now.remove(&210).unwrap();
         assert_eq!(now, before, "{rules:?}");
-        assert_eq!(
-            child, before[&110],
-            "{rules:?}: the child goes to its parent's place"
-        );
+        assert_eq!(child, before[&110], "{rules:?}: the child goes to its parent's place");
         for tid in [110, 210] {
-            assert_ne!(
-                after_next_change(&kernel, tid).as_deref(),
-                Some("3"),
-                "{rules:?} {tid}"
-            );
+            assert_ne!(after_next_change(&kernel, tid).as_deref(), Some("3"), "{rules:?} {tid}");
         }
         undone(&kernel, &disk, &format!("{rules:?}"));
         let now = places(&kernel);
@@ -141,27 +137,27 @@ fn what_goes_out_goes_where_it_was_and_undo_still_knows_its_mask() {
     }
 }
 
-const NEWCOMER: u32 = 111;
+const NEW_TASK: u32 = 111;
 
 /// Somebody is born beside task 100 after the apply, and pins itself: only the record of its move knows of that.
-fn newcomer(kernel: &Kernel) {
-    fork(kernel, 100, NEWCOMER);
-    kernel.set_affinity(NEWCOMER, &set("1")).unwrap();
+fn create_task(kernel: &SimKernel) {
+    fork(kernel, 100, NEW_TASK);
+    kernel.set_affinity(NEW_TASK, &set("1")).unwrap();
 }
 
-fn in_and_out(kernel: &Kernel, disk: &Disk) {
-    bring_in(kernel, disk);
-    bring_in_one(kernel, disk, NEWCOMER);
-    bring_out(kernel, disk, &[100, 102, 110, NEWCOMER]);
+fn in_and_out(kernel: &SimKernel, disk: &SimDisk) {
+    move_in(kernel, disk);
+    move_in_one(kernel, disk, NEW_TASK);
+    move_out(kernel, disk, &[100, 102, 110, NEW_TASK]);
 }
 
 #[test]
-fn death_at_every_step_of_a_move_is_taken_back() {
+fn a_kill_at_any_step_of_a_move_is_undone() {
     for rules in ALL_RULES {
         let whole = isolated(rules);
-        let disk = Disk::new(&whole);
+        let disk = SimDisk::new(&whole);
         isolate(&whole, &disk);
-        newcomer(&whole);
+        create_task(&whole);
         let first = whole.steps.get() + 1;
         in_and_out(&whole, &disk);
         let last = whole.steps.get();
@@ -171,23 +167,19 @@ fn death_at_every_step_of_a_move_is_taken_back() {
         for death in deaths.chain([Death::After(last)]) {
             let kernel = isolated(rules);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             isolate(&kernel, &disk);
-            newcomer(&kernel);
+            create_task(&kernel);
             kernel.death.set(death);
             let what = format!("{rules:?} {death:?}");
             assert!(dies(|| in_and_out(&kernel, &disk)), "{what} did not die");
             kernel.death.set(Death::Never);
             undone(&kernel, &disk, &what);
-            assert_eq!(
-                places(&kernel)[&NEWCOMER],
-                ("/".to_owned(), "1".to_owned()),
-                "{what}"
-            );
-            kernel.tasks.borrow_mut().retain(|task| task.tid != NEWCOMER);
+            assert_eq!(places(&kernel)[&NEW_TASK], ("/".to_owned(), "1".to_owned()), "{what}");
+            kernel.tasks.borrow_mut().retain(|task| task.tid != NEW_TASK);
             kernel.render();
             let mut after = kernel.dump();
-            after.retain(|path, _| !path.starts_with(&format!("proc/{NEWCOMER}/")));
+            after.retain(|path, _| !path.starts_with(&format!("proc/{NEW_TASK}/")));
             assert_eq!(after, before, "{what}");
         }
         println!(
@@ -200,54 +192,49 @@ fn death_at_every_step_of_a_move_is_taken_back() {
 /// Grown and shrunk again: what was inside is inside, with its pin as far as that goes, and so is a child born
 /// while the partition was away.
 /// A program comes in and ends, so many times.
-fn come_and_go(kernel: &Kernel, disk: &Disk, times: u32) {
+fn move_in_and_out(kernel: &SimKernel, disk: &SimDisk, times: u32) {
     for tid in (0..times).map(|number| 1_000 + number) {
         fork(kernel, 1, tid);
-        bring_in_one(kernel, disk, tid);
+        move_in_one(kernel, disk, tid);
         end(kernel, tid);
     }
 }
 
 #[test]
-fn programs_that_have_ended_leave_nothing_in_the_journal_and_those_inside_come_home() {
+fn ended_programs_leave_the_journal_and_running_ones_are_returned() {
     let kernel = isolated(Rules::V2);
     let before = places(&kernel);
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk);
-    bring_in(&kernel, &disk);
+    move_in(&kernel, &disk);
     let size = || std::fs::metadata(disk.dir.path().join("journal")).unwrap().len();
     let first = size();
-    come_and_go(&kernel, &disk, 127);
+    move_in_and_out(&kernel, &disk, 127);
     let most = size();
-    come_and_go(&kernel, &disk, 300);
+    move_in_and_out(&kernel, &disk, 300);
     assert!(size() <= most, "{first} bytes, then {most}, then {}", size());
     undone(&kernel, &disk, "after 427 programs");
     assert_eq!(places(&kernel), before);
 }
 
 #[test]
-fn death_while_the_journal_is_shortened_loses_nothing() {
+fn a_kill_while_the_journal_is_shortened_loses_nothing() {
     for kind in [Death::Before, Death::Torn, Death::After] {
         for step in 1..=3 {
             let kernel = isolated(Rules::V2);
             let before = places(&kernel);
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             isolate(&kernel, &disk);
-            bring_in(&kernel, &disk);
-            let has = |disk: &Disk| Journal::open(disk).unwrap().unwrap().records().len();
-            come_and_go(&kernel, &disk, 127);
+            move_in(&kernel, &disk);
+            let has = |disk: &SimDisk| Journal::open(disk).unwrap().unwrap().records().len();
+            move_in_and_out(&kernel, &disk, 127);
             let (full, death) = (has(&disk), kind(kernel.steps.get() + step));
             fork(&kernel, 1, 2_000);
             kernel.death.set(death);
-            assert!(dies(|| bring_in_one(&kernel, &disk, 2_000)), "{death:?}");
+            assert!(dies(|| move_in_one(&kernel, &disk, 2_000)), "{death:?}");
             kernel.death.set(Death::Never);
             let is_short = step > 1 || matches!(death, Death::After(_));
-            assert_eq!(
-                has(&disk) < full,
-                is_short,
-                "{death:?}: {full}, then {}",
-                has(&disk)
-            );
+            assert_eq!(has(&disk) < full, is_short, "{death:?}: {full}, then {}", has(&disk));
             undone(&kernel, &disk, &format!("{death:?}"));
             let mut now = places(&kernel);
             now.remove(&2_000);
@@ -257,13 +244,13 @@ fn death_while_the_journal_is_shortened_loses_nothing() {
 }
 
 #[test]
-fn programs_come_back_into_a_partition_that_is_made_anew() {
+fn programs_are_moved_back_into_a_recreated_partition() {
     for rules in ALL_RULES {
         let kernel = isolated(rules);
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
-        bring_in(&kernel, &disk);
+        move_in(&kernel, &disk);
         let group = inside(&kernel).replace(kernel.mount_point(), "");
         // From 6.2 on the kernel remembers that it had been pinned to CPU 1, and now that is here.
         let own = if rules == Rules::V1DropsPins { "1-3" } else { "1" };
@@ -278,28 +265,28 @@ fn programs_come_back_into_a_partition_that_is_made_anew() {
             let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;
             let inhabitants = {
                 let journal = Journal::open(&disk).unwrap().unwrap();
-                let dwelling = Dwelling {
+                let dwelling = TaskDestination {
                     path: &there,
                     cpus: &former,
                 };
-                Inhabitants::of(&kernel, journal.records(), version, dwelling).unwrap()
+                PartitionTasks::of(&kernel, journal.records(), version, dwelling).unwrap()
             };
             undone(&kernel, &disk, &what);
             fork(&kernel, 100, child);
             isolate_cpus(&kernel, &disk, cpus);
             let machine = Machine::read(kernel.root());
-            let ground = Ground {
+            let ground = MoveContext {
                 system: &kernel,
                 hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
                 isolated: &isolated,
             };
-            let dwelling = Dwelling {
+            let dwelling = TaskDestination {
                 path: &there,
                 cpus: &isolated,
             };
             let mut journal = Journal::open(&disk).unwrap().unwrap();
-            let arrivals = inhabitants.come_back(&ground, &mut journal, dwelling).unwrap();
-            assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{what}");
+            let arrivals = inhabitants.move_back(&ground, &mut journal, dwelling).unwrap();
+            assert!(arrivals.iter().all(|one| one.outcome == ChangeOutcome::Done), "{what}");
             let now = places(&kernel);
             for (tid, mask) in masks.into_iter().chain([(child, cpus)]) {
                 assert_eq!(now[&tid], (group.clone(), mask.to_owned()), "{what}: {tid}");
@@ -317,43 +304,34 @@ fn programs_come_back_into_a_partition_that_is_made_anew() {
 }
 
 #[test]
-fn refusals_are_told_and_move_nothing() {
+fn refused_moves_are_reported_and_move_nothing() {
     for rules in ALL_RULES {
         let kernel = isolated(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
         let before = places(&kernel);
         let machine = Machine::read(kernel.root());
         let mut journal = Journal::open(&disk).unwrap().unwrap();
         let isolated = set("2-3");
-        let ground = Ground {
+        let ground = MoveContext {
             system: &kernel,
             hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
             isolated: &isolated,
         };
         let to = inside(&kernel);
-        let arrivals = relocate(
-            &ground,
-            &mut journal,
-            &[parcel(&to, 15, None), parcel(&to, 999, None)],
-        )
-        .unwrap();
-        assert_eq!(
-            arrivals.len(),
-            1,
-            "{rules:?}: a task that is not there has no arrival"
-        );
-        assert_eq!(arrivals[0].outcome, Outcome::Refused(libc::EINVAL), "{rules:?}");
+        let arrivals = relocate(&ground, &mut journal, &[parcel(&to, 15, None), parcel(&to, 999, None)]).unwrap();
+        assert_eq!(arrivals.len(), 1, "{rules:?}: a task that is not there has no arrival");
+        assert_eq!(arrivals[0].outcome, ChangeOutcome::Refused(libc::EINVAL), "{rules:?}");
         assert_eq!(places(&kernel), before, "{rules:?}");
     }
 }
 
 /// The kernel takes the number of a task that exits and moves nothing: the task has ended, nothing has moved it elsewhere.
 #[test]
-fn a_task_that_exits_during_its_move_is_gone() {
+fn a_task_that_exits_during_its_move_is_reported_as_ended() {
     for rules in ALL_RULES {
         let kernel = isolated(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
         for task in kernel.tasks.borrow_mut().iter_mut() {
             if task.tid == 110 {
@@ -361,14 +339,14 @@ fn a_task_that_exits_during_its_move_is_gone() {
             }
         }
         kernel.render();
-        let arrivals = bring_in(&kernel, &disk);
+        let arrivals = move_in(&kernel, &disk);
         let outcomes = arrivals
             .iter()
             .map(|arrival| (arrival.before.key.tid, &arrival.outcome));
         let wanted = [
-            (100, &Outcome::Done),
-            (102, &Outcome::Done),
-            (110, &Outcome::Gone),
+            (100, &ChangeOutcome::Done),
+            (102, &ChangeOutcome::Done),
+            (110, &ChangeOutcome::Gone),
         ];
         assert_eq!(outcomes.collect::<Vec<_>>(), wanted, "{rules:?}");
     }

@@ -2,8 +2,8 @@
 //! and undo gives back what the journal saw before. A set that its owner changed is left alone.
 
 use crate::support::rehearsal::acting::{isolate_as, same, undo};
-use crate::support::rehearsal::{Disk, Kernel, Rules, SimTask};
-use apply::{Applied, ApplyError, Force, System, Undone, Which};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel, SimTask};
+use apply::{ApplyError, ApplyOutcome, Force, System, UndoOutcome, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
@@ -11,8 +11,8 @@ const FOREIGN: &str = "/sys/fs/cgroup/cpuset/foreign";
 const V1: [Rules; 2] = [Rules::V1DropsPins, Rules::V1KeepsPins];
 
 /// Somebody's set of CPUs 1 to 3, with a program inside.
-fn boot(rules: Rules) -> Kernel {
-    let kernel = Kernel::boot_with_hotplug(rules);
+fn boot(rules: Rules) -> SimKernel {
+    let kernel = SimKernel::boot_with_hotplug(rules);
     kernel.make_dir(FOREIGN).unwrap();
     let cpus = "1-3";
     for (file, value) in [("cpus", cpus), ("mems", "0")] {
@@ -32,20 +32,20 @@ fn boot(rules: Rules) -> Kernel {
     kernel
 }
 
-fn turn(kernel: &Kernel, cpu: u32, word: &str) {
+fn set_online(kernel: &SimKernel, cpu: u32, word: &str) {
     kernel
         .write(&format!("/sys/devices/system/cpu/cpu{cpu}/online"), word)
         .unwrap();
 }
 
-fn isolate(kernel: &Kernel, disk: &Disk) -> Result<Applied, ApplyError> {
+fn isolate(kernel: &SimKernel, disk: &SimDisk) -> Result<ApplyOutcome, ApplyError> {
     let cpus = CpuSet::parse_list("3").unwrap();
     let intent = Intent::new(PartitionName::new("rt").unwrap(), cpus, Profile::Minimal);
     isolate_as(kernel, disk, &intent, || {})
 }
 
-fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, Which::Last, Force::No).unwrap()
+fn run_undo(kernel: &SimKernel, disk: &SimDisk) -> UndoOutcome {
+    undo(kernel, disk, UndoTarget::Last, Force::No).unwrap()
 }
 
 /// The steps of an apply after its first record, without its last one: a CPU that goes off after that, and is back before
@@ -53,24 +53,24 @@ fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
 fn steps(rules: Rules) -> std::ops::RangeInclusive<usize> {
     let kernel = boot(rules);
     let first = kernel.steps.get() + 2;
-    isolate(&kernel, &Disk::new(&kernel)).unwrap();
+    isolate(&kernel, &SimDisk::new(&kernel)).unwrap();
     assert!(kernel.steps.get() > first + 20);
     first..=kernel.steps.get() - 1
 }
 
 #[test]
-fn what_hotplug_took_from_a_foreign_set_is_given_back() {
+fn undo_restores_what_hotplug_removed_from_a_foreign_set() {
     for rules in V1 {
         for (step, cpu) in steps(rules).flat_map(|step| [1, 2, 3].map(|cpu| (step, cpu))) {
             let what = format!("{rules:?}: CPU {cpu} before step {step}");
             let kernel = boot(rules);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             kernel.goes.set(Some((step, cpu)));
             // Where the kernel refuses something without the CPU, it was taken back already.
             let _ = isolate(&kernel, &disk);
-            turn(&kernel, cpu, "1");
-            let undone = take_back(&kernel, &disk);
+            set_online(&kernel, cpu, "1");
+            let undone = run_undo(&kernel, &disk);
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
             same(&kernel, &before, &what);
         }
@@ -78,16 +78,16 @@ fn what_hotplug_took_from_a_foreign_set_is_given_back() {
 }
 
 #[test]
-fn what_its_owner_took_is_left_alone() {
+fn a_set_that_its_owner_changed_is_left_alone() {
     for rules in V1 {
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         kernel.goes.set(Some((*steps(rules).start(), 1)));
         isolate(&kernel, &disk).unwrap();
-        turn(&kernel, 1, "1");
+        set_online(&kernel, 1, "1");
         let file = format!("{FOREIGN}/cpuset.cpus");
         kernel.write(&file, "1").unwrap();
-        let undone = take_back(&kernel, &disk);
+        let undone = run_undo(&kernel, &disk);
         let remains = undone.remains();
         assert!(remains.iter().any(|line| line.starts_with(&file)), "{remains:?}");
         assert_eq!(kernel.get(&file), "1", "{rules:?}");

@@ -1,51 +1,51 @@
 //! Level 3 with irqbalance: its list of banned CPUs is its own again after undo, wherever the tool dies.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, undo};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{Applied, Force, Outcome, Undone, Which};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
+use apply::{ApplyOutcome, ChangeOutcome, Force, UndoOutcome, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
 const PID: u32 = 200;
 
-fn isolate(kernel: &Kernel, disk: &Disk, name: &str, cpus: &str) -> Applied {
+fn isolate(kernel: &SimKernel, disk: &SimDisk, name: &str, cpus: &str) -> ApplyOutcome {
     let cpus = CpuSet::parse_list(cpus).unwrap();
     let intent = Intent::new(PartitionName::new(name).unwrap(), cpus, Profile::Minimal);
     isolate_as(kernel, disk, &intent, || {}).unwrap()
 }
 
-fn take_back(kernel: &Kernel, disk: &Disk, which: Which, force: Force) -> Undone {
+fn run_undo(kernel: &SimKernel, disk: &SimDisk, which: UndoTarget, force: Force) -> UndoOutcome {
     undo(kernel, disk, which, force).unwrap()
 }
 
 /// What somebody told it (`own` for nothing), and what it does.
-fn list(kernel: &Kernel) -> (String, String) {
+fn list(kernel: &SimKernel) -> (String, String) {
     let mut balancer = kernel.balancer.borrow_mut();
     let it = balancer.as_mut().unwrap();
-    it.look();
-    let told = it.told.as_ref().map_or("own".to_owned(), ToString::to_string);
+    it.apply_bans();
+    let told = it.received_ban.as_ref().map_or("own".to_owned(), ToString::to_string);
     (told, it.banned.to_string())
 }
 
-fn tell(kernel: &Kernel, list: &str) {
+fn send_ban(kernel: &SimKernel, list: &str) {
     let mut balancer = kernel.balancer.borrow_mut();
     let it = balancer.as_mut().unwrap();
-    it.told = Some(CpuSet::parse_list(list).unwrap());
-    it.look();
+    it.received_ban = Some(CpuSet::parse_list(list).unwrap());
+    it.apply_bans();
 }
 
 fn has(told: &str, banned: &str) -> (String, String) {
     (told.to_owned(), banned.to_owned())
 }
 
-fn said(applied: &Applied) -> usize {
+fn finding_count(applied: &ApplyOutcome) -> usize {
     let findings = applied.findings.iter();
     findings
         .filter(|finding| finding.id.as_str() == "irqbalance-runs")
         .count()
 }
 
-fn outcome(applied: &Applied) -> &Outcome {
+fn outcome(applied: &ApplyOutcome) -> &ChangeOutcome {
     let entry = applied
         .entries
         .iter()
@@ -54,22 +54,22 @@ fn outcome(applied: &Applied) -> &Outcome {
 }
 
 #[test]
-fn its_own_list_comes_back_wherever_the_tool_dies() {
+fn undo_restores_the_banned_list_after_a_kill_at_any_step() {
     for (own, somebody) in [("", None), ("1", None), ("", Some("2")), ("1", Some("2"))] {
         let ready = || {
-            let kernel = Kernel::boot(Rules::V2);
+            let kernel = SimKernel::boot(Rules::V2);
             kernel.balance(PID, own);
             if let Some(somebody) = somebody {
-                tell(&kernel, somebody);
+                send_ban(&kernel, somebody);
             }
             kernel
         };
         let before = list(&ready());
         let steps = {
             let kernel = ready();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             let applied = isolate(&kernel, &disk, "rt", "3");
-            assert_eq!((outcome(&applied), said(&applied)), (&Outcome::Done, 0));
+            assert_eq!((outcome(&applied), finding_count(&applied)), (&ChangeOutcome::Done, 0));
             let wanted = CpuSet::parse_list(somebody.unwrap_or(own)).unwrap();
             let wanted = wanted.or(&CpuSet::range(3, 3)).to_string();
             assert_eq!(list(&kernel), has(&wanted, &wanted));
@@ -78,13 +78,13 @@ fn its_own_list_comes_back_wherever_the_tool_dies() {
         for at in 1..=steps {
             for death in [Death::Before(at), Death::After(at), Death::Torn(at)] {
                 let kernel = ready();
-                let disk = Disk::new(&kernel);
+                let disk = SimDisk::new(&kernel);
                 kernel.death.set(death);
                 dies(|| {
                     isolate(&kernel, &disk, "rt", "3");
                 });
                 kernel.death.set(Death::Never);
-                let undone = take_back(&kernel, &disk, Which::All, Force::No);
+                let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
                 assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
                 assert_eq!(list(&kernel), before, "{own:?} {somebody:?} {death:?}");
             }
@@ -92,34 +92,30 @@ fn its_own_list_comes_back_wherever_the_tool_dies() {
         // The undo itself dies.
         for at in 1..=steps {
             let kernel = ready();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             isolate(&kernel, &disk, "rt", "3");
             kernel.death.set(Death::Before(steps + at));
             dies(|| {
-                take_back(&kernel, &disk, Which::All, Force::No);
+                run_undo(&kernel, &disk, UndoTarget::All, Force::No);
             });
             kernel.death.set(Death::Never);
-            let undone = take_back(&kernel, &disk, Which::All, Force::No);
+            let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
             assert!(undone.equal(), "{at}: {:?}", undone.remains());
-            assert_eq!(
-                list(&kernel),
-                before,
-                "{own:?} {somebody:?}: undo died before {at}"
-            );
+            assert_eq!(list(&kernel), before, "{own:?} {somebody:?}: undo died before {at}");
         }
     }
 }
 
 /// Whether the daemon has its next look at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum ScanTiming {
     AtOnce,
     Later,
 }
 
 #[test]
-fn two_partitions_and_looks_in_between() {
-    let looks = [Look::AtOnce, Look::Later];
+fn the_list_is_right_for_two_partitions_whenever_the_daemon_polls() {
+    let looks = [ScanTiming::AtOnce, ScanTiming::Later];
     let mut cases = Vec::new();
     for (first, left) in [("rt", "2"), ("fast", "3")] {
         for after_rt in looks {
@@ -129,12 +125,12 @@ fn two_partitions_and_looks_in_between() {
         }
     }
     for (first, left, [after_rt, after_fast, after_undo]) in cases {
-        let kernel = Kernel::boot(Rules::V2);
+        let kernel = SimKernel::boot(Rules::V2);
         kernel.balance(PID, "");
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let look = |when| {
-            if when == Look::AtOnce {
-                kernel.balancer.borrow_mut().as_mut().unwrap().look();
+            if when == ScanTiming::AtOnce {
+                kernel.balancer.borrow_mut().as_mut().unwrap().apply_bans();
             }
         };
         isolate(&kernel, &disk, "rt", "3");
@@ -143,72 +139,69 @@ fn two_partitions_and_looks_in_between() {
         look(after_fast);
         let case = format!("{first} goes first, looks {after_rt:?} {after_fast:?} {after_undo:?}");
         assert!(
-            take_back(&kernel, &disk, Which::Named(first), Force::No).equal(),
+            run_undo(&kernel, &disk, UndoTarget::Named(first), Force::No).equal(),
             "{case}"
         );
         look(after_undo);
-        let told = kernel.balancer.borrow().as_ref().unwrap().told.clone();
+        let told = kernel.balancer.borrow().as_ref().unwrap().received_ban.clone();
         assert_eq!(told.map(|told| told.to_string()), Some(left.to_owned()), "{case}");
-        assert!(take_back(&kernel, &disk, Which::All, Force::No).equal(), "{case}");
+        assert!(run_undo(&kernel, &disk, UndoTarget::All, Force::No).equal(), "{case}");
         assert_eq!(list(&kernel), has("own", ""), "{case}");
     }
 }
 
 #[test]
-fn one_that_bans_them_already_is_told_nothing() {
-    let kernel = Kernel::boot(Rules::V2);
+fn a_daemon_that_bans_the_cpus_already_is_not_changed() {
+    let kernel = SimKernel::boot(Rules::V2);
     kernel.balance(PID, "2-3");
-    let disk = Disk::new(&kernel);
-    assert_eq!(outcome(&isolate(&kernel, &disk, "rt", "3")), &Outcome::Already);
+    let disk = SimDisk::new(&kernel);
+    assert_eq!(outcome(&isolate(&kernel, &disk, "rt", "3")), &ChangeOutcome::Already);
     assert_eq!(list(&kernel), has("own", "2-3"));
-    assert!(take_back(&kernel, &disk, Which::All, Force::No).equal());
+    assert!(run_undo(&kernel, &disk, UndoTarget::All, Force::No).equal());
     assert_eq!(list(&kernel), has("own", "2-3"));
 }
 
 #[test]
-fn one_that_does_not_answer() {
-    let kernel = Kernel::boot(Rules::V2);
+fn a_daemon_that_does_not_answer_is_reported() {
+    let kernel = SimKernel::boot(Rules::V2);
     kernel.balance(PID, "");
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     kernel.balancer.borrow_mut().as_mut().unwrap().mute = true;
     let applied = isolate(&kernel, &disk, "rt", "3");
     assert_eq!(
-        (outcome(&applied), said(&applied)),
-        (&Outcome::Refused(libc::ETIMEDOUT), 1)
+        (outcome(&applied), finding_count(&applied)),
+        (&ChangeOutcome::Refused(libc::ETIMEDOUT), 1)
     );
-    assert!(take_back(&kernel, &disk, Which::All, Force::No).equal());
+    assert!(run_undo(&kernel, &disk, UndoTarget::All, Force::No).equal());
 
     kernel.balancer.borrow_mut().as_mut().unwrap().mute = false;
     isolate(&kernel, &disk, "rt", "3");
     kernel.balancer.borrow_mut().as_mut().unwrap().mute = true;
-    let undone = take_back(&kernel, &disk, Which::All, Force::No);
+    let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
     assert!(
         undone.failed.iter().any(|line| line.contains("keeps its list")),
         "{:?}",
         undone.failed
     );
     kernel.balancer.borrow_mut().as_mut().unwrap().mute = false;
-    assert!(take_back(&kernel, &disk, Which::All, Force::No).equal());
+    assert!(run_undo(&kernel, &disk, UndoTarget::All, Force::No).equal());
     assert_eq!(list(&kernel), has("own", ""));
 }
 
 #[test]
-fn started_anew_or_told_otherwise() {
-    let kernel = Kernel::boot(Rules::V2);
+fn a_restart_or_another_list_since_apply_is_reported() {
+    let kernel = SimKernel::boot(Rules::V2);
     kernel.balance(PID, "");
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "rt", "3");
     kernel.balance(201, "1");
     let again = isolate(&kernel, &disk, "rt", "3");
-    let drift = again
-        .findings
-        .iter()
-        .find(|finding| finding.id.as_str() == "drift");
+    let drift = again.findings.iter().find(|finding| finding.id.as_str() == "drift");
     assert!(
         drift.is_some_and(|drift| drift.message.contains("it restarted")),
         "{again:?}"
     );
-    let undone = take_back(&kernel, &disk, Which::All, Force::No);
+    let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
     assert!(
         undone.equal() && undone.notes.iter().any(|note| note.contains("has ended")),
         "{undone:?}"
@@ -221,27 +214,20 @@ fn started_anew_or_told_otherwise() {
     kernel.put("/proc/irq/25/smp_affinity_list", "1\n");
     let again = isolate(&kernel, &disk, "rt", "3");
     assert!(
-        again
-            .findings
-            .iter()
-            .all(|finding| finding.id.as_str() != "drift"),
+        again.findings.iter().all(|finding| finding.id.as_str() != "drift"),
         "{:?}",
         again.findings
     );
-    let undone = take_back(&kernel, &disk, Which::All, Force::No);
+    let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
     assert!(
-        undone.equal()
-            && undone
-                .notes
-                .iter()
-                .any(|note| note.contains("placed interrupts 25")),
+        undone.equal() && undone.notes.iter().any(|note| note.contains("placed interrupts 25")),
         "{undone:?}"
     );
 }
 
 /// What moves an interrupt that irqbalance never places is another program, so it is drift.
 #[test]
-fn an_interrupt_that_its_command_line_bans_is_not_placed_by_it() {
+fn an_interrupt_banned_on_the_command_line_counts_as_drift() {
     const DEVICE: &str = "/sys/bus/pci/devices/0000:00:02.0";
     for (arguments, drifts) in [
         ("--foreground\0", false),
@@ -252,55 +238,40 @@ fn an_interrupt_that_its_command_line_bans_is_not_placed_by_it() {
         ("-m\0nvme\0", false),
         ("--policyscript=/etc/irq\0", false),
     ] {
-        let kernel = Kernel::boot(Rules::V2);
+        let kernel = SimKernel::boot(Rules::V2);
         kernel.balance(PID, "");
         kernel.put(
             &format!("/proc/{PID}/cmdline"),
             &format!("/usr/sbin/irqbalance\0{arguments}"),
         );
         kernel.put(&format!("{DEVICE}/msi_irqs/25"), "msi\n");
-        let driver = kernel
-            .dir
-            .path()
-            .join(DEVICE.trim_start_matches('/'))
-            .join("driver");
+        let driver = kernel.dir.path().join(DEVICE.trim_start_matches('/')).join("driver");
         std::os::unix::fs::symlink("../../../bus/pci/drivers/e1000e", driver).unwrap();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, "rt", "3");
         kernel.put("/proc/irq/25/smp_affinity_list", "1\n");
         let again = isolate(&kernel, &disk, "rt", "3");
-        let mut drift = again
-            .findings
-            .iter()
-            .filter(|finding| finding.id.as_str() == "drift");
+        let mut drift = again.findings.iter().filter(|finding| finding.id.as_str() == "drift");
         let is_it = |finding: &plan::Finding| finding.subject == "/proc/irq/25/smp_affinity_list";
         assert_eq!(drift.any(is_it), drifts, "{arguments:?}: {:?}", again.findings);
-        let undone = take_back(&kernel, &disk, Which::All, Force::No);
+        let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
         let is_named = undone.drift.iter().any(|line| line.starts_with("/proc/irq/25/"));
         assert_eq!(is_named, drifts, "{arguments:?}: {undone:?}");
-        let is_left = undone
-            .notes
-            .iter()
-            .any(|note| note.contains("placed interrupts 25"));
+        let is_left = undone.notes.iter().any(|note| note.contains("placed interrupts 25"));
         assert_eq!(is_left, !drifts, "{arguments:?}: {undone:?}");
     }
 }
 
 /// irqbalance never writes the mask of new interrupts.
 #[test]
-fn a_changed_mask_of_new_interrupts_is_drift_beside_irqbalance() {
+fn a_changed_default_mask_is_drift_even_with_irqbalance() {
     const FILE: &str = "/proc/irq/default_smp_affinity";
-    let kernel = Kernel::boot(Rules::V2);
+    let kernel = SimKernel::boot(Rules::V2);
     kernel.balance(PID, "");
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk, "rt", "3");
     kernel.put(FILE, "1\n");
     let again = isolate(&kernel, &disk, "rt", "3");
     let is_it = |finding: &&plan::Finding| finding.id.as_str() == "drift" && finding.subject == FILE;
-    assert_eq!(
-        again.findings.iter().filter(is_it).count(),
-        1,
-        "{:?}",
-        again.findings
-    );
+    assert_eq!(again.findings.iter().filter(is_it).count(), 1, "{:?}", again.findings);
 }

@@ -1,36 +1,32 @@
 //! Level 3 for probes on functions of the kernel: a list that is everybody's, from which only our own lines go.
 
 use crate::support::rehearsal::acting::dies;
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::kprobes::{Kprobe, ProbeGroup, exist, hold, let_go, missed, sweep};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
+use apply::kprobes::{Kprobe, ProbeGroup, exist, hold, missed, release_own, sweep};
 use apply::{ApplyError, Storage, System};
 use machine::TaskKey;
 use root::Tracefs;
 
 const TOP: &str = "/sys/kernel/tracing";
-const STRANGER: &str = "p:kprobes/of_somebody do_sys_open\nr4:quietcore_1000/of_another vfs_read\n";
+const FOREIGN_PROBES: &str = "p:kprobes/of_somebody do_sys_open\nr4:quietcore_1000/of_another vfs_read\n";
 
 const DEAD: TaskKey = TaskKey {
     tid: 100,
     start_time: 1,
 };
 
-fn boot() -> Kernel {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
+fn boot() -> SimKernel {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
     kernel.put(&format!("{TOP}/tracing_on"), "1\n");
-    kernel.put(&format!("{TOP}/kprobe_events"), STRANGER);
+    kernel.put(&format!("{TOP}/kprobe_events"), FOREIGN_PROBES);
     kernel
 }
 
-fn list(kernel: &Kernel) -> String {
-    kernel
-        .root()
-        .text(&format!("{TOP}/kprobe_events"))
-        .unwrap()
-        .unwrap()
+fn list(kernel: &SimKernel) -> String {
+    kernel.root().text(&format!("{TOP}/kprobe_events")).unwrap().unwrap()
 }
 
-fn living(kernel: &Kernel) -> TaskKey {
+fn live_task(kernel: &SimKernel) -> TaskKey {
     machine::tasks::read_one(kernel.root(), 100).unwrap().key
 }
 
@@ -39,7 +35,7 @@ fn group(holder: TaskKey) -> ProbeGroup<'static> {
     ProbeGroup { holder, stem }
 }
 
-fn wanted() -> Vec<Kprobe> {
+fn requested_probes() -> Vec<Kprobe> {
     let probe = |event: &str, functions: &[&str]| Kprobe {
         event: event.to_owned(),
         functions: functions.iter().map(|&name| name.to_owned()).collect(),
@@ -53,19 +49,19 @@ fn wanted() -> Vec<Kprobe> {
 }
 
 #[test]
-fn probes_are_added_and_go_and_others_stay() {
+fn own_probes_are_added_and_removed_and_foreign_ones_stay() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let tracefs = Tracefs::at(TOP);
     let before = kernel.dump();
-    let one = living(&kernel);
+    let one = live_task(&kernel);
     assert!(exist(&kernel, &tracefs).unwrap());
-    let placed = hold(&kernel, &disk, &tracefs, group(one), &wanted()).unwrap();
+    let placed = hold(&kernel, &disk, &tracefs, group(one), &requested_probes()).unwrap();
     assert_eq!(placed.group, "quietcore_100");
     assert_eq!(
         list(&kernel),
         format!(
-            "{STRANGER}p:quietcore_100/one native_smp_send_reschedule cpu=%di:u32\n\
+            "{FOREIGN_PROBES}p:quietcore_100/one native_smp_send_reschedule cpu=%di:u32\n\
              p:quietcore_100/second_name smp_call_function_many cpu=%di:u32\n"
         )
     );
@@ -85,18 +81,18 @@ fn probes_are_added_and_go_and_others_stay() {
     assert_eq!((refused.as_str(), error.errno()), ("none", Some(libc::EINVAL)));
     assert!(sweep(&kernel, &disk).unwrap().is_empty());
     assert!(list(&kernel).contains("quietcore_100/one"), "its owner lives");
-    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert!(release_own(&kernel, &disk, &tracefs, one).unwrap().is_empty());
     assert_eq!(kernel.dump(), before);
 }
 
 /// The kernel's profile has names without groups: which line is ours, only the order says.
 #[test]
-fn what_a_probe_missed_is_read_from_its_own_line() {
+fn missed_hits_are_read_from_the_line_of_the_own_probe() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let tracefs = Tracefs::at(TOP);
     let ask = || missed(&kernel, &tracefs, "quietcore_100").unwrap();
-    hold(&kernel, &disk, &tracefs, group(living(&kernel)), &wanted()).unwrap();
+    hold(&kernel, &disk, &tracefs, group(live_task(&kernel)), &requested_probes()).unwrap();
     assert_eq!(ask(), None, "a kernel without the file does not say it");
     let profile = |lines: [(&str, u64, u64); 4]| {
         let line = |(name, hits, missed)| format!("  {name:<44} {hits:>15} {missed:>15}\n");
@@ -123,9 +119,9 @@ fn what_a_probe_missed_is_read_from_its_own_line() {
 }
 
 #[test]
-fn where_all_are_refused_nothing_is_left() {
+fn if_every_probe_is_refused_nothing_is_left() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let before = kernel.dump();
     kernel
         .refusals
@@ -135,8 +131,8 @@ fn where_all_are_refused_nothing_is_left() {
         &kernel,
         &disk,
         &Tracefs::at(TOP),
-        group(living(&kernel)),
-        &wanted(),
+        group(live_task(&kernel)),
+        &requested_probes(),
     )
     .unwrap();
     assert!(placed.probes.is_empty());
@@ -148,20 +144,17 @@ fn where_all_are_refused_nothing_is_left() {
 }
 
 #[test]
-fn a_group_of_that_name_that_is_not_ours_is_left() {
+fn a_foreign_group_with_that_name_is_left_alone() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
-    kernel.put(
-        &format!("{TOP}/kprobe_events"),
-        "p:quietcore_100/theirs vfs_read\n",
-    );
+    let disk = SimDisk::new(&kernel);
+    kernel.put(&format!("{TOP}/kprobe_events"), "p:quietcore_100/theirs vfs_read\n");
     let before = kernel.dump();
     let error = hold(
         &kernel,
         &disk,
         &Tracefs::at(TOP),
-        group(living(&kernel)),
-        &wanted(),
+        group(live_task(&kernel)),
+        &requested_probes(),
     )
     .unwrap_err();
     assert!(matches!(error, ApplyError::Exists { .. }), "{error}");
@@ -172,9 +165,9 @@ fn a_group_of_that_name_that_is_not_ours_is_left() {
 #[test]
 fn a_probe_in_use_is_removed_later() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let before = kernel.dump();
-    hold(&kernel, &disk, &Tracefs::at(TOP), group(DEAD), &wanted()).unwrap();
+    hold(&kernel, &disk, &Tracefs::at(TOP), group(DEAD), &requested_probes()).unwrap();
     let file = format!("{TOP}/kprobe_events");
     kernel.refusals.borrow_mut().insert(file, libc::EBUSY);
     let left = sweep(&kernel, &disk).unwrap();
@@ -188,29 +181,29 @@ fn a_probe_in_use_is_removed_later() {
 }
 
 #[test]
-fn death_at_every_step_is_taken_back() {
+fn a_kill_at_any_step_is_undone() {
     let tracefs = Tracefs::at(TOP);
-    let work = |kernel: &Kernel, disk: &Disk| {
-        hold(kernel, disk, &tracefs, group(DEAD), &wanted()).unwrap();
-        let_go(kernel, disk, &tracefs, DEAD).unwrap();
+    let work = |kernel: &SimKernel, disk: &SimDisk| {
+        hold(kernel, disk, &tracefs, group(DEAD), &requested_probes()).unwrap();
+        release_own(kernel, disk, &tracefs, DEAD).unwrap();
     };
     let whole = boot();
-    work(&whole, &Disk::new(&whole));
+    work(&whole, &SimDisk::new(&whole));
     let last = whole.steps.get();
     assert!(last >= 6, "{last}");
     for death in (1..=last).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]) {
         let kernel = boot();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         kernel.death.set(death);
         assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
         kernel.death.set(Death::Never);
         sweep(&kernel, &disk).unwrap();
-        assert_eq!(list(&kernel), STRANGER, "{death:?}");
+        assert_eq!(list(&kernel), FOREIGN_PROBES, "{death:?}");
         // What is torn stays until the next line is written.
-        let one = living(&kernel);
-        hold(&kernel, &disk, &tracefs, group(one), &wanted()).unwrap();
-        let_go(&kernel, &disk, &tracefs, one).unwrap();
+        let one = live_task(&kernel);
+        hold(&kernel, &disk, &tracefs, group(one), &requested_probes()).unwrap();
+        release_own(&kernel, &disk, &tracefs, one).unwrap();
         assert_eq!(kernel.dump(), before, "{death:?}");
     }
 }

@@ -1,18 +1,18 @@
 //! Level 3 for `run --latency`: limits of single CPUs, several holders, death at every step.
 
 use crate::support::rehearsal::acting::dies;
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
 use apply::System;
-use apply::latency::{Held, free, hold, let_go, sweep};
+use apply::latency::{LatencyLimitResult, free, hold, release_own, sweep};
 use machine::{CpuSet, TaskKey};
 
 const FILE: &str = "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us";
 
-fn holder(kernel: &Kernel, tid: u32) -> TaskKey {
+fn holder(kernel: &SimKernel, tid: u32) -> TaskKey {
     machine::tasks::read_one(kernel.root(), tid).unwrap().key
 }
 
-fn now(kernel: &Kernel) -> String {
+fn now(kernel: &SimKernel) -> String {
     kernel.root().value(FILE).unwrap().unwrap()
 }
 
@@ -20,15 +20,15 @@ fn cpus() -> CpuSet {
     CpuSet::parse_list("3").unwrap()
 }
 
-fn boot(former: &str) -> Kernel {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
+fn boot(former: &str) -> SimKernel {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
     kernel.put(FILE, &format!("{former}\n"));
     kernel
 }
 
 /// What is there afterwards with one holder, and what the file says while it holds.
 #[test]
-fn a_limit_holds_and_what_was_there_comes_back() {
+fn a_limit_is_active_and_the_former_value_is_restored() {
     for (former, microseconds, held) in [
         ("0", 0, "n/a"),
         ("0", 20, "20"),
@@ -37,41 +37,41 @@ fn a_limit_holds_and_what_was_there_comes_back() {
         ("n/a", 20, "n/a"),
     ] {
         let kernel = boot(former);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         let one = holder(&kernel, 100);
         assert_eq!(
             hold(&kernel, &disk, one, microseconds, &cpus()).unwrap(),
-            Held::PerCpu
+            LatencyLimitResult::PerCpu
         );
         assert_eq!(now(&kernel), held, "{former} and {microseconds}");
-        assert!(let_go(&kernel, &disk, one).unwrap().is_empty());
+        assert!(release_own(&kernel, &disk, one).unwrap().is_empty());
         assert_eq!(kernel.dump(), before, "{former} and {microseconds}");
     }
 }
 
 #[test]
-fn two_programs_on_one_cpu_give_back_when_the_last_one_ends() {
+fn the_former_limit_returns_when_the_last_holder_ends() {
     for last in [100, 102] {
         let kernel = boot("500");
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         for (tid, microseconds) in [(100, 50), (102, 5)] {
             hold(&kernel, &disk, holder(&kernel, tid), microseconds, &cpus()).unwrap();
         }
         assert_eq!(now(&kernel), "5");
         let first = if last == 100 { 102 } else { 100 };
-        let_go(&kernel, &disk, holder(&kernel, first)).unwrap();
+        release_own(&kernel, &disk, holder(&kernel, first)).unwrap();
         assert_eq!(now(&kernel), if last == 100 { "50" } else { "5" });
-        let_go(&kernel, &disk, holder(&kernel, last)).unwrap();
+        release_own(&kernel, &disk, holder(&kernel, last)).unwrap();
         assert_eq!(kernel.dump(), before);
     }
 }
 
 #[test]
-fn who_died_holds_nothing_and_who_lives_does() {
+fn the_limit_of_a_dead_process_is_released_and_others_stay() {
     let kernel = boot("0");
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let dead = TaskKey {
         tid: 100,
         start_time: 1,
@@ -87,46 +87,46 @@ fn who_died_holds_nothing_and_who_lives_does() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_left_and_named() {
+fn a_value_written_by_another_program_is_kept_and_reported() {
     let kernel = boot("0");
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let one = holder(&kernel, 100);
     hold(&kernel, &disk, one, 5, &cpus()).unwrap();
     kernel.put(FILE, "77\n");
-    let left = let_go(&kernel, &disk, one).unwrap();
+    let left = release_own(&kernel, &disk, one).unwrap();
     assert!(left[0].contains("`77` now"), "{left:?}");
     assert_eq!(now(&kernel), "77");
 }
 
 #[test]
-fn a_cpu_without_the_file_is_not_held() {
+fn a_cpu_without_the_file_gets_no_limit() {
     let kernel = boot("0");
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let other = CpuSet::parse_list("1").unwrap();
     assert_eq!(
         hold(&kernel, &disk, holder(&kernel, 100), 5, &other).unwrap(),
-        Held::NoFile
+        LatencyLimitResult::NoFile
     );
 }
 
 #[test]
-fn death_at_every_step_is_taken_back() {
-    let work = |kernel: &Kernel, disk: &Disk| {
+fn a_kill_at_any_step_is_undone() {
+    let work = |kernel: &SimKernel, disk: &SimDisk| {
         let dead = TaskKey {
             tid: 100,
             start_time: 1,
         };
         hold(kernel, disk, dead, 5, &cpus()).unwrap();
-        let_go(kernel, disk, dead).unwrap();
+        release_own(kernel, disk, dead).unwrap();
     };
     let whole = boot("0");
-    let disk = Disk::new(&whole);
+    let disk = SimDisk::new(&whole);
     work(&whole, &disk);
     let last = whole.steps.get();
     assert!(last >= 4, "{last}");
     for death in (1..=last).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]) {
         let kernel = boot("0");
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         kernel.death.set(death);
         assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
@@ -135,7 +135,7 @@ fn death_at_every_step_is_taken_back() {
         assert_eq!(now(&kernel), "0", "{death:?}");
         hold(&kernel, &disk, holder(&kernel, 102), 9, &cpus()).unwrap();
         assert_eq!(now(&kernel), "9", "{death:?}");
-        let_go(&kernel, &disk, holder(&kernel, 102)).unwrap();
+        release_own(&kernel, &disk, holder(&kernel, 102)).unwrap();
         assert_eq!(kernel.dump(), before, "{death:?}");
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::support::rehearsal;
 use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{Force, System, Undone, Which};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
+use apply::{Force, System, UndoOutcome, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
@@ -17,19 +17,19 @@ fn shield(who: &str) -> Intent {
     intent
 }
 
-fn isolate(kernel: &Kernel, disk: &Disk, intent: &Intent) {
+fn isolate(kernel: &SimKernel, disk: &SimDisk, intent: &Intent) {
     isolate_as(kernel, disk, intent, || {}).unwrap();
 }
 
-fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, Which::Last, Force::No).unwrap()
+fn run_undo(kernel: &SimKernel, disk: &SimDisk) -> UndoOutcome {
+    undo(kernel, disk, UndoTarget::Last, Force::No).unwrap()
 }
 
 #[test]
-fn both_sets_have_their_names_and_programs_are_in_the_one_for_everything_else() {
+fn both_sets_have_the_given_names_and_programs_run_in_the_housekeeping_set() {
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         isolate(&kernel, &disk, &shield("user"));
         let (mount, user, system) = match rules {
@@ -52,20 +52,16 @@ fn both_sets_have_their_names_and_programs_are_in_the_one_for_everything_else() 
         for task in kernel.tasks.borrow().iter() {
             let is_kernel = task.flags & rehearsal::KTHREAD != 0;
             let moved = task.cgroup == format!("/{system}");
-            assert_eq!(
-                moved, !is_kernel,
-                "{rules:?}: {} is in {}",
-                task.comm, task.cgroup
-            );
+            assert_eq!(moved, !is_kernel, "{rules:?}: {} is in {}", task.comm, task.cgroup);
         }
-        let undone = take_back(&kernel, &disk);
+        let undone = run_undo(&kernel, &disk);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{rules:?}");
     }
 }
 
 #[test]
-fn beside_a_partition_each_set_goes_with_its_own() {
+fn with_another_partition_each_set_is_removed_with_its_own() {
     let three = CpuSet::parse_list("3").unwrap();
     let rt = Intent::new(PartitionName::new("rt").unwrap(), three, Profile::Balanced);
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
@@ -77,20 +73,17 @@ fn beside_a_partition_each_set_goes_with_its_own() {
             for (first, then) in [(&rt, &user), (&user, &rt)] {
                 for goes in [first, then] {
                     let stays = if goes == first { then } else { first };
-                    let what = format!(
-                        "{rules:?} {who}: {}, {}; {} goes",
-                        first.name, then.name, goes.name
-                    );
-                    let kernel = Kernel::boot(rules);
+                    let what = format!("{rules:?} {who}: {}, {}; {} goes", first.name, then.name, goes.name);
+                    let kernel = SimKernel::boot(rules);
                     let before = kernel.dump();
-                    let disk = Disk::new(&kernel);
+                    let disk = SimDisk::new(&kernel);
                     isolate(&kernel, &disk, first);
                     let alone = kernel.dump();
                     isolate(&kernel, &disk, then);
                     for of in [goes, stays] {
-                        let undone = undo(&kernel, &disk, Which::Named(of.name.as_str()), Force::No).unwrap();
+                        let undone = undo(&kernel, &disk, UndoTarget::Named(of.name.as_str()), Force::No).unwrap();
                         assert!(undone.equal(), "{what}: {:?}", undone.remains());
-                        assert_eq!(undone.taken, [of.name.to_string()], "{what}");
+                        assert_eq!(undone.undone_partitions, [of.name.to_string()], "{what}");
                         // On v1 kernel threads that another partition moved share the set that stays.
                         let is_exact = rules == Rules::V2 || who == "all";
                         if of == then && goes == then && is_exact {
@@ -105,29 +98,28 @@ fn beside_a_partition_each_set_goes_with_its_own() {
 }
 
 #[test]
-fn death_at_any_step_is_taken_back() {
+fn a_kill_at_any_step_is_undone() {
     for (rules, who) in [
         (Rules::V1DropsPins, "all"),
         (Rules::V1KeepsPins, "user"),
         (Rules::V2, "user"),
         (Rules::V2, "all"),
     ] {
-        let kernel = Kernel::boot(rules);
-        isolate(&kernel, &Disk::new(&kernel), &shield(who));
+        let kernel = SimKernel::boot(rules);
+        isolate(&kernel, &SimDisk::new(&kernel), &shield(who));
         let steps = kernel.steps.get();
         assert!(steps > 20, "{steps}");
-        for death in (1..=steps).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)])
-        {
-            let kernel = Kernel::boot(rules);
+        for death in (1..=steps).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)]) {
+            let kernel = SimKernel::boot(rules);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             kernel.death.set(death);
             assert!(
                 dies(|| isolate(&kernel, &disk, &shield(who))),
                 "{rules:?} {death:?} did not die"
             );
             kernel.death.set(Death::Never);
-            let undone = take_back(&kernel, &disk);
+            let undone = run_undo(&kernel, &disk);
             assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
             assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
         }

@@ -1,18 +1,15 @@
 //! Level 3: a record that a newer version wrote stops every command that would act on it, and its file is kept as it is.
 
 use crate::support::rehearsal::acting::undo;
-use crate::support::rehearsal::{Disk, Kernel, Rules};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
 use crate::{boot_line, every_step, installing, released_ledgers};
-use apply::{ApplyError, Force, Journal, Which};
+use apply::{ApplyError, Force, Journal, UndoTarget};
 use std::fs;
 use std::path::PathBuf;
 
 /// Records that this version does not understand: an event, a field, a format.
 const RECORDS: [(&str, &str); 3] = [
-    (
-        "qc1",
-        r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"teleported"}"#,
-    ),
+    ("qc1", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"teleported"}"#),
     (
         "qc1",
         r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"confirmed","layer":null,"until":3}"#,
@@ -68,14 +65,14 @@ pub fn in_every_place(file: &PathBuf, act: impl Fn(&str)) {
 }
 
 #[test]
-fn a_journal_with_such_a_record_is_neither_undone_nor_added_to() {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
-    let disk = Disk::new(&kernel);
+fn a_journal_with_a_newer_record_is_neither_undone_nor_extended() {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
+    let disk = SimDisk::new(&kernel);
     let before = kernel.dump();
     every_step::isolate(&kernel, &disk, "2-3").unwrap();
     let isolated = kernel.dump();
     in_every_place(&disk.dir.path().join("journal"), |what| {
-        for which in [Which::All, Which::Last] {
+        for which in [UndoTarget::All, UndoTarget::Last] {
             for force in [Force::No, Force::Restore] {
                 is_refused(undo(&kernel, &disk, which, force), what);
             }
@@ -85,18 +82,18 @@ fn a_journal_with_such_a_record_is_neither_undone_nor_added_to() {
         is_refused(apply::history(&disk), what);
         assert_eq!(kernel.dump(), isolated, "{what}");
     });
-    undo(&kernel, &disk, Which::All, Force::No).unwrap();
+    undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
     assert_eq!(kernel.dump(), before);
 }
 
 /// What an earlier journal of this boot was about is over: the others are still shown.
 #[test]
-fn a_journal_put_away_with_such_a_record_is_named_and_the_others_are_read() {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
-    let disk = Disk::new(&kernel);
+fn an_archived_journal_with_a_newer_record_is_reported_and_others_are_read() {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
+    let disk = SimDisk::new(&kernel);
     for _ in 0..2 {
         every_step::isolate(&kernel, &disk, "2-3").unwrap();
-        undo(&kernel, &disk, Which::All, Force::No).unwrap();
+        undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
     }
     let put_away = disk.dir.path().join("history");
     let first = fs::read_dir(&put_away)
@@ -106,11 +103,7 @@ fn a_journal_put_away_with_such_a_record_is_named_and_the_others_are_read() {
         .unwrap();
     in_every_place(&first, |what| {
         let history = apply::history(&disk).unwrap();
-        assert_eq!(
-            (history.journals.len(), history.unreadable.len()),
-            (1, 1),
-            "{what}"
-        );
+        assert_eq!((history.journals.len(), history.unreadable.len()), (1, 1), "{what}");
         let error = history.unreadable[0].to_string();
         assert!(
             error.contains(&format!("history/{}", first.file_name().unwrap().display())),
@@ -121,12 +114,12 @@ fn a_journal_put_away_with_such_a_record_is_named_and_the_others_are_read() {
 }
 
 #[test]
-fn notes_with_such_a_record_are_neither_undone_nor_added_to() {
+fn installation_notes_with_a_newer_record_are_neither_undone_nor_extended() {
     installing::with_newer_notes(|what, result| is_refused(result, what));
     boot_line::with_newer_notes(|what, result| is_refused(result, what));
 }
 
 #[test]
-fn a_ledger_with_such_a_record_is_neither_swept_nor_added_to() {
+fn a_ledger_with_a_newer_record_is_neither_swept_nor_extended() {
     released_ledgers::with_newer_records(|what, result| is_refused(result, what));
 }

@@ -2,8 +2,8 @@
 //! and undo is exact, also when the refusal comes only then.
 
 use crate::support::rehearsal::acting::{isolate_as, same, undo};
-use crate::support::rehearsal::{Disk, Kernel, Rules};
-use apply::{Applied, Force, Journal, Outcome, Undone, Which};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
+use apply::{ApplyOutcome, ChangeOutcome, Force, Journal, UndoOutcome, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, Level, PartitionName, Profile};
 
@@ -22,25 +22,25 @@ const REASONS: [(i32, &str, &str); 5] = [
     (libc::EBUSY, "the interrupt chip is busy", "apply it again"),
 ];
 
-fn isolate(kernel: &Kernel, disk: &Disk) -> Applied {
+fn isolate(kernel: &SimKernel, disk: &SimDisk) -> ApplyOutcome {
     let cpus = CpuSet::parse_list("2-3").unwrap();
     let intent = Intent::new(PartitionName::new("rt").unwrap(), cpus, Profile::Balanced);
     isolate_as(kernel, disk, &intent, || {}).unwrap()
 }
 
-fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, Which::Last, Force::No).unwrap()
+fn run_undo(kernel: &SimKernel, disk: &SimDisk) -> UndoOutcome {
+    undo(kernel, disk, UndoTarget::Last, Force::No).unwrap()
 }
 
 #[test]
-fn one_that_refuses_is_named_with_what_can_be_done_and_left_as_it_is() {
+fn a_refused_interrupt_is_reported_with_a_fix_and_left_unchanged() {
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
         for (errno, why, fix) in REASONS {
             let what = format!("{rules:?} {errno}");
-            let kernel = Kernel::boot(rules);
+            let kernel = SimKernel::boot(rules);
             kernel.refuse(ETH0, errno);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             let applied = isolate(&kernel, &disk);
             let named: Vec<_> = applied
                 .findings
@@ -58,10 +58,10 @@ fn one_that_refuses_is_named_with_what_can_be_done_and_left_as_it_is() {
             let entry = applied.entries.iter().find(|entry| entry.change.ends_with("/25"));
             assert_eq!(
                 entry.map(|entry| &entry.outcome),
-                Some(&Outcome::Refused(errno)),
+                Some(&ChangeOutcome::Refused(errno)),
                 "{what}"
             );
-            let undone = take_back(&kernel, &disk);
+            let undone = run_undo(&kernel, &disk);
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
             same(&kernel, &before, &what);
         }
@@ -69,14 +69,14 @@ fn one_that_refuses_is_named_with_what_can_be_done_and_left_as_it_is() {
 }
 
 #[test]
-fn one_that_refuses_its_former_mask_keeps_the_journal_until_it_takes_it() {
+fn a_refused_restore_keeps_the_journal_until_it_succeeds() {
     for (errno, ..) in REASONS {
-        let kernel = Kernel::boot(Rules::V2);
+        let kernel = SimKernel::boot(Rules::V2);
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
         kernel.refuse(ETH0, errno);
-        let undone = take_back(&kernel, &disk);
+        let undone = run_undo(&kernel, &disk);
         assert!(undone.drift.is_empty(), "{errno}: {:?}", undone.drift);
         let [failed] = &undone.failed[..] else {
             panic!("{errno}: {:?}", undone.failed)
@@ -84,7 +84,7 @@ fn one_that_refuses_its_former_mask_keeps_the_journal_until_it_takes_it() {
         assert!(failed.starts_with(ETH0), "{errno}: {failed}");
         assert!(Journal::open(&disk).unwrap().is_some(), "{errno}");
         kernel.refusals.borrow_mut().remove(ETH0);
-        let undone = take_back(&kernel, &disk);
+        let undone = run_undo(&kernel, &disk);
         assert!(undone.equal(), "{errno}: {:?}", undone.remains());
         same(&kernel, &before, &errno.to_string());
     }

@@ -5,95 +5,95 @@
 //! `make bless` writes the journals of a version that has none yet, and never touches others.
 
 use crate::support::rehearsal::acting::{same, undo};
-use crate::support::rehearsal::{Disk, Kernel, Rules};
-use crate::{boot_line, cycling, every_step, hand_moves, installing, mending, resizing, threads};
-use apply::{Event, Force, Journal, Which};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
+use crate::{boot_line, cycling, every_step, hand_moves, installing, repairs, resizing, threads};
+use apply::{Force, Journal, JournalEvent, UndoTarget};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 /// What is done on a machine, and what the machine is before.
-struct Scene {
+struct JournalScenario {
     name: &'static str,
-    start: fn() -> Kernel,
-    act: fn(&Kernel, &Disk),
+    start: fn() -> SimKernel,
+    act: fn(&SimKernel, &SimDisk),
 }
 
-fn strict(kernel: &Kernel, disk: &Disk) {
+fn strict(kernel: &SimKernel, disk: &SimDisk) {
     every_step::isolate(kernel, disk, "2-3").unwrap();
 }
 
-fn hot_unplugged(kernel: &Kernel, disk: &Disk) {
+fn hot_unplugged(kernel: &SimKernel, disk: &SimDisk) {
     cycling::isolate(kernel, disk).unwrap();
 }
 
-fn moved(kernel: &Kernel, disk: &Disk) {
+fn moved(kernel: &SimKernel, disk: &SimDisk) {
     crate::support::rehearsal::moving::isolate(kernel, disk);
-    hand_moves::bring_in(kernel, disk);
+    hand_moves::move_in(kernel, disk);
 }
 
-fn divided(kernel: &Kernel, disk: &Disk) {
+fn divided(kernel: &SimKernel, disk: &SimDisk) {
     crate::support::rehearsal::moving::isolate(kernel, disk);
     threads::divide(kernel, disk);
 }
 
-fn resized(kernel: &Kernel, disk: &Disk) {
+fn resized(kernel: &SimKernel, disk: &SimDisk) {
     resizing::inhabited(kernel, disk);
-    resizing::make_anew(kernel, disk, "2-3");
+    resizing::recreate(kernel, disk, "2-3");
 }
 
-fn repaired(kernel: &Kernel, disk: &Disk) {
-    mending::isolate_and_break(kernel, disk);
-    mending::mend_rt(kernel, disk);
+fn repaired(kernel: &SimKernel, disk: &SimDisk) {
+    repairs::isolate_and_break(kernel, disk);
+    repairs::repair_rt(kernel, disk);
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    journal.append(Event::Confirmed { layer: None }).unwrap();
+    journal.append(JournalEvent::Confirmed { layer: None }).unwrap();
 }
 
-const SCENES: &[Scene] = &[
-    Scene {
+const SCENES: &[JournalScenario] = &[
+    JournalScenario {
         name: "strict-v1-pins-dropped",
-        start: || Kernel::boot_with_settings(Rules::V1DropsPins),
+        start: || SimKernel::boot_with_settings(Rules::V1DropsPins),
         act: strict,
     },
-    Scene {
+    JournalScenario {
         name: "strict-v1-pins-kept",
-        start: || Kernel::boot_with_settings(Rules::V1KeepsPins),
+        start: || SimKernel::boot_with_settings(Rules::V1KeepsPins),
         act: strict,
     },
-    Scene {
+    JournalScenario {
         name: "strict-v2",
-        start: || Kernel::boot_with_settings(Rules::V2),
+        start: || SimKernel::boot_with_settings(Rules::V2),
         act: strict,
     },
-    Scene {
+    JournalScenario {
         name: "cycled-v2",
-        start: || Kernel::boot_with_hotplug(Rules::V2),
+        start: || SimKernel::boot_with_hotplug(Rules::V2),
         act: hot_unplugged,
     },
-    Scene {
+    JournalScenario {
         name: "moved-v1",
         start: || hand_moves::isolated(Rules::V1KeepsPins),
         act: moved,
     },
-    Scene {
+    JournalScenario {
         name: "moved-v2",
         start: || hand_moves::isolated(Rules::V2),
         act: moved,
     },
-    Scene {
+    JournalScenario {
         name: "divided-v2",
         start: threads::with_threads,
         act: divided,
     },
-    Scene {
+    JournalScenario {
         name: "resized-v2",
         start: || resizing::boot(Rules::V2),
         act: resized,
     },
-    Scene {
+    JournalScenario {
         name: "repaired-v1",
-        start: || mending::wrong_before(Rules::V1KeepsPins),
+        start: || repairs::wrong_before(Rules::V1KeepsPins),
         act: repaired,
     },
 ];
@@ -112,14 +112,12 @@ fn bless(own: &Path) {
         fs::create_dir_all(own).unwrap();
         for scene in SCENES {
             let kernel = (scene.start)();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             (scene.act)(&kernel, &disk);
             fs::copy(disk.dir.path().join("journal"), own.join(scene.name)).unwrap();
-            undo(&kernel, &disk, Which::All, Force::No).unwrap();
+            undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
             let past = fs::read_dir(disk.dir.path().join("history")).unwrap().flatten();
-            let past = past
-                .map(|entry| fs::read(entry.path()).unwrap())
-                .max_by_key(Vec::len);
+            let past = past.map(|entry| fs::read(entry.path()).unwrap()).max_by_key(Vec::len);
             fs::write(own.join(format!("{}-undone", scene.name)), past.unwrap()).unwrap();
         }
         installing::write_released(own);
@@ -145,42 +143,42 @@ fn versions() -> Vec<PathBuf> {
 }
 
 /// The name of an event; a new one needs a scene that has it.
-const fn name(event: &Event) -> &'static str {
+const fn name(event: &JournalEvent) -> &'static str {
     match event {
-        Event::Begin { .. } => "begin",
-        Event::Will { .. } => "will",
-        Event::Did { .. } => "did",
-        Event::Applied { .. } => "applied",
-        Event::Confirmed { .. } => "confirmed",
+        JournalEvent::Begin { .. } => "begin",
+        JournalEvent::Will { .. } => "will",
+        JournalEvent::Did { .. } => "did",
+        JournalEvent::Applied { .. } => "applied",
+        JournalEvent::Confirmed { .. } => "confirmed",
         // Only versions before 0.1.0 wrote it.
-        Event::Joined { .. } => "joined",
-        Event::Threading { .. } => "threading",
-        Event::Moving { .. } => "moving",
-        Event::Moved { .. } => "moved",
-        Event::Demoted { .. } => "demoted",
-        Event::Resizing { .. } => "resizing",
-        Event::Resized { .. } => "resized",
-        Event::Mending { .. } => "mending",
-        Event::Mended { .. } => "mended",
-        Event::UndoBegin { .. } => "undo_begin",
-        Event::Undid { .. } => "undid",
-        Event::Undone { .. } => "undone",
+        JournalEvent::Joined { .. } => "joined",
+        JournalEvent::Threading { .. } => "threading",
+        JournalEvent::Moving { .. } => "moving",
+        JournalEvent::Moved { .. } => "moved",
+        JournalEvent::Demoted { .. } => "demoted",
+        JournalEvent::Resizing { .. } => "resizing",
+        JournalEvent::Resized { .. } => "resized",
+        JournalEvent::Mending { .. } => "mending",
+        JournalEvent::Mended { .. } => "mended",
+        JournalEvent::UndoBegin { .. } => "undo_begin",
+        JournalEvent::Undid { .. } => "undid",
+        JournalEvent::Undone { .. } => "undone",
     }
 }
 
 #[test]
-fn a_journal_of_every_released_version_is_undone_to_the_byte() {
+fn journals_of_all_released_versions_are_undone_exactly() {
     for version in versions() {
         for scene in SCENES {
             let what = format!("{} {}", version.display(), scene.name);
             let kernel = (scene.start)();
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             (scene.act)(&kernel, &disk);
             let journal = disk.dir.path().join("journal");
             assert!(journal.exists(), "{what}");
             fs::copy(version.join(scene.name), &journal).unwrap();
-            let undone = undo(&kernel, &disk, Which::All, Force::No).unwrap();
+            let undone = undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
             // Undo leaves a program that spun in real time demoted, and names it.
             if undone.notes.iter().any(|note| note.contains("spinner")) {
@@ -198,14 +196,14 @@ fn a_journal_of_every_released_version_is_undone_to_the_byte() {
 }
 
 #[test]
-fn every_record_of_every_released_version_is_read_and_every_event_is_among_them() {
-    let kernel = Kernel::boot(Rules::V2);
+fn fixtures_of_released_journals_are_readable_and_cover_every_event() {
+    let kernel = SimKernel::boot(Rules::V2);
     for version in versions() {
         let mut names = BTreeSet::new();
         for scene in SCENES.iter().map(|scene| scene.name) {
             for file in [scene.to_owned(), format!("{scene}-undone")] {
                 let bytes = fs::read(version.join(&file)).unwrap();
-                let disk = Disk::new(&kernel);
+                let disk = SimDisk::new(&kernel);
                 fs::write(disk.dir.path().join("journal"), &bytes).unwrap();
                 let journal = Journal::open(&disk).unwrap().unwrap();
                 let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();

@@ -6,9 +6,9 @@
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal::acting::same;
-use crate::support::rehearsal::{Disk, Kernel, Rules};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
 use apply::kprobes::{Kprobe, ProbeGroup};
-use apply::tracing::{Setting, Wanted};
+use apply::tracing::{TracingSetting, TracingSettings};
 use apply::{ApplyError, kprobes, latency, tracing};
 use machine::{CpuSet, TaskKey};
 use root::Tracefs;
@@ -25,42 +25,42 @@ const fn ended(tid: u32) -> TaskKey {
     TaskKey { tid, start_time: 1 }
 }
 
-type Sweep = fn(&Kernel, &Disk) -> Result<Vec<String>, ApplyError>;
+type LedgerSweep = fn(&SimKernel, &SimDisk) -> Result<Vec<String>, ApplyError>;
 
 /// A ledger, what fills it, and what reads it.
-struct Scene {
+struct LedgerScenario {
     /// The ledger's file.
     name: &'static str,
-    act: fn(&Kernel, &Disk),
-    sweep: Sweep,
+    act: fn(&SimKernel, &SimDisk),
+    sweep: LedgerSweep,
     /// Every other call that reads or writes the ledger, for a process that has no record yet.
-    others: &'static [Sweep],
+    others: &'static [LedgerSweep],
 }
 
-const SCENES: &[Scene] = &[
-    Scene {
+const SCENES: &[LedgerScenario] = &[
+    LedgerScenario {
         name: "latency",
         act: limit,
         sweep: |kernel, disk| latency::sweep(kernel, disk),
         others: &[
             |kernel, disk| latency::hold(kernel, disk, ended(103), 1, &cpus("3")).map(|_| Vec::new()),
-            |kernel, disk| latency::let_go(kernel, disk, ENDED[0]),
+            |kernel, disk| latency::release_own(kernel, disk, ENDED[0]),
             |kernel, disk| latency::free(kernel, disk, &cpus("3")),
         ],
     },
-    Scene {
+    LedgerScenario {
         name: "tracing",
         act: trace,
         sweep: |kernel, disk| tracing::sweep(kernel, disk),
         others: &[
             |kernel, disk| {
-                let own = Wanted::default();
+                let own = TracingSettings::default();
                 tracing::hold(kernel, disk, &Tracefs::at(TOP), ended(103), &own).map(|_| Vec::new())
             },
-            |kernel, disk| tracing::let_go(kernel, disk, &Tracefs::at(TOP), ENDED[0]),
+            |kernel, disk| tracing::release_own(kernel, disk, &Tracefs::at(TOP), ENDED[0]),
         ],
     },
-    Scene {
+    LedgerScenario {
         name: "kprobes",
         act: probe,
         sweep: |kernel, disk| kprobes::sweep(kernel, disk),
@@ -69,7 +69,7 @@ const SCENES: &[Scene] = &[
                 let tracefs = Tracefs::at(TOP);
                 kprobes::hold(kernel, disk, &tracefs, group(ended(103)), &probes()).map(|_| Vec::new())
             },
-            |kernel, disk| kprobes::let_go(kernel, disk, &Tracefs::at(TOP), ENDED[0]),
+            |kernel, disk| kprobes::release_own(kernel, disk, &Tracefs::at(TOP), ENDED[0]),
         ],
     },
 ];
@@ -78,8 +78,8 @@ fn cpus(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
 }
 
-fn boot() -> Kernel {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
+fn boot() -> SimKernel {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
     for (cpu, limit) in [(2, "0\n"), (3, "100\n")] {
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
         kernel.put(&file, limit);
@@ -97,41 +97,41 @@ fn boot() -> Kernel {
 }
 
 /// Two limits on CPU 3, of which the second is given back, and one on both CPUs that lets an idle CPU poll.
-fn limit(kernel: &Kernel, disk: &Disk) {
+fn limit(kernel: &SimKernel, disk: &SimDisk) {
     for (holder, microseconds, list) in [(ENDED[0], 50, "2-3"), (ENDED[1], 5, "3"), (ENDED[2], 0, "2-3")] {
         latency::hold(kernel, disk, holder, microseconds, &cpus(list)).unwrap();
     }
-    latency::let_go(kernel, disk, ENDED[1]).unwrap();
+    latency::release_own(kernel, disk, ENDED[1]).unwrap();
 }
 
 /// One with shared settings and a second instance, one that is given back, and one with an instance alone.
-fn trace(kernel: &Kernel, disk: &Disk) {
-    let own = || Wanted {
-        own: vec![Setting::must("trace_clock", "mono")],
-        ..Wanted::default()
+fn trace(kernel: &SimKernel, disk: &SimDisk) {
+    let own = || TracingSettings {
+        own: vec![TracingSetting::must("trace_clock", "mono")],
+        ..TracingSettings::default()
     };
-    let shared = Wanted {
+    let shared = TracingSettings {
         shared: vec![
-            Setting::must("osnoise/cpus", "3"),
-            Setting::must("osnoise/timerlat_period_us", "1000"),
+            TracingSetting::must("osnoise/cpus", "3"),
+            TracingSetting::must("osnoise/timerlat_period_us", "1000"),
         ],
-        beside: vec![Setting::must("current_tracer", "function_graph")],
+        beside: vec![TracingSetting::must("current_tracer", "function_graph")],
         ..own()
     };
     let tracefs = Tracefs::at(TOP);
     for (holder, wanted) in [(ENDED[0], &shared), (ENDED[1], &own()), (ENDED[2], &own())] {
         tracing::hold(kernel, disk, &tracefs, holder, wanted).unwrap();
     }
-    tracing::let_go(kernel, disk, &tracefs, ENDED[1]).unwrap();
+    tracing::release_own(kernel, disk, &tracefs, ENDED[1]).unwrap();
 }
 
 /// Three groups, of which the second is given back.
-fn probe(kernel: &Kernel, disk: &Disk) {
+fn probe(kernel: &SimKernel, disk: &SimDisk) {
     let tracefs = Tracefs::at(TOP);
     for holder in ENDED {
         kprobes::hold(kernel, disk, &tracefs, group(holder), &probes()).unwrap();
     }
-    kprobes::let_go(kernel, disk, &tracefs, ENDED[1]).unwrap();
+    kprobes::release_own(kernel, disk, &tracefs, ENDED[1]).unwrap();
 }
 
 fn group(holder: TaskKey) -> ProbeGroup<'static> {
@@ -161,7 +161,7 @@ fn bless(own: &Path) {
         fs::create_dir_all(own).unwrap();
         for scene in SCENES {
             let kernel = boot();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             (scene.act)(&kernel, &disk);
             fs::copy(disk.dir.path().join(scene.name), own.join(scene.name)).unwrap();
         }
@@ -185,9 +185,9 @@ fn versions() -> Vec<PathBuf> {
 }
 
 /// Plays a scene, with the ledger of a released version in the place of the own one.
-fn play(version: &Path, scene: &Scene, act: impl FnOnce(&Kernel, &Disk, &Path)) {
+fn play(version: &Path, scene: &LedgerScenario, act: impl FnOnce(&SimKernel, &SimDisk, &Path)) {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     (scene.act)(&kernel, &disk);
     let ledger = disk.dir.path().join(scene.name);
     assert!(ledger.exists(), "{}", scene.name);
@@ -196,7 +196,7 @@ fn play(version: &Path, scene: &Scene, act: impl FnOnce(&Kernel, &Disk, &Path)) 
 }
 
 #[test]
-fn a_ledger_of_every_released_version_is_swept_and_the_machine_is_as_before() {
+fn ledgers_of_all_released_versions_are_swept_and_restore_the_machine() {
     for version in versions() {
         for scene in SCENES {
             let what = format!("{} {}", version.display(), scene.name);
@@ -218,7 +218,7 @@ fn of_a_later_format(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_ledger_of_a_later_format_is_neither_swept_nor_added_to() {
+fn a_ledger_of_a_later_format_is_neither_swept_nor_extended() {
     for version in versions() {
         for scene in SCENES {
             play(&version, scene, |kernel, disk, ledger| {
@@ -234,10 +234,7 @@ fn a_ledger_of_a_later_format_is_neither_swept_nor_added_to() {
                     );
                     let message = error.to_string();
                     assert!(message.contains("its format is 2"), "{message}");
-                    assert!(
-                        message.contains(&format!("/run/quietcore/{}", scene.name)),
-                        "{message}"
-                    );
+                    assert!(message.contains(&format!("/run/quietcore/{}", scene.name)), "{message}");
                     assert_eq!(fs::read_to_string(ledger).unwrap(), later, "{}", scene.name);
                     same(kernel, &held, scene.name);
                 }

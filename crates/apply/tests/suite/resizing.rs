@@ -2,10 +2,10 @@
 //! the partition, with the policy of a real-time program that spun inside.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, isolate_by, undo};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask};
 use apply::{
-    ApplyError, Dwelling, Force, Ground, Inhabitants, Journal, JournalState, Parcel, Passenger, System, Unit,
-    Which, apply_resized, relocate, resize,
+    ApplyError, Force, Journal, JournalState, MoveContext, MoveUnit, PartitionTasks, PlannedMove, System,
+    TaskDestination, ThreadMove, UndoTarget, apply_resized, relocate, resize,
 };
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
@@ -23,37 +23,37 @@ fn intent(cpus: &str) -> Intent {
 }
 
 /// CPU 3 is isolated, with a program inside that spins with a real-time policy.
-pub fn inhabited(kernel: &Kernel, disk: &Disk) {
+pub fn inhabited(kernel: &SimKernel, disk: &SimDisk) {
     isolate_as(kernel, disk, &intent("3"), || {}).unwrap();
     let machine = Machine::read(kernel.root());
-    let ground = Ground {
+    let ground = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &set("3"),
     };
-    let parcels = [100, SPINNER].map(|tid| Parcel {
+    let parcels = [100, SPINNER].map(|tid| PlannedMove {
         tid,
-        unit: Unit::Process,
+        unit: MoveUnit::Process,
         to: inside(kernel),
-        tasks: vec![Passenger {
+        tasks: vec![ThreadMove {
             tid,
             pin: None,
             policy: None,
         }],
         later: Vec::new(),
-        stay: apply::Stay::Belongs,
+        stay: apply::MovePurpose::Belongs,
     });
     let mut journal = Journal::open(disk).unwrap().unwrap();
     relocate(&ground, &mut journal, &parcels).unwrap();
 }
 
-fn inside(kernel: &Kernel) -> String {
+fn inside(kernel: &SimKernel) -> String {
     let machine = Machine::read(kernel.root());
     plan::partition_path(machine.cgroups.cpuset.as_ref().unwrap(), "rt")
 }
 
-pub fn boot(rules: Rules) -> Kernel {
-    let kernel = Kernel::boot(rules);
+pub fn boot(rules: Rules) -> SimKernel {
+    let kernel = SimKernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
         tid: SPINNER,
         pid: SPINNER,
@@ -70,9 +70,9 @@ pub fn boot(rules: Rules) -> Kernel {
 }
 
 /// What the command line does.
-pub fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
+pub fn recreate(kernel: &SimKernel, disk: &SimDisk, cpus: &str) {
     let there = inside(kernel);
-    let dwelling = |cpus| Dwelling { path: &there, cpus };
+    let dwelling = |cpus| TaskDestination { path: &there, cpus };
     let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;
     let former = Journal::open(disk).unwrap().unwrap();
     let former = former
@@ -81,31 +81,29 @@ pub fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
         .find(|layer| layer.is_live() && layer.intent.name.as_str() == "rt");
     let (former, wanted) = (former.unwrap().intent.cpus.clone(), set(cpus));
     let journal = Journal::open(disk).unwrap().unwrap();
-    let inhabitants = Inhabitants::of(kernel, journal.records(), version, dwelling(&former)).unwrap();
+    let inhabitants = PartitionTasks::of(kernel, journal.records(), version, dwelling(&former)).unwrap();
     let undone = resize::begin(kernel, disk, "rt", &wanted, &inhabitants).unwrap();
     assert!(undone.equal(), "{:?}", undone.remains());
     isolate_by(kernel, disk, &intent(cpus), || {}, apply_resized).unwrap();
     let machine = Machine::read(kernel.root());
-    let ground = Ground {
+    let ground = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &wanted,
     };
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    inhabitants
-        .come_back(&ground, &mut journal, dwelling(&wanted))
-        .unwrap();
+    inhabitants.move_back(&ground, &mut journal, dwelling(&wanted)).unwrap();
     resize::end(disk).unwrap();
 }
 
 #[test]
-fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
+fn a_kill_at_any_step_of_a_resize_is_undone_with_policies() {
     for rules in [Rules::V1DropsPins, Rules::V2] {
         let whole = boot(rules);
-        let disk = Disk::new(&whole);
+        let disk = SimDisk::new(&whole);
         inhabited(&whole, &disk);
         let first = whole.steps.get() + 1;
-        make_anew(&whole, &disk, "2-3");
+        recreate(&whole, &disk, "2-3");
         let last = whole.steps.get();
         assert!(last - first > 40, "{rules:?}: {first} to {last}");
         assert_eq!(whole.task(SPINNER).mask, set("2-3"), "{rules:?}");
@@ -120,20 +118,17 @@ fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
             let what = format!("{rules:?} {death:?}");
             let kernel = boot(rules);
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             inhabited(&kernel, &disk);
             kernel.death.set(death);
-            assert!(dies(|| make_anew(&kernel, &disk, "2-3")), "{what} did not die");
+            assert!(dies(|| recreate(&kernel, &disk, "2-3")), "{what} did not die");
             kernel.death.set(Death::Never);
             let is_open = resize::Resize::open(Journal::open(&disk).unwrap().unwrap().records()).is_some();
             if is_open {
                 let again = isolate_as(&kernel, &disk, &intent("2-3"), || {});
-                assert!(
-                    matches!(again, Err(ApplyError::Resizing { .. })),
-                    "{what}: {again:?}"
-                );
+                assert!(matches!(again, Err(ApplyError::Resizing { .. })), "{what}: {again:?}");
             }
-            let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
+            let undone = undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap();
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
             // Where the record of the resize never came, this was an ordinary undo, which leaves a spinner demoted.
             if !is_open {
@@ -153,31 +148,31 @@ fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
 }
 
 #[test]
-fn death_while_a_stopped_resize_is_taken_back_is_finished_by_the_next_undo() {
-    let between = |kernel: &Kernel, disk: &Disk| {
+fn a_killed_undo_of_a_stopped_resize_is_completed_by_the_next_undo() {
+    let between = |kernel: &SimKernel, disk: &SimDisk| {
         inhabited(kernel, disk);
         let first = kernel.steps.get() + 1;
         // Somewhere in the second half.
         kernel.death.set(Death::Before(first + 35));
-        assert!(dies(|| make_anew(kernel, disk, "2-3")));
+        assert!(dies(|| recreate(kernel, disk, "2-3")));
         kernel.death.set(Death::Never);
     };
     let whole = boot(Rules::V2);
-    let disk = Disk::new(&whole);
+    let disk = SimDisk::new(&whole);
     between(&whole, &disk);
     let first = whole.steps.get() + 1;
-    undo(&whole, &disk, Which::Last, Force::No).unwrap();
+    undo(&whole, &disk, UndoTarget::Last, Force::No).unwrap();
     let last = whole.steps.get();
     for death in (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]) {
         let kernel = boot(Rules::V2);
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         between(&kernel, &disk);
         kernel.death.set(death);
-        let died = dies(|| drop(undo(&kernel, &disk, Which::Last, Force::No)));
+        let died = dies(|| drop(undo(&kernel, &disk, UndoTarget::Last, Force::No)));
         assert!(died, "{death:?} did not die");
         kernel.death.set(Death::Never);
-        let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
+        let undone = undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap();
         assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{death:?}");
     }
@@ -189,12 +184,12 @@ fn a_journal_does_not_grow_with_every_resize() {
     for rules in [Rules::V1DropsPins, Rules::V2] {
         let kernel = boot(rules);
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         inhabited(&kernel, &disk);
         let size = || std::fs::metadata(disk.dir.path().join("journal")).unwrap().len();
         let mut sizes = Vec::new();
         for turn in 0..TURNS {
-            make_anew(&kernel, &disk, ["2-3", "3"][turn % 2]);
+            recreate(&kernel, &disk, ["2-3", "3"][turn % 2]);
             sizes.push(size());
         }
         let (early, late) = (sizes[1].max(sizes[2]), sizes[TURNS - 2].max(sizes[TURNS - 1]));
@@ -203,13 +198,9 @@ fn a_journal_does_not_grow_with_every_resize() {
         assert!(late < early + early / 4, "{rules:?}: {early} bytes, then {late}");
         // Nothing of it is lost.
         let told = apply::history(&disk).unwrap();
-        let begun: usize = told
-            .journals
-            .iter()
-            .map(|journal| apply::layers(journal).len())
-            .sum();
+        let begun: usize = told.journals.iter().map(|journal| apply::layers(journal).len()).sum();
         assert_eq!(begun, TURNS + 1, "{rules:?}");
-        let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
+        let undone = undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap();
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
         kernel.render();
@@ -219,19 +210,19 @@ fn a_journal_does_not_grow_with_every_resize() {
 }
 
 #[test]
-fn what_a_partition_beside_it_shares_is_not_put_away() {
+fn records_that_another_partition_shares_are_not_archived() {
     for rules in [Rules::V1DropsPins, Rules::V2] {
         let kernel = boot(rules);
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         inhabited(&kernel, &disk);
         let net = Intent::new(PartitionName::new("net").unwrap(), set("1"), Profile::Balanced);
         isolate_as(&kernel, &disk, &net, || {}).unwrap();
         for cpus in ["2-3", "3", "2"] {
-            make_anew(&kernel, &disk, cpus);
+            recreate(&kernel, &disk, cpus);
         }
         for name in ["net", "rt"] {
-            let undone = undo(&kernel, &disk, Which::Named(name), Force::No).unwrap();
+            let undone = undo(&kernel, &disk, UndoTarget::Named(name), Force::No).unwrap();
             assert!(undone.equal(), "{rules:?} {name}: {:?}", undone.remains());
         }
         kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);

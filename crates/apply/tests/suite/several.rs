@@ -3,8 +3,8 @@
 
 use crate::support::rehearsal;
 use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use apply::{ApplyError, Force, System, Undone, Which};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask};
+use apply::{ApplyError, Force, System, UndoOutcome, UndoTarget};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
 use std::collections::BTreeMap;
@@ -15,29 +15,29 @@ const FAST: (&str, &str) = ("fast", "2");
 
 type Dump = BTreeMap<String, String>;
 
-fn isolate(kernel: &Kernel, disk: &Disk, partition: (&str, &str)) -> Result<apply::Applied, ApplyError> {
+fn isolate(kernel: &SimKernel, disk: &SimDisk, partition: (&str, &str)) -> Result<apply::ApplyOutcome, ApplyError> {
     isolate_by(kernel, disk, partition, Profile::Balanced, || {})
 }
 
 fn isolate_by(
-    kernel: &Kernel,
-    disk: &Disk,
+    kernel: &SimKernel,
+    disk: &SimDisk,
     (name, cpus): (&str, &str),
     profile: Profile,
     meanwhile: impl FnOnce(),
-) -> Result<apply::Applied, ApplyError> {
+) -> Result<apply::ApplyOutcome, ApplyError> {
     let cpus = CpuSet::parse_list(cpus).unwrap();
     let intent = Intent::new(PartitionName::new(name).unwrap(), cpus, profile);
     isolate_as(kernel, disk, &intent, meanwhile)
 }
 
-fn take_back(kernel: &Kernel, disk: &Disk, which: Which) -> Undone {
+fn run_undo(kernel: &SimKernel, disk: &SimDisk, which: UndoTarget) -> UndoOutcome {
     undo(kernel, disk, which, Force::No).unwrap()
 }
 
 /// With a thread that the kernel binds to all CPUs: nobody else has so wide a mask once a partition is there.
-fn boot(rules: Rules) -> Kernel {
-    let kernel = Kernel::boot(rules);
+fn boot(rules: Rules) -> SimKernel {
+    let kernel = SimKernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
         tid: 16,
         pid: 16,
@@ -55,7 +55,7 @@ fn boot(rules: Rules) -> Kernel {
 /// The state with these partitions and no history.
 fn alone(rules: Rules, partitions: &[(&str, &str)]) -> Dump {
     let kernel = boot(rules);
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     for partition in partitions {
         isolate(&kernel, &disk, *partition).unwrap();
     }
@@ -63,7 +63,7 @@ fn alone(rules: Rules, partitions: &[(&str, &str)]) -> Dump {
 }
 
 #[test]
-fn each_goes_without_disturbing_the_other() {
+fn each_partition_is_undone_without_changing_the_other() {
     for rules in ALL_RULES {
         let clean = alone(rules, &[]);
         for (first, then) in [(RT, FAST), (FAST, RT)] {
@@ -71,7 +71,7 @@ fn each_goes_without_disturbing_the_other() {
                 let stays = if goes == first { then } else { first };
                 let what = format!("{rules:?}: {} and {}, {} goes", first.0, then.0, goes.0);
                 let kernel = boot(rules);
-                let disk = Disk::new(&kernel);
+                let disk = SimDisk::new(&kernel);
                 isolate(&kernel, &disk, first).unwrap();
                 isolate(&kernel, &disk, then).unwrap();
                 let both = CpuSet::parse_list("2-3").unwrap();
@@ -81,16 +81,11 @@ fn each_goes_without_disturbing_the_other() {
                     .iter()
                     .filter(|task| task.flags != rehearsal::BOUND)
                 {
-                    assert!(
-                        !task.mask.intersects(&both),
-                        "{what}: {} on {}",
-                        task.comm,
-                        task.mask
-                    );
+                    assert!(!task.mask.intersects(&both), "{what}: {} on {}", task.comm, task.mask);
                 }
-                let undone = take_back(&kernel, &disk, Which::Named(goes.0));
+                let undone = run_undo(&kernel, &disk, UndoTarget::Named(goes.0));
                 assert!(undone.equal(), "{what}: {:?}", undone.remains());
-                assert_eq!(undone.taken, [goes.0], "{what}");
+                assert_eq!(undone.undone_partitions, [goes.0], "{what}");
                 same(&kernel, &alone(rules, &[stays]), &what);
                 let again = isolate(&kernel, &disk, stays).unwrap();
                 assert!(
@@ -98,7 +93,7 @@ fn each_goes_without_disturbing_the_other() {
                     "{what}: {:?}",
                     again.findings
                 );
-                let undone = take_back(&kernel, &disk, Which::Last);
+                let undone = run_undo(&kernel, &disk, UndoTarget::Last);
                 assert!(undone.equal(), "{what}: {:?}", undone.remains());
                 same(&kernel, &clean, &what);
                 assert!(apply::Journal::open(&disk).unwrap().is_none(), "{what}");
@@ -108,29 +103,29 @@ fn each_goes_without_disturbing_the_other() {
 }
 
 #[test]
-fn all_go_at_once_and_the_last_alone() {
+fn undo_undoes_the_last_partition_or_all_of_them() {
     for rules in ALL_RULES {
         let clean = alone(rules, &[]);
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         for partition in [RT, FAST, ("third", "1")] {
             isolate(&kernel, &disk, partition).unwrap();
         }
-        let undone = take_back(&kernel, &disk, Which::Last);
-        assert_eq!(undone.taken, ["third"]);
+        let undone = run_undo(&kernel, &disk, UndoTarget::Last);
+        assert_eq!(undone.undone_partitions, ["third"]);
         same(&kernel, &alone(rules, &[RT, FAST]), "the last goes");
-        let undone = take_back(&kernel, &disk, Which::All);
-        assert_eq!(undone.taken, ["fast", "rt"]);
+        let undone = run_undo(&kernel, &disk, UndoTarget::All);
+        assert_eq!(undone.undone_partitions, ["fast", "rt"]);
         assert!(undone.equal(), "{:?}", undone.remains());
         same(&kernel, &clean, "all go");
     }
 }
 
 #[test]
-fn back_to_a_record_means_back_to_the_end_of_an_apply() {
+fn undo_to_a_record_requires_the_end_of_an_apply() {
     for rules in ALL_RULES {
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         for partition in [RT, FAST, ("third", "1")] {
             isolate(&kernel, &disk, partition).unwrap();
         }
@@ -142,29 +137,29 @@ fn back_to_a_record_means_back_to_the_end_of_an_apply() {
             .map(|layer| (layer.seq, layer.end))
             .collect();
         let all = kernel.dump();
-        let within = undo(&kernel, &disk, Which::To(ends[1].0), Force::No);
+        let within = undo(&kernel, &disk, UndoTarget::To(ends[1].0), Force::No);
         assert!(
             matches!(&within, Err(ApplyError::Within { name, end, .. }) if name == "fast" && *end == ends[1].1),
             "{within:?}"
         );
-        assert!(!take_back(&kernel, &disk, Which::To(ends[2].1)).was_in_force);
+        assert!(!run_undo(&kernel, &disk, UndoTarget::To(ends[2].1)).was_in_force);
         same(&kernel, &all, "nothing began after the last record");
-        let undone = take_back(&kernel, &disk, Which::To(ends[0].1));
-        assert_eq!(undone.taken, ["third", "fast"]);
+        let undone = run_undo(&kernel, &disk, UndoTarget::To(ends[0].1));
+        assert_eq!(undone.undone_partitions, ["third", "fast"]);
         assert!(undone.equal(), "{:?}", undone.remains());
         same(&kernel, &alone(rules, &[RT]), "back to the end of the first");
-        let undone = take_back(&kernel, &disk, Which::To(0));
-        assert_eq!(undone.taken, ["rt"]);
+        let undone = run_undo(&kernel, &disk, UndoTarget::To(0));
+        assert_eq!(undone.undone_partitions, ["rt"]);
         same(&kernel, &alone(rules, &[]), "back to the beginning");
     }
 }
 
 /// It is in no record of the first apply, so the second must not take what that left it for a pin of its own.
 #[test]
-fn a_task_born_between_two_partitions_gets_its_share_back() {
+fn a_task_created_between_two_applies_gets_its_full_mask_back() {
     for rules in ALL_RULES {
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, FAST).unwrap();
         let parent = kernel.task(100);
         let newborn = SimTask {
@@ -179,19 +174,19 @@ fn a_task_born_between_two_partitions_gets_its_share_back() {
         kernel.render();
         isolate(&kernel, &disk, RT).unwrap();
         assert_eq!(kernel.task(400).mask.to_string(), "0-1", "{rules:?}");
-        let undone = take_back(&kernel, &disk, Which::Named("rt"));
+        let undone = run_undo(&kernel, &disk, UndoTarget::Named("rt"));
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(kernel.task(400).mask.to_string(), before, "{rules:?}");
-        take_back(&kernel, &disk, Which::All);
+        run_undo(&kernel, &disk, UndoTarget::All);
         assert_eq!(kernel.task(400).mask.to_string(), "0-3", "{rules:?}");
     }
 }
 
 #[test]
-fn a_task_in_a_partition_that_stays_is_left_alone() {
+fn a_task_in_a_remaining_partition_is_left_alone() {
     for rules in ALL_RULES {
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, RT).unwrap();
         let (dir, list) = match rules {
             Rules::V2 => ("quietcore-rt", "cgroup.procs"),
@@ -199,7 +194,7 @@ fn a_task_in_a_partition_that_stays_is_left_alone() {
         };
         let door = format!("{}/{dir}/{list}", kernel.mount_point());
         kernel.write(&door, "100").unwrap();
-        let place = |kernel: &Kernel| {
+        let place = |kernel: &SimKernel| {
             let task = kernel.task(100);
             (task.cgroup, task.mask.to_string(), task.user_mask)
         };
@@ -207,10 +202,10 @@ fn a_task_in_a_partition_that_stays_is_left_alone() {
         assert_eq!(inside.1, "3");
         isolate(&kernel, &disk, FAST).unwrap();
         assert_eq!(place(&kernel), inside, "{rules:?}");
-        let undone = take_back(&kernel, &disk, Which::Named("fast"));
+        let undone = run_undo(&kernel, &disk, UndoTarget::Named("fast"));
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(place(&kernel), inside, "{rules:?}");
-        let undone = take_back(&kernel, &disk, Which::All);
+        let undone = run_undo(&kernel, &disk, UndoTarget::All);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(
             (place(&kernel).0, place(&kernel).1),
@@ -221,11 +216,11 @@ fn a_task_in_a_partition_that_stays_is_left_alone() {
 }
 
 #[test]
-fn death_while_a_second_one_comes_leaves_the_first() {
+fn a_kill_while_a_second_partition_is_applied_keeps_the_first() {
     for rules in ALL_RULES {
         let (clean, first) = (alone(rules, &[]), alone(rules, &[RT]));
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, RT).unwrap();
         let begin = kernel.steps.get();
         isolate(&kernel, &disk, FAST).unwrap();
@@ -234,15 +229,15 @@ fn death_while_a_second_one_comes_leaves_the_first() {
             for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
                 let what = format!("{rules:?} {death:?}");
                 let kernel = boot(rules);
-                let disk = Disk::new(&kernel);
+                let disk = SimDisk::new(&kernel);
                 isolate(&kernel, &disk, RT).unwrap();
                 kernel.death.set(death);
                 assert!(dies(|| drop(isolate(&kernel, &disk, FAST))), "{what} did not die");
                 kernel.death.set(Death::Never);
                 // A death before its first record, and one after its last, leave nothing unfinished.
                 let undone = match isolate(&kernel, &disk, RT) {
-                    Ok(_) => undo(&kernel, &disk, Which::Named("fast"), Force::No),
-                    Err(ApplyError::Unfinished { .. }) => Ok(take_back(&kernel, &disk, Which::Last)),
+                    Ok(_) => undo(&kernel, &disk, UndoTarget::Named("fast"), Force::No),
+                    Err(ApplyError::Unfinished { .. }) => Ok(run_undo(&kernel, &disk, UndoTarget::Last)),
                     Err(error) => panic!("{what}: {error}"),
                 };
                 match undone {
@@ -251,7 +246,7 @@ fn death_while_a_second_one_comes_leaves_the_first() {
                     Err(error) => panic!("{what}: {error}"),
                 }
                 same(&kernel, &first, &what);
-                let undone = take_back(&kernel, &disk, Which::All);
+                let undone = run_undo(&kernel, &disk, UndoTarget::All);
                 assert!(undone.equal(), "{what}: {:?}", undone.remains());
                 same(&kernel, &clean, &what);
                 tried += 1;
@@ -262,36 +257,36 @@ fn death_while_a_second_one_comes_leaves_the_first() {
 }
 
 #[test]
-fn death_while_the_first_goes_leaves_the_second() {
+fn a_kill_while_the_first_partition_is_undone_keeps_the_second() {
     for rules in ALL_RULES {
         let (clean, second) = (alone(rules, &[]), alone(rules, &[FAST]));
-        let both = |kernel: &Kernel, disk: &Disk| {
+        let both = |kernel: &SimKernel, disk: &SimDisk| {
             isolate(kernel, disk, RT).unwrap();
             isolate(kernel, disk, FAST).unwrap();
         };
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         both(&kernel, &disk);
         let begin = kernel.steps.get();
-        take_back(&kernel, &disk, Which::Named("rt"));
+        run_undo(&kernel, &disk, UndoTarget::Named("rt"));
         let mut tried = 0;
         for step in begin + 1..=kernel.steps.get() {
             for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
                 let what = format!("{rules:?} {death:?}");
                 let kernel = boot(rules);
-                let disk = Disk::new(&kernel);
+                let disk = SimDisk::new(&kernel);
                 both(&kernel, &disk);
                 kernel.death.set(death);
-                let died = dies(|| drop(take_back(&kernel, &disk, Which::Named("rt"))));
+                let died = dies(|| drop(run_undo(&kernel, &disk, UndoTarget::Named("rt"))));
                 assert!(died, "{what} did not die");
                 kernel.death.set(Death::Never);
-                match undo(&kernel, &disk, Which::Named("rt"), Force::No) {
+                match undo(&kernel, &disk, UndoTarget::Named("rt"), Force::No) {
                     Ok(undone) => assert!(undone.equal(), "{what}: {:?}", undone.remains()),
                     Err(ApplyError::NoPartition { .. }) => {}
                     Err(error) => panic!("{what}: {error}"),
                 }
                 same(&kernel, &second, &what);
-                let undone = take_back(&kernel, &disk, Which::Last);
+                let undone = run_undo(&kernel, &disk, UndoTarget::Last);
                 assert!(undone.equal(), "{what}: {:?}", undone.remains());
                 same(&kernel, &clean, &what);
                 tried += 1;
@@ -302,11 +297,11 @@ fn death_while_the_first_goes_leaves_the_second() {
 }
 
 #[test]
-fn a_second_run_finds_nothing_whatever_the_other_one_takes() {
+fn a_repeated_apply_finds_no_drift_caused_by_the_other_partition() {
     const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
     for rules in ALL_RULES {
-        let kernel = Kernel::boot_with_settings(rules);
-        let disk = Disk::new(&kernel);
+        let kernel = SimKernel::boot_with_settings(rules);
+        let disk = SimDisk::new(&kernel);
         // Later kernels keep unbound work away from a partition themselves: then there is nothing left to write.
         let takes = |mask: &'static str| {
             let kernel = &kernel;
@@ -337,23 +332,19 @@ fn a_second_run_finds_nothing_whatever_the_other_one_takes() {
 }
 
 #[test]
-fn cpus_and_names_that_are_taken_are_refused() {
+fn cpus_and_names_already_in_use_are_refused() {
     for rules in ALL_RULES {
         let kernel = boot(rules);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, RT).unwrap();
         let (in_force, steps) = (kernel.dump(), kernel.steps.get());
         assert!(matches!(
             isolate(&kernel, &disk, ("rt", "2")),
             Err(ApplyError::OtherIntent { .. })
         ));
-        let gone = undo(&kernel, &disk, Which::Named("other"), Force::No);
+        let gone = undo(&kernel, &disk, UndoTarget::Named("other"), Force::No);
         assert!(matches!(gone, Err(ApplyError::NoPartition { .. })));
-        assert_eq!(
-            (kernel.dump(), kernel.steps.get()),
-            (in_force, steps),
-            "{rules:?}"
-        );
+        assert_eq!((kernel.dump(), kernel.steps.get()), (in_force, steps), "{rules:?}");
     }
 }
 
@@ -379,6 +370,6 @@ fn one_boot_line_serves_all_partitions() {
     let taken = plan::plan_beside(&machine, &settings, &of(("fast", "3")), &[of(RT)]);
     assert!(matches!(
         taken,
-        Err(plan::Refusal::Cpus(plan::CpuRefusal::Taken { .. }))
+        Err(plan::PlanRefusal::Cpus(plan::CpuRefusal::CpusInUse { .. }))
     ));
 }

@@ -2,14 +2,14 @@
 //! brings all home.
 
 use crate::support::rehearsal::acting::dies;
-use crate::support::rehearsal::moving::{bring_in_one, fork, inside, isolate, parcel, places, undone};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask, set};
-use apply::{Ground, Journal, Outcome, Parcel, System, Unit, relocate};
+use crate::support::rehearsal::moving::{fork, inside, isolate, move_in_one, parcel, places, undone};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask, set};
+use apply::{ChangeOutcome, Journal, MoveContext, MoveUnit, PlannedMove, System, relocate};
 use machine::Machine;
 
 /// A process of three threads in a slice, next to what is always there.
-pub fn with_threads() -> Kernel {
-    let kernel = Kernel::boot(Rules::V2);
+pub fn with_threads() -> SimKernel {
+    let kernel = SimKernel::boot(Rules::V2);
     kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
     for (tid, mask, user) in [(120, "0-3", None), (121, "0-3", None), (122, "1", Some("1"))] {
         kernel.tasks.borrow_mut().push(SimTask {
@@ -28,29 +28,29 @@ pub fn with_threads() -> Kernel {
 }
 
 /// One thread of it goes into the partition alone, then another one.
-pub fn divide(kernel: &Kernel, disk: &Disk) {
+pub fn divide(kernel: &SimKernel, disk: &SimDisk) {
     for tid in [121, 122] {
         let machine = Machine::read(kernel.root());
         let mut journal = Journal::open(disk).unwrap().unwrap();
-        let ground = Ground {
+        let ground = MoveContext {
             system: kernel,
             hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
             isolated: &set("2-3"),
         };
-        let alone = Parcel {
-            unit: Unit::Thread,
+        let alone = PlannedMove {
+            unit: MoveUnit::Thread,
             ..parcel(&inside(kernel), tid, None)
         };
         let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
-        assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{tid}");
+        assert!(arrivals.iter().all(|one| one.outcome == ChangeOutcome::Done), "{tid}");
     }
 }
 
 #[test]
-fn a_thread_goes_in_alone_and_its_process_waits_outside() {
+fn a_single_thread_is_moved_in_and_its_process_waits_outside() {
     let kernel = with_threads();
     let before = kernel.dump();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk);
     divide(&kernel, &disk);
     let now = places(&kernel);
@@ -70,15 +70,12 @@ fn a_thread_goes_in_alone_and_its_process_waits_outside() {
 }
 
 #[test]
-fn who_waits_goes_home_when_the_threads_inside_have_ended() {
+fn a_waiting_process_is_returned_when_its_threads_inside_have_ended() {
     let kernel = with_threads();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk);
     divide(&kernel, &disk);
-    kernel
-        .tasks
-        .borrow_mut()
-        .retain(|task| !matches!(task.tid, 121 | 122));
+    kernel.tasks.borrow_mut().retain(|task| !matches!(task.tid, 121 | 122));
     for tid in [121, 122] {
         std::fs::remove_dir_all(kernel.dir.path().join(format!("proc/120/task/{tid}"))).unwrap();
     }
@@ -88,16 +85,16 @@ fn who_waits_goes_home_when_the_threads_inside_have_ended() {
 }
 
 #[test]
-fn a_partition_with_programs_takes_no_single_thread_and_nothing_moves() {
+fn a_partition_with_processes_refuses_single_threads() {
     let kernel = with_threads();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     isolate(&kernel, &disk);
-    bring_in_one(&kernel, &disk, 100);
+    move_in_one(&kernel, &disk, 100);
     let before = places(&kernel);
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(&disk).unwrap().unwrap();
     let isolated = set("2-3");
-    let ground = Ground {
+    let ground = MoveContext {
         system: &kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &isolated,
@@ -105,55 +102,49 @@ fn a_partition_with_programs_takes_no_single_thread_and_nothing_moves() {
     let to = inside(&kernel);
     assert_eq!(
         apply::threads::threshold(&ground, 121, &to),
-        apply::threads::Threshold::Populated
+        apply::threads::ThreadMoveObstacle::Populated
     );
-    let alone = Parcel {
-        unit: Unit::Thread,
+    let alone = PlannedMove {
+        unit: MoveUnit::Thread,
         ..parcel(&to, 121, None)
     };
     let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
-    assert_eq!(arrivals[0].outcome, Outcome::Refused(libc::EOPNOTSUPP));
+    assert_eq!(arrivals[0].outcome, ChangeOutcome::Refused(libc::EOPNOTSUPP));
     assert_eq!(places(&kernel), before);
     undone(&kernel, &disk, "refused");
 }
 
 /// Both threads come out to where their process waits, and then all of it goes home.
-fn come_out(kernel: &Kernel, disk: &Disk) {
+fn move_out(kernel: &SimKernel, disk: &SimDisk) {
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    let ground = Ground {
+    let ground = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &set("2-3"),
     };
     for tid in [121, 122] {
-        let alone = Parcel {
-            unit: Unit::Thread,
+        let alone = PlannedMove {
+            unit: MoveUnit::Thread,
             ..parcel("/sys/fs/cgroup", tid, None)
         };
         relocate(&ground, &mut journal, &[alone]).unwrap();
     }
     let one = |tid: u32| parcel("/sys/fs/cgroup/slice", tid, None);
-    let whole = Parcel {
-        unit: Unit::Process,
-        tasks: [120, 121, 122]
-            .into_iter()
-            .flat_map(|tid| one(tid).tasks)
-            .collect(),
+    let whole = PlannedMove {
+        unit: MoveUnit::Process,
+        tasks: [120, 121, 122].into_iter().flat_map(|tid| one(tid).tasks).collect(),
         ..one(120)
     };
     relocate(&ground, &mut journal, &[whole]).unwrap();
     let now = places(kernel);
-    assert!(
-        [120, 121, 122].iter().all(|tid| now[tid].0 == "/slice"),
-        "{now:?}"
-    );
+    assert!([120, 121, 122].iter().all(|tid| now[tid].0 == "/slice"), "{now:?}");
 }
 
 /// Every death in what `act` does to a divided process, after what `ready` did.
-fn dies_everywhere(ready: fn(&Kernel, &Disk), act: fn(&Kernel, &Disk)) {
+fn dies_everywhere(ready: fn(&SimKernel, &SimDisk), act: fn(&SimKernel, &SimDisk)) {
     let whole = with_threads();
-    let disk = Disk::new(&whole);
+    let disk = SimDisk::new(&whole);
     isolate(&whole, &disk);
     ready(&whole, &disk);
     let first = whole.steps.get() + 1;
@@ -164,7 +155,7 @@ fn dies_everywhere(ready: fn(&Kernel, &Disk), act: fn(&Kernel, &Disk)) {
     for death in deaths.chain([Death::After(last)]) {
         let kernel = with_threads();
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk);
         ready(&kernel, &disk);
         kernel.death.set(death);
@@ -176,11 +167,11 @@ fn dies_everywhere(ready: fn(&Kernel, &Disk), act: fn(&Kernel, &Disk)) {
 }
 
 #[test]
-fn death_at_every_step_of_a_divided_process_is_taken_back() {
+fn a_kill_at_any_step_of_dividing_a_process_is_undone() {
     dies_everywhere(|_, _| {}, divide);
 }
 
 #[test]
-fn death_at_every_step_of_its_way_out_is_taken_back() {
-    dies_everywhere(divide, come_out);
+fn a_kill_at_any_step_of_moving_threads_out_is_undone() {
+    dies_everywhere(divide, move_out);
 }

@@ -2,8 +2,11 @@
 //! everybody else: whatever comes first, nobody is taken out of the partition, and each undo gives back what was there.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, undo};
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use apply::{Force, Ground, Journal, Outcome, Parcel, Passenger, Stay, System, Unit, Which, relocate};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask};
+use apply::{
+    ChangeOutcome, Force, Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, System, ThreadMove, UndoTarget,
+    relocate,
+};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
 use std::collections::BTreeMap;
@@ -16,8 +19,8 @@ fn set(list: &str) -> CpuSet {
 }
 
 /// A process of three threads in the root, where `cset` finds what it moves, and one in a slice.
-fn boot() -> Kernel {
-    let kernel = Kernel::boot(Rules::V2);
+fn boot() -> SimKernel {
+    let kernel = SimKernel::boot(Rules::V2);
     kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
     let rows = [
         (120, 120, "/", "0-3", None),
@@ -42,12 +45,12 @@ fn boot() -> Kernel {
     kernel
 }
 
-fn partition(kernel: &Kernel, disk: &Disk) {
+fn partition(kernel: &SimKernel, disk: &SimDisk) {
     let intent = Intent::new(PartitionName::new("rt").unwrap(), set("3"), Profile::Minimal);
     isolate_as(kernel, disk, &intent, || {}).unwrap();
 }
 
-fn shield(kernel: &Kernel, disk: &Disk, who: &str) {
+fn shield(kernel: &SimKernel, disk: &SimDisk, who: &str) {
     let mut intent = Intent::new(PartitionName::new("user").unwrap(), set("2"), Profile::Minimal);
     intent.housekeeping = Some(PartitionName::new("system").unwrap());
     intent.take("cpuset_partition=root").unwrap();
@@ -56,38 +59,38 @@ fn shield(kernel: &Kernel, disk: &Disk, who: &str) {
 }
 
 /// One thread of each process goes into a partition alone.
-fn divide(kernel: &Kernel, disk: &Disk, to: &str) {
+fn divide(kernel: &SimKernel, disk: &SimDisk, to: &str) {
     for tid in [121, 131] {
         let machine = Machine::read(kernel.root());
         let mut journal = Journal::open(disk).unwrap().unwrap();
-        let ground = Ground {
+        let ground = MoveContext {
             system: kernel,
             hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
             isolated: &set("2-3"),
         };
-        let alone = Parcel {
+        let alone = PlannedMove {
             tid,
-            unit: Unit::Thread,
+            unit: MoveUnit::Thread,
             to: format!("/sys/fs/cgroup{to}"),
-            tasks: vec![Passenger {
+            tasks: vec![ThreadMove {
                 tid,
                 pin: None,
                 policy: None,
             }],
             later: Vec::new(),
-            stay: Stay::Belongs,
+            stay: MovePurpose::Belongs,
         };
         let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
-        assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{tid}");
+        assert!(arrivals.iter().all(|one| one.outcome == ChangeOutcome::Done), "{tid}");
     }
 }
 
-fn take_back(kernel: &Kernel, disk: &Disk, name: &str, what: &str) {
-    let undone = undo(kernel, disk, Which::Named(name), Force::No).unwrap();
+fn run_undo(kernel: &SimKernel, disk: &SimDisk, name: &str, what: &str) {
+    let undone = undo(kernel, disk, UndoTarget::Named(name), Force::No).unwrap();
     assert!(undone.equal(), "{what}, {name}: {:?}", undone.remains());
 }
 
-fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
+fn places(kernel: &SimKernel) -> BTreeMap<u32, (String, String)> {
     let tasks = kernel.tasks.borrow();
     let rows = tasks
         .iter()
@@ -95,19 +98,19 @@ fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
     rows.collect()
 }
 
-fn inside(kernel: &Kernel, dir: &str) -> Vec<u32> {
+fn inside(kernel: &SimKernel, dir: &str) -> Vec<u32> {
     let tasks = kernel.tasks.borrow();
     let inside = tasks.iter().filter(|task| task.cgroup == dir);
     inside.map(|task| task.tid).collect()
 }
 
 #[test]
-fn a_shield_takes_nobody_out_of_a_threaded_partition() {
+fn a_shield_moves_no_thread_out_of_a_threaded_partition() {
     for who in ["user", "all"] {
         for order in [["user", "rt"], ["rt", "user"]] {
             let kernel = boot();
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             partition(&kernel, &disk);
             divide(&kernel, &disk, RT);
             let divided = places(&kernel);
@@ -115,30 +118,30 @@ fn a_shield_takes_nobody_out_of_a_threaded_partition() {
             let what = format!("{who} {order:?}");
             assert_eq!(inside(&kernel, RT), [121, 131], "{what}");
             assert!(inside(&kernel, SYSTEM).contains(&100), "{what}");
-            take_back(&kernel, &disk, order[0], &what);
+            run_undo(&kernel, &disk, order[0], &what);
             if order[0] == "user" {
                 assert_eq!(places(&kernel), divided, "{what}");
             }
-            take_back(&kernel, &disk, order[1], &what);
+            run_undo(&kernel, &disk, order[1], &what);
             assert_eq!(kernel.dump(), before, "{what}");
         }
     }
 }
 
 #[test]
-fn a_thread_goes_into_a_partition_beside_a_shield_and_home_again() {
+fn a_thread_enters_a_partition_next_to_a_shield_and_is_returned() {
     for who in ["user", "all"] {
         for order in [["user", "rt"], ["rt", "user"]] {
             let kernel = boot();
             let before = kernel.dump();
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             shield(&kernel, &disk, who);
             partition(&kernel, &disk);
             let shielded = places(&kernel);
             divide(&kernel, &disk, RT);
             let what = format!("{who} {order:?}");
             assert_eq!(inside(&kernel, RT), [121, 131], "{what}");
-            take_back(&kernel, &disk, order[0], &what);
+            run_undo(&kernel, &disk, order[0], &what);
             match order[0] {
                 "user" => assert_eq!(inside(&kernel, RT), [121, 131], "{what}"),
                 _ => {
@@ -147,27 +150,26 @@ fn a_thread_goes_into_a_partition_beside_a_shield_and_home_again() {
                     assert_eq!(now, then, "{what}");
                 }
             }
-            take_back(&kernel, &disk, order[1], &what);
+            run_undo(&kernel, &disk, order[1], &what);
             assert_eq!(kernel.dump(), before, "{what}");
         }
     }
 }
 
 #[test]
-fn death_at_every_step_of_a_shield_beside_a_divided_process_is_taken_back() {
+fn a_kill_while_shielding_next_to_a_divided_process_is_undone() {
     let whole = boot();
-    let disk = Disk::new(&whole);
+    let disk = SimDisk::new(&whole);
     partition(&whole, &disk);
     divide(&whole, &disk, RT);
     let first = whole.steps.get() + 1;
     shield(&whole, &disk, "user");
     let last = whole.steps.get();
     assert!(last - first > 20, "{first} to {last}");
-    for death in (first..=last).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)])
-    {
+    for death in (first..=last).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)]) {
         let kernel = boot();
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         partition(&kernel, &disk);
         divide(&kernel, &disk, RT);
         let divided = places(&kernel);
@@ -175,25 +177,25 @@ fn death_at_every_step_of_a_shield_beside_a_divided_process_is_taken_back() {
         assert!(dies(|| shield(&kernel, &disk, "user")), "{death:?} did not die");
         kernel.death.set(Death::Never);
         let what = format!("{death:?}");
-        let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
+        let undone = undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap();
         assert!(undone.equal(), "{what}: {:?}", undone.remains());
-        if undone.taken == ["user"] {
+        if undone.undone_partitions == ["user"] {
             assert_eq!(places(&kernel), divided, "{what}");
-            take_back(&kernel, &disk, "rt", &what);
+            run_undo(&kernel, &disk, "rt", &what);
         }
         assert_eq!(kernel.dump(), before, "{what}");
     }
 }
 
 #[test]
-fn a_threaded_shield_sends_everybody_home() {
+fn undoing_a_threaded_shield_returns_every_task() {
     for who in ["user", "all"] {
         let kernel = boot();
         let before = kernel.dump();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         shield(&kernel, &disk, who);
         divide(&kernel, &disk, "/quietcore-user");
-        take_back(&kernel, &disk, "user", who);
+        run_undo(&kernel, &disk, "user", who);
         assert_eq!(kernel.dump(), before, "{who}");
     }
 }

@@ -1,8 +1,8 @@
 //! Level 3 for what a measurement changes in tracefs: its instance, the settings that all share, death at every step.
 
 use crate::support::rehearsal::acting::dies;
-use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::tracing::{Setting, Wanted, beside, hold, let_go, sweep};
+use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
+use apply::tracing::{TracingSetting, TracingSettings, hold, release_own, second_instance_name, sweep};
 use apply::{ApplyError, System};
 use machine::TaskKey;
 use root::Tracefs;
@@ -11,8 +11,8 @@ const TOP: &str = "/sys/kernel/tracing";
 const PERIOD: &str = "osnoise/timerlat_period_us";
 const CPUS: &str = "osnoise/cpus";
 
-fn boot() -> Kernel {
-    let kernel = Kernel::boot_with_settings(Rules::V2);
+fn boot() -> SimKernel {
+    let kernel = SimKernel::boot_with_settings(Rules::V2);
     for (file, text) in [
         (PERIOD, "500\n"),
         (CPUS, "0-3\n"),
@@ -24,11 +24,11 @@ fn boot() -> Kernel {
     kernel
 }
 
-fn at(kernel: &Kernel, file: &str) -> Option<String> {
+fn at(kernel: &SimKernel, file: &str) -> Option<String> {
     kernel.root().value(&format!("{TOP}/{file}")).unwrap()
 }
 
-fn holder(kernel: &Kernel, tid: u32) -> TaskKey {
+fn holder(kernel: &SimKernel, tid: u32) -> TaskKey {
     machine::tasks::read_one(kernel.root(), tid).unwrap().key
 }
 
@@ -37,38 +37,38 @@ const DEAD: TaskKey = TaskKey {
     start_time: 1,
 };
 
-fn timerlat() -> Wanted {
-    Wanted {
+fn timerlat() -> TracingSettings {
+    TracingSettings {
         shared: vec![
-            Setting::must(CPUS, "3"),
-            Setting::must(PERIOD, "1000"),
-            Setting::may("osnoise/of-a-later-kernel", "1"),
+            TracingSetting::must(CPUS, "3"),
+            TracingSetting::must(PERIOD, "1000"),
+            TracingSetting::may("osnoise/of-a-later-kernel", "1"),
         ],
         own: vec![
-            Setting::must("trace_clock", "mono"),
-            Setting::may("absent", "1"),
-            Setting::must("current_tracer", "timerlat"),
+            TracingSetting::must("trace_clock", "mono"),
+            TracingSetting::may("absent", "1"),
+            TracingSetting::must("current_tracer", "timerlat"),
         ],
-        ..Wanted::default()
+        ..TracingSettings::default()
     }
 }
 
 const CLOCK: &str = "trace_clock";
 
 /// A second instance for a tracer that fills its buffers, and a shared file that shows what it takes in brackets.
-fn functions() -> Wanted {
-    Wanted {
-        shared: vec![Setting::must(CLOCK, "mono_raw")],
+fn functions() -> TracingSettings {
+    TracingSettings {
+        shared: vec![TracingSetting::must(CLOCK, "mono_raw")],
         beside: vec![
-            Setting::must("tracing_cpumask", "8"),
-            Setting::must("current_tracer", "function_graph"),
+            TracingSetting::must("tracing_cpumask", "8"),
+            TracingSetting::must("current_tracer", "function_graph"),
         ],
         ..timerlat()
     }
 }
 
 #[test]
-fn a_second_instance_comes_and_goes_with_the_first() {
+fn a_second_instance_is_created_and_removed_with_the_first() {
     let tracefs = Tracefs::at(TOP);
     let boot = || {
         let kernel = boot();
@@ -76,17 +76,17 @@ fn a_second_instance_comes_and_goes_with_the_first() {
         kernel
     };
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let before = kernel.dump();
     let one = holder(&kernel, 100);
     let path = hold(&kernel, &disk, &tracefs, one, &functions()).unwrap();
-    let second = beside(&path);
+    let second = second_instance_name(&path);
     assert_eq!(second, "instances/quietcore-100-2");
     let tracer = |path: &str| at(&kernel, &format!("{path}/current_tracer"));
     assert_eq!(tracer(&path).unwrap(), "timerlat");
     assert_eq!(tracer(&second).unwrap(), "function_graph");
     assert_eq!(at(&kernel, CLOCK).unwrap(), "mono_raw");
-    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert!(release_own(&kernel, &disk, &tracefs, one).unwrap().is_empty());
     assert_eq!(
         at(&kernel, CLOCK).unwrap(),
         "global",
@@ -106,14 +106,14 @@ fn a_second_instance_comes_and_goes_with_the_first() {
     assert!(sweep(&kernel, &disk).unwrap().is_empty());
     assert_eq!(tracer(&path), None);
 
-    let work = |kernel: &Kernel, disk: &Disk| {
+    let work = |kernel: &SimKernel, disk: &SimDisk| {
         hold(kernel, disk, &tracefs, DEAD, &functions()).unwrap();
     };
     let whole = boot();
-    work(&whole, &Disk::new(&whole));
+    work(&whole, &SimDisk::new(&whole));
     for death in (1..=whole.steps.get()).flat_map(|step| [Death::Before(step), Death::After(step)]) {
         let kernel = boot();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         kernel.death.set(death);
         assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
         kernel.death.set(Death::Never);
@@ -125,18 +125,15 @@ fn a_second_instance_comes_and_goes_with_the_first() {
 }
 
 #[test]
-fn what_was_there_comes_back() {
+fn release_restores_the_former_settings() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let tracefs = Tracefs::at(TOP);
     let before = kernel.dump();
     let one = holder(&kernel, 100);
     let path = hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap();
     assert_eq!(path, "instances/quietcore-100");
-    assert_eq!(
-        at(&kernel, &format!("{path}/current_tracer")).unwrap(),
-        "timerlat"
-    );
+    assert_eq!(at(&kernel, &format!("{path}/current_tracer")).unwrap(), "timerlat");
     assert_eq!(at(&kernel, PERIOD).unwrap(), "1000");
     assert!(sweep(&kernel, &disk).unwrap().is_empty());
     assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "its owner lives");
@@ -146,40 +143,36 @@ fn what_was_there_comes_back() {
     let refused = hold(&kernel, &disk, &tracefs, two, &timerlat()).unwrap_err();
     assert!(matches!(refused, ApplyError::Tracing { pid: 100 }), "{refused}");
     assert_eq!(kernel.dump(), between);
-    let own = Wanted {
+    let own = TracingSettings {
         shared: Vec::new(),
         ..timerlat()
     };
     hold(&kernel, &disk, &tracefs, two, &own).unwrap();
-    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert!(release_own(&kernel, &disk, &tracefs, one).unwrap().is_empty());
     assert!(at(&kernel, "instances/quietcore-102/trace_clock").is_some());
-    assert!(let_go(&kernel, &disk, &tracefs, two).unwrap().is_empty());
+    assert!(release_own(&kernel, &disk, &tracefs, two).unwrap().is_empty());
     assert_eq!(kernel.dump(), before);
 }
 
 const SIZE: &str = "per_cpu/cpu3/buffer_size_kb";
 
 /// The tracer first, as its start is what gives the buffers of a trace that nobody has used their size.
-fn in_the_shared_trace() -> Wanted {
-    Wanted {
+fn in_the_shared_trace() -> TracingSettings {
+    TracingSettings {
         shared: vec![
-            Setting::must("current_tracer", "function_graph"),
-            Setting::may(SIZE, "16384"),
+            TracingSetting::must("current_tracer", "function_graph"),
+            TracingSetting::may(SIZE, "16384"),
         ],
-        ..Wanted::default()
+        ..TracingSettings::default()
     }
 }
 
 #[test]
-fn a_larger_buffer_of_one_cpu_in_the_shared_trace_comes_back() {
+fn the_former_buffer_size_of_one_cpu_is_restored() {
     let tracefs = Tracefs::at(TOP);
     let boot = |whole: &str, size: &str| {
         let kernel = boot();
-        for (file, text) in [
-            ("buffer_size_kb", whole),
-            (SIZE, size),
-            ("current_tracer", "nop\n"),
-        ] {
+        for (file, text) in [("buffer_size_kb", whole), (SIZE, size), ("current_tracer", "nop\n")] {
             kernel.put(&format!("{TOP}/{file}"), text);
         }
         kernel
@@ -191,7 +184,7 @@ fn a_larger_buffer_of_one_cpu_in_the_shared_trace_comes_back() {
         ("7 (expanded: 1408)\n", "7\n", "1408"),
     ] {
         let kernel = boot(whole, size);
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let one = holder(&kernel, 100);
         hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
         assert_eq!(at(&kernel, SIZE).unwrap(), "16384");
@@ -200,31 +193,31 @@ fn a_larger_buffer_of_one_cpu_in_the_shared_trace_comes_back() {
             &format!("{TOP}/buffer_size_kb"),
             if whole.starts_with('X') { "X\n" } else { "1408\n" },
         );
-        assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+        assert!(release_own(&kernel, &disk, &tracefs, one).unwrap().is_empty());
         assert_eq!(at(&kernel, SIZE).unwrap(), back, "{whole}");
         assert_eq!(at(&kernel, "current_tracer").unwrap(), "nop");
     }
     // A kernel makes whole pages of it, and somebody else something else.
     for (says, back, left) in [("16387", "1408", 0), ("1410", "1410", 0), ("20000", "20000", 1)] {
         let kernel = boot("1408\n", "1408\n");
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let one = holder(&kernel, 100);
         hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
         kernel.put(&format!("{TOP}/{SIZE}"), &format!("{says}\n"));
-        let told = let_go(&kernel, &disk, &tracefs, one).unwrap();
+        let told = release_own(&kernel, &disk, &tracefs, one).unwrap();
         assert_eq!(told.len(), left, "{says}: {told:?}");
         assert_eq!(at(&kernel, SIZE).unwrap().trim(), back, "{says}");
     }
-    let work = |kernel: &Kernel, disk: &Disk| {
+    let work = |kernel: &SimKernel, disk: &SimDisk| {
         hold(kernel, disk, &tracefs, DEAD, &in_the_shared_trace()).unwrap();
     };
     let (unused, used) = (("7 (expanded: 1408)\n", "7\n"), ("1408\n", "1408\n"));
     for (whole, size) in [unused, used] {
         let kernel = boot(whole, size);
-        work(&kernel, &Disk::new(&kernel));
+        work(&kernel, &SimDisk::new(&kernel));
         for death in (1..=kernel.steps.get()).flat_map(|step| [Death::Before(step), Death::After(step)]) {
             let kernel = boot(whole, size);
-            let disk = Disk::new(&kernel);
+            let disk = SimDisk::new(&kernel);
             kernel.death.set(death);
             assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
             kernel.death.set(Death::Never);
@@ -238,35 +231,25 @@ fn a_larger_buffer_of_one_cpu_in_the_shared_trace_comes_back() {
 }
 
 #[test]
-fn a_refusal_takes_back_what_was_done() {
+fn a_refusal_undoes_earlier_steps() {
     for (file, errno) in [
         (format!("{TOP}/{PERIOD}"), libc::EINVAL),
-        (
-            format!("{TOP}/instances/quietcore-100/current_tracer"),
-            libc::EBUSY,
-        ),
+        (format!("{TOP}/instances/quietcore-100/current_tracer"), libc::EBUSY),
     ] {
         let kernel = boot();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         kernel.refusals.borrow_mut().insert(file.clone(), errno);
-        let error = hold(
-            &kernel,
-            &disk,
-            &Tracefs::at(TOP),
-            holder(&kernel, 100),
-            &timerlat(),
-        )
-        .unwrap_err();
+        let error = hold(&kernel, &disk, &Tracefs::at(TOP), holder(&kernel, 100), &timerlat()).unwrap_err();
         assert!(error.to_string().starts_with(&file), "{error}");
         assert_eq!(kernel.dump(), before);
     }
 }
 
 #[test]
-fn what_is_somebody_elses_is_left() {
+fn instances_and_values_of_other_programs_are_left_alone() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let tracefs = Tracefs::at(TOP);
     let one = holder(&kernel, 100);
     kernel.put(&format!("{TOP}/instances/quietcore-100/tracing_on"), "1\n");
@@ -277,11 +260,8 @@ fn what_is_somebody_elses_is_left() {
     let two = holder(&kernel, 102);
     hold(&kernel, &disk, &tracefs, two, &timerlat()).unwrap();
     kernel.put(&format!("{TOP}/{PERIOD}"), "77\n");
-    let left = let_go(&kernel, &disk, &tracefs, two).unwrap();
-    assert!(
-        left[0].contains("`77` now") && left[0].contains("`500`"),
-        "{left:?}"
-    );
+    let left = release_own(&kernel, &disk, &tracefs, two).unwrap();
+    assert!(left[0].contains("`77` now") && left[0].contains("`500`"), "{left:?}");
     assert_eq!(at(&kernel, PERIOD).unwrap(), "77");
     assert_eq!(at(&kernel, CPUS).unwrap(), "0-3");
 }
@@ -290,7 +270,7 @@ fn what_is_somebody_elses_is_left() {
 #[test]
 fn an_instance_in_use_is_removed_later() {
     let kernel = boot();
-    let disk = Disk::new(&kernel);
+    let disk = SimDisk::new(&kernel);
     let before = kernel.dump();
     let path = hold(&kernel, &disk, &Tracefs::at(TOP), DEAD, &timerlat()).unwrap();
     let dir = format!("{TOP}/{path}");
@@ -303,19 +283,19 @@ fn an_instance_in_use_is_removed_later() {
 }
 
 #[test]
-fn death_at_every_step_is_taken_back() {
+fn a_kill_at_any_step_is_undone() {
     let tracefs = Tracefs::at(TOP);
-    let work = |kernel: &Kernel, disk: &Disk| {
+    let work = |kernel: &SimKernel, disk: &SimDisk| {
         hold(kernel, disk, &tracefs, DEAD, &timerlat()).unwrap();
-        let_go(kernel, disk, &tracefs, DEAD).unwrap();
+        release_own(kernel, disk, &tracefs, DEAD).unwrap();
     };
     let whole = boot();
-    work(&whole, &Disk::new(&whole));
+    work(&whole, &SimDisk::new(&whole));
     let last = whole.steps.get();
     assert!(last >= 10, "{last}");
     for death in (1..=last).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]) {
         let kernel = boot();
-        let disk = Disk::new(&kernel);
+        let disk = SimDisk::new(&kernel);
         let before = kernel.dump();
         kernel.death.set(death);
         assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
@@ -325,7 +305,7 @@ fn death_at_every_step_is_taken_back() {
         let one = holder(&kernel, 102);
         hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap();
         assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "{death:?}");
-        let_go(&kernel, &disk, &tracefs, one).unwrap();
+        release_own(&kernel, &disk, &tracefs, one).unwrap();
         assert_eq!(kernel.dump(), before, "{death:?}");
     }
 }

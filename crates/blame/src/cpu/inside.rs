@@ -5,45 +5,45 @@
 //! of it if its length is usual, and all of the way into and out of a request of the program is the program's own.
 //! A blank without neighbours is stolen time without a culprit. What comes after a blank decides.
 
-use super::Cpu;
-use crate::gaps::{Edge, Gap, Way};
+use super::CpuTracker;
+use crate::gaps::{Edge, EdgeDirection, Gap};
 use std::collections::HashSet;
 
 /// What precedes a blank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Before {
+enum BlankPredecessor {
     /// Nothing: the program has just left user mode.
     #[default]
     Nothing,
     /// A request of the program, with its serial, and its row if it has ended.
     Own(u64, Option<usize>),
     /// An interruption, likewise.
-    Taken(u64, Option<usize>),
+    Interrupted(u64, Option<usize>),
 }
 
 /// What follows a blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
+pub(super) enum BlankSuccessor {
     /// The program continues, or observation ended.
     Nothing,
     /// A request of the program.
     Own,
     /// An interruption, with its serial.
-    Taken(u64),
+    Interrupted(u64),
 }
 
 /// The current stay in the kernel.
 #[derive(Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct KernelStay {
     /// The current thread of the program is in the kernel.
     is_inside: bool,
     /// Threads whose entries and exits have all been reported since the first one.
     followed: HashSet<i32>,
-    before: Before,
+    before: BlankPredecessor,
     blank: Option<Gap>,
 }
 
-impl Inside {
+impl KernelStay {
     pub(super) const fn is_inside(&self) -> bool {
         self.is_inside
     }
@@ -60,7 +60,7 @@ impl Inside {
     }
 
     /// The thread left this CPU: its entries and exits elsewhere are not reported here.
-    pub(super) fn gone(&mut self, pid: i32) {
+    pub(super) fn thread_left(&mut self, pid: i32) {
         self.followed.remove(&pid);
     }
 
@@ -74,23 +74,25 @@ impl Inside {
 
     /// A request of the program has the time now.
     pub(super) const fn is_own(&mut self, serial: u64) {
-        self.before = Before::Own(serial, None);
+        self.before = BlankPredecessor::Own(serial, None);
     }
 
     /// An interruption has the time now.
-    pub(super) const fn is_taken(&mut self, serial: u64) {
-        self.before = Before::Taken(serial, None);
+    pub(super) const fn start_interruption(&mut self, serial: u64) {
+        self.before = BlankPredecessor::Interrupted(serial, None);
     }
 
     /// Only the program has the time now.
     pub(super) const fn is_over(&mut self) {
-        self.before = Before::Nothing;
+        self.before = BlankPredecessor::Nothing;
     }
 
     /// A context has ended and is counted in that row.
-    pub(super) fn ended(&mut self, serial: u64, place: usize) {
+    pub(super) fn end_interruption(&mut self, serial: u64, place: usize) {
         match &mut self.before {
-            Before::Own(of, row) | Before::Taken(of, row) if *of == serial => *row = Some(place),
+            BlankPredecessor::Own(of, row) | BlankPredecessor::Interrupted(of, row) if *of == serial => {
+                *row = Some(place)
+            }
             _ => {}
         }
     }
@@ -98,7 +100,7 @@ impl Inside {
     /// The time from user mode to the program's request, in nanoseconds, if the blank is that.
     pub(super) fn way_in_ns(&mut self) -> u64 {
         match (self.before, self.blank) {
-            (Before::Nothing, Some(blank)) => {
+            (BlankPredecessor::Nothing, Some(blank)) => {
                 self.blank = None;
                 blank.end - blank.start
             }
@@ -107,7 +109,7 @@ impl Inside {
     }
 }
 
-impl Cpu {
+impl CpuTracker {
     /// A thread of the program has left user mode.
     pub(crate) fn leaves_user(&mut self, pid: i32) {
         self.inside.is_inside = true;
@@ -117,40 +119,43 @@ impl Cpu {
     /// It returns to user mode. Its requests have ended.
     pub(crate) fn enters_user(&mut self, pid: i32) {
         self.end_task_contexts(pid, |what| what.is_own());
-        self.resolve(After::Nothing);
+        self.resolve(BlankSuccessor::Nothing);
         self.inside.is_over();
         self.inside.is_inside = false;
         self.inside.followed.insert(pid);
     }
 
     /// Decides by what follows a blank which context it belongs to.
-    pub(super) fn resolve(&mut self, after: After) {
+    pub(super) fn resolve(&mut self, after: BlankSuccessor) {
         let Some(blank) = self.inside.blank.take() else {
             return;
         };
         let len_ns = blank.end - blank.start;
         let edge = |way, beside| Edge { way, len_ns, beside };
         match (self.inside.before, after) {
-            (Before::Own(_, Some(place)), _) => {
+            (BlankPredecessor::Own(_, Some(place)), _) => {
                 self.leave_gap();
                 self.stories.end();
                 self.own.transition(place, len_ns);
             }
             // The way in has already been taken, and an unfinished request has no blank after it.
-            (Before::Own(_, None), _) | (Before::Nothing, After::Own) => {}
-            (Before::Taken(beside, place), after) => {
+            (BlankPredecessor::Own(_, None), _) | (BlankPredecessor::Nothing, BlankSuccessor::Own) => {}
+            (BlankPredecessor::Interrupted(beside, place), after) => {
                 self.take(blank, None);
-                let edge = edge(Way::of(true, matches!(after, After::Taken(_))), beside);
+                let edge = edge(
+                    EdgeDirection::of(true, matches!(after, BlankSuccessor::Interrupted(_))),
+                    beside,
+                );
                 match place {
                     Some(place) => self.decide(edge, place),
                     None => self.waiting.push(edge),
                 }
             }
-            (Before::Nothing, After::Taken(beside)) => {
+            (BlankPredecessor::Nothing, BlankSuccessor::Interrupted(beside)) => {
                 self.take(blank, None);
-                self.waiting.push(edge(Way::In, beside));
+                self.waiting.push(edge(EdgeDirection::In, beside));
             }
-            (Before::Nothing, After::Nothing) => {
+            (BlankPredecessor::Nothing, BlankSuccessor::Nothing) => {
                 self.take(blank, None);
                 self.unexplained_ns += len_ns;
             }

@@ -1,12 +1,12 @@
 //! Attributes the time of measured gaps on one CPU.
 
-use super::{Cpu, LOST};
-use crate::context::What;
+use super::{CpuTracker, LOST};
+use crate::context::ContextKind;
 use crate::gaps::{Edge, Gap};
 
-impl Cpu {
+impl CpuTracker {
     /// Adds measured gaps. They must arrive before the first event in them or after them.
-    pub(crate) fn put(&mut self, gaps: &[Gap]) {
+    pub(crate) fn add_gaps(&mut self, gaps: &[Gap]) {
         let Some(all) = &mut self.gaps else {
             return;
         };
@@ -72,41 +72,41 @@ impl Cpu {
         if let Some(gaps) = &mut self.gaps {
             gaps.pop_front();
         }
-        self.ended(gap);
+        self.record_gap(gap);
         self.gap_count += 1;
         self.stolen_ns += gap.end - gap.start;
-        self.longest_run_ns = self.longest_run_ns.max(gap.start.saturating_sub(self.ran_since));
-        self.ran_since = gap.end;
+        self.longest_run_ns = self.longest_run_ns.max(gap.start.saturating_sub(self.running_since));
+        self.running_since = gap.end;
         // A fault has no end event; that the program continues is its end.
         let current = self.current;
-        self.end_task_contexts(current, |what| *what == What::Fault);
+        self.end_task_contexts(current, |what| *what == ContextKind::Fault);
         self.stories.end();
         let (edges, alone_ns, outside) = self.pieces.end();
         self.unexplained_ns += alone_ns;
         self.outside += u64::from(outside);
         for edge in edges {
-            match self.ended_now.get(&edge.beside) {
+            match self.ended_in_gap.get(&edge.beside) {
                 Some(place) => self.decide(edge, *place),
                 // Missing events have no end.
                 None if edge.beside == LOST => self.unexplained_ns += edge.len_ns,
                 None => self.waiting.push(edge),
             }
         }
-        self.ended_now.clear();
+        self.ended_in_gap.clear();
     }
 
     pub(super) fn decide(&mut self, edge: Edge, place: usize) {
         if self.usual.note(&edge) {
-            self.give(edge, place);
+            self.credit(edge, place);
             for (edge, place) in std::mem::take(&mut self.undecided) {
-                self.give(edge, place);
+                self.credit(edge, place);
             }
         } else {
             self.undecided.push((edge, place));
         }
     }
 
-    pub(super) fn give(&mut self, edge: Edge, place: usize) {
+    pub(super) fn credit(&mut self, edge: Edge, place: usize) {
         let part = self.usual.split(&edge);
         self.rows.transition(place, part);
         self.unexplained_ns += edge.len_ns - part;

@@ -1,29 +1,29 @@
 //! Tracks moves of a program's threads between CPUs: one event changes on which of the requested CPUs a thread waits.
 
-use super::{Change, Cpu};
+use super::{CpuTracker, ThreadStateChange};
 use crate::kernel_event::KernelEvent;
 
 /// Records on which CPU each thread of the program may run. `on`, `by` and `at` are the event's CPU, thread and time; an
 /// event on any CPU can move a thread to another one.
-pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), event: &KernelEvent) {
+pub(crate) fn follow(cpus: &mut [CpuTracker], (on, by, at): (u32, i32, u64), event: &KernelEvent) {
     match *event {
-        KernelEvent::Born { thread, of_process } => {
+        KernelEvent::ThreadCreated { thread, of_process } => {
             for cpu in cpus {
-                cpu.victims.born(by, thread.pid, of_process);
+                cpu.victims.create_thread(by, thread.pid, of_process);
             }
         }
-        KernelEvent::Waking { thread, target_cpu } => want(cpus, at, thread.pid, target_cpu),
-        KernelEvent::Begun { pid, target_cpu } => want(cpus, at, pid, target_cpu),
+        KernelEvent::Waking { thread, target_cpu } => set_runnable(cpus, at, thread.pid, target_cpu),
+        KernelEvent::ThreadStart { pid, target_cpu } => set_runnable(cpus, at, pid, target_cpu),
         KernelEvent::Migrate { pid, to } => {
             for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != to) {
-                cpu.elsewhere(at, pid, Change::Left);
+                cpu.elsewhere(at, pid, ThreadStateChange::Left);
             }
-            want(cpus, at, pid, to);
-            carry(cpus, pid, to);
+            set_runnable(cpus, at, pid, to);
+            move_request(cpus, pid, to);
         }
         KernelEvent::Switch { next, .. } => {
             for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != on) {
-                cpu.elsewhere(at, next.pid, Change::Left);
+                cpu.elsewhere(at, next.pid, ThreadStateChange::Left);
             }
         }
         _ => {}
@@ -31,16 +31,16 @@ pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), event: &Ke
 }
 
 /// A thread's request to the kernel continues on its new CPU.
-fn carry(cpus: &mut [Cpu], pid: i32, to: u32) {
+fn move_request(cpus: &mut [CpuTracker], pid: i32, to: u32) {
     let others = cpus.iter_mut().filter(|cpu| cpu.cpu != to);
-    let contexts: Vec<_> = others.flat_map(|cpu| cpu.hands_over(pid)).collect();
+    let contexts: Vec<_> = others.flat_map(|cpu| cpu.move_away(pid)).collect();
     if let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == to) {
-        cpu.takes_over(pid, contexts);
+        cpu.move_here(pid, contexts);
     }
 }
 
-fn want(cpus: &mut [Cpu], at: u64, pid: i32, on: u32) {
+fn set_runnable(cpus: &mut [CpuTracker], at: u64, pid: i32, on: u32) {
     if let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == on) {
-        cpu.elsewhere(at, pid, Change::Wants);
+        cpu.elsewhere(at, pid, ThreadStateChange::Runnable);
     }
 }

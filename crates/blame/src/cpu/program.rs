@@ -1,23 +1,23 @@
 //! Tracks one CPU of a program without measured gaps: only events show when it ran there, could have run, and did not.
 
-use super::inside::After;
-use super::{Change, Cpu};
-use crate::context::Context;
+use super::inside::BlankSuccessor;
+use super::{CpuTracker, ThreadStateChange};
+use crate::context::ExecutionContext;
 use crate::gaps::Gap;
 
 /// Changes that wait for an event of this CPU.
 const MOST_CHANGES: usize = 65_536;
 
-impl Cpu {
+impl CpuTracker {
     /// Without a measurement: all time of others while the victim could run. The victim's requests to the kernel are its own
     /// work.
     pub(super) fn charge_all(&mut self, from: u64, to: u64) {
         let runs = self.is_victim(self.current);
         if !runs && !self.victims.waits() {
-            self.resolve(After::Nothing);
-            self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.ran_since));
-            self.goes_on();
-            self.ran_since = to;
+            self.resolve(BlankSuccessor::Nothing);
+            self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.running_since));
+            self.resume_program();
+            self.running_since = to;
             self.inside.is_over();
             return;
         }
@@ -26,7 +26,7 @@ impl Cpu {
             self.end_task_contexts(self.current, |what| what.is_own());
         }
         let (len, span) = (to - from, Gap { start: from, end: to });
-        self.wanted_ns += len;
+        self.runnable_ns += len;
         let owner = self.owner().map(|owner| {
             owner.in_gaps_ns += len;
             (owner.serial, runs && owner.what.is_own())
@@ -38,19 +38,19 @@ impl Cpu {
                     owner.in_gaps_ns += way_in_ns;
                     owner.way_in_ns += way_in_ns;
                 }
-                self.resolve(After::Own);
-                self.goes_on();
+                self.resolve(BlankSuccessor::Own);
+                self.resume_program();
                 self.inside.is_own(serial);
             }
             Some((serial, false)) => {
-                self.resolve(After::Taken(serial));
+                self.resolve(BlankSuccessor::Interrupted(serial));
                 self.take(span, Some(serial));
-                self.inside.is_taken(serial);
+                self.inside.start_interruption(serial);
             }
             None if self.inside.is_inside() => self.inside.blank(span),
             None => {
-                self.resolve(After::Nothing);
-                self.goes_on();
+                self.resolve(BlankSuccessor::Nothing);
+                self.resume_program();
                 self.inside.is_over();
             }
         }
@@ -61,16 +61,16 @@ impl Cpu {
         self.stories.piece(span, serial);
         if !self.in_gap {
             self.gap_count += 1;
-            self.longest_run_ns = self.longest_run_ns.max(span.start.saturating_sub(self.ran_since));
+            self.longest_run_ns = self.longest_run_ns.max(span.start.saturating_sub(self.running_since));
             self.gap_since = span.start;
         }
         self.stolen_ns += span.end - span.start;
-        self.ran_since = span.end;
+        self.running_since = span.end;
         self.in_gap = true;
     }
 
     /// No time is taken from the program now.
-    pub(super) fn goes_on(&mut self) {
+    pub(super) fn resume_program(&mut self) {
         self.leave_gap();
         self.stories.end();
     }
@@ -78,16 +78,16 @@ impl Cpu {
     /// The program has its CPU again, or no longer needs it.
     pub(super) fn leave_gap(&mut self) {
         if std::mem::take(&mut self.in_gap) {
-            self.ended(Gap {
+            self.record_gap(Gap {
                 start: self.gap_since,
-                end: self.ran_since,
+                end: self.running_since,
             });
         }
     }
 
     /// This or another CPU reports where a thread is from then on. The change takes effect with the next event of this CPU: if
     /// that reports lost events, it is unknown what had the CPU since.
-    pub(crate) fn elsewhere(&mut self, at: u64, pid: i32, change: Change) {
+    pub(crate) fn elsewhere(&mut self, at: u64, pid: i32, change: ThreadStateChange) {
         if self.is_measured() || !self.is_victim(pid) {
             return;
         }
@@ -102,8 +102,8 @@ impl Cpu {
         for (at, pid, change) in std::mem::take(&mut self.changes) {
             let waits = self.victims.waits_for(pid);
             let changes = match change {
-                Change::Wants => self.current != pid && self.is_victim(pid) && !waits,
-                Change::Left => waits,
+                ThreadStateChange::Runnable => self.current != pid && self.is_victim(pid) && !waits,
+                ThreadStateChange::Left => waits,
             };
             if !changes {
                 continue;
@@ -112,22 +112,22 @@ impl Cpu {
                 self.charge_to(at);
             }
             match change {
-                Change::Wants => self.victims.wants(pid),
-                Change::Left => self.victims.no_longer_waits(pid),
+                ThreadStateChange::Runnable => self.victims.set_runnable(pid),
+                ThreadStateChange::Left => self.victims.no_longer_waits(pid),
             }
         }
     }
 
     /// A thread has ended, and with it what it had in progress.
-    pub(crate) fn dead(&mut self, pid: i32) {
+    pub(crate) fn end_thread(&mut self, pid: i32) {
         self.end_task_contexts(pid, |_| true);
-        self.inside.gone(pid);
-        self.victims.dead(pid);
+        self.inside.thread_left(pid);
+        self.victims.end_thread(pid);
     }
 
     /// A thread moves to another CPU: its unfinished requests to the kernel end here.
-    pub(crate) fn hands_over(&mut self, pid: i32) -> Vec<Context> {
-        self.inside.gone(pid);
+    pub(crate) fn move_away(&mut self, pid: i32) -> Vec<ExecutionContext> {
+        self.inside.thread_left(pid);
         if self.is_measured() {
             return Vec::new();
         }
@@ -135,7 +135,7 @@ impl Cpu {
     }
 
     /// They continue here.
-    pub(crate) fn takes_over(&mut self, pid: i32, contexts: Vec<Context>) {
+    pub(crate) fn move_here(&mut self, pid: i32, contexts: Vec<ExecutionContext>) {
         if self.is_measured() || !self.is_victim(pid) {
             return;
         }

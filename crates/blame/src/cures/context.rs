@@ -2,8 +2,8 @@
 
 use super::Cure;
 use machine::{CpuId, CpuSet, Interrupt, Machine, Settings};
-use plan::parameters::Price;
-use plan::{Intent, PartitionName, Profile, State, knobs, plan_beside, takes};
+use plan::parameters::ParameterCost;
+use plan::{Intent, KnobState, PartitionName, Profile, knobs, plan_beside, takes};
 use std::collections::BTreeSet;
 
 /// Knobs that cures use and no profile contains.
@@ -16,7 +16,7 @@ const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 #[derive(Clone, Debug, Default)]
 pub struct CureContext {
     /// The requested CPUs. A command that isolates names all of them.
-    pub asked: CpuSet,
+    pub requested: CpuSet,
     /// Our active partitions.
     pub in_force: Vec<Intent>,
     /// Why `apply` would refuse the CPUs; `None` if it would not.
@@ -46,12 +46,12 @@ pub struct CureContext {
 impl CureContext {
     /// The context of a machine, which must have been read with interrupts.
     #[must_use]
-    pub fn of(machine: &Machine, settings: &Settings, in_force: Vec<Intent>, asked: &CpuSet) -> CureContext {
+    pub fn of(machine: &Machine, settings: &Settings, in_force: Vec<Intent>, requested: &CpuSet) -> CureContext {
         let taken = in_force
             .iter()
             .fold(CpuSet::new(), |taken, intent| taken.or(&intent.cpus));
         let mut context = CureContext {
-            asked: asked.clone(),
+            requested: requested.clone(),
             kernel: machine.kernel.version,
             nohz_full: machine.isolation.nohz_full.clone(),
             rcu_nocbs: machine.isolation.rcu_nocbs.clone(),
@@ -66,19 +66,19 @@ impl CureContext {
             ..CureContext::default()
         };
         // Plans all knobs that a cure may name at once: the plan shows which of them exist.
-        let mut all = Intent::new(PartitionName::default(), asked.minus(&taken), Profile::Strict);
+        let mut all = Intent::new(PartitionName::default(), requested.minus(&taken), Profile::Strict);
         for knob in BY_NAME {
             all.with.insert((*knob).to_owned(), None);
         }
         let others = if all.cpus.is_empty() {
-            all.cpus = asked.clone();
+            all.cpus = requested.clone();
             Vec::new()
         } else {
             in_force.clone()
         };
         match plan_beside(machine, settings, &all, &others) {
             Ok(plan) => {
-                let absent = plan.knobs.iter().filter(|knob| knob.state == State::Absent);
+                let absent = plan.knobs.iter().filter(|knob| knob.state == KnobState::Absent);
                 context.absent = absent.map(|knob| knob.name).collect();
             }
             Err(refusal) => context.refusal = Some(in_a_line(&refusal.to_string())),
@@ -95,17 +95,13 @@ impl CureContext {
 
     /// The partition that contains this CPU.
     pub(super) fn partition(&self, cpu: u32) -> Option<&Intent> {
-        self.in_force
-            .iter()
-            .find(|intent| intent.cpus.contains(CpuId(cpu)))
+        self.in_force.iter().find(|intent| intent.cpus.contains(CpuId(cpu)))
     }
 
     /// A partition around the CPU: tasks, movable kernel threads, interrupts and load balancing leave it.
     pub(super) fn isolate(&self, cpu: u32, why: &str) -> Cure {
         match (self.partition(cpu), &self.refusal) {
-            (Some(intent), _) => {
-                Cure::nothing(format!("partition {} has this CPU already; {why}", intent.name))
-            }
+            (Some(intent), _) => Cure::nothing(format!("partition {} has this CPU already; {why}", intent.name)),
             (None, Some(refusal)) => Cure::nothing(refusal.clone()),
             (None, None) => Cure::Command {
                 command: self.apply(),
@@ -117,7 +113,7 @@ impl CureContext {
     /// Sets the knob, optionally with a value, for the partition of this CPU.
     pub(super) fn knob(&self, cpu: u32, text: &str, why: &str) -> Cure {
         let name = text.split('=').next().unwrap_or(text);
-        let price = knobs::knob(name).filter(|knob| knob.price == Price::Safety);
+        let price = knobs::knob(name).filter(|knob| knob.price == ParameterCost::Safety);
         let why = match price {
             Some(knob) => format!("{why}; its price: {}", knob.side_effects),
             None => why.to_owned(),
@@ -148,7 +144,7 @@ impl CureContext {
     /// Whether a partition without extra options sets this knob to the intended value.
     fn is_usual(&self, text: &str) -> bool {
         takes(
-            &Intent::new(PartitionName::default(), self.asked.clone(), Profile::default()),
+            &Intent::new(PartitionName::default(), self.requested.clone(), Profile::default()),
             text,
         )
     }
@@ -184,10 +180,10 @@ impl CureContext {
             (None, Some(false)) => Cure::nothing(format!(
                 "{why}; no boot loader was found here whose files quietcore can edit: `quietcore plan --cpus {}` shows the words for \
                  the boot line",
-                self.asked
+                self.requested
             )),
             (None, _) => Cure::Command {
-                command: format!("quietcore boot set --cpus {}", self.asked),
+                command: format!("quietcore boot set --cpus {}", self.requested),
                 why: format!("{why}; from the next boot on"),
             },
         }
@@ -212,7 +208,7 @@ impl CureContext {
     fn apply(&self) -> String {
         let is_free = |name: &str| self.in_force.iter().all(|intent| intent.name.as_str() != name);
         let taken = |cpus: CpuSet, intent: &Intent| cpus.minus(&intent.cpus);
-        let cpus = self.in_force.iter().fold(self.asked.clone(), taken);
+        let cpus = self.in_force.iter().fold(self.requested.clone(), taken);
         let usual = PartitionName::default();
         if is_free(usual.as_str()) {
             return format!("quietcore apply --cpus {cpus}");
@@ -220,10 +216,7 @@ impl CureContext {
         let name = (2..)
             .map(|number| format!("{usual}{number}"))
             .find(|name| is_free(name));
-        format!(
-            "quietcore apply --cpus {cpus} --partition {}",
-            name.unwrap_or_default()
-        )
+        format!("quietcore apply --cpus {cpus} --partition {}", name.unwrap_or_default())
     }
 }
 
@@ -241,9 +234,7 @@ fn managed_irq(machine: &Machine) -> CpuSet {
     let Some(line) = &machine.kernel.cmdline else {
         return CpuSet::new();
     };
-    let values = line
-        .all("isolcpus")
-        .filter_map(|parameter| parameter.value.as_deref());
+    let values = line.all("isolcpus").filter_map(|parameter| parameter.value.as_deref());
     values
         .filter_map(|value| {
             let words: Vec<&str> = value.split(',').collect();

@@ -17,7 +17,7 @@ pub enum Remedy {
     /// A knob of `plan`, in the form of `--with`, and the reason.
     Knob(&'static str, &'static str),
     /// The thread that set the timer or queued the work should run elsewhere.
-    Asker(&'static str),
+    Requester(&'static str),
     /// A partition around the CPU.
     Partition(&'static str),
     /// Removal of the CPU from its scheduling domain, whose idle CPUs balance for the busy ones.
@@ -36,7 +36,7 @@ const fn by_knob(name: &'static str, knob: &'static str, why: &'static str) -> F
     row(name, Remedy::Knob(knob, why))
 }
 
-const SLEEP: Remedy = Remedy::Asker("a timer runs on the CPU of the thread that set it");
+const SLEEP: Remedy = Remedy::Requester("a timer runs on the CPU of the thread that set it");
 const PERF: Remedy =
     Remedy::Nothing("a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`");
 const REGISTERS: Remedy = Remedy::Nothing(
@@ -58,7 +58,7 @@ const GRACE: Remedy = Remedy::Knob(
     "rcu_normal",
     "the sender asks for an expedited RCU grace period; ordinary ones interrupt no CPU",
 );
-const REQUESTS: Remedy = Remedy::Asker("a thread of this CPU sent the disk request that is completed here");
+const REQUESTS: Remedy = Remedy::Requester("a thread of this CPU sent the disk request that is completed here");
 const PACKETS: Remedy = Remedy::Knob("rps_cpus", "another CPU hands its packets to this one (RPS)");
 
 /// The table. The class decides about functions that are not in it.
@@ -143,9 +143,7 @@ pub const FUNCTIONS: &[Function] = &[
     row("trigger_softirq", REQUESTS),
     row(
         "work_for_cpu_fn",
-        Remedy::Nothing(
-            "the one who queued it asked for this very CPU (work_on_cpu); leave this CPU out there",
-        ),
+        Remedy::Nothing("the one who queued it asked for this very CPU (work_on_cpu); leave this CPU out there"),
     ),
     row("rps_trigger_softirq", PACKETS),
     row("trigger_rx_softirq", PACKETS),
@@ -181,9 +179,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     row(
         "wake_up_klogd_work_func",
-        Remedy::Nothing(
-            "the kernel logs something on this CPU; see what in `dmesg`, and keep the console quiet",
-        ),
+        Remedy::Nothing("the kernel logs something on this CPU; see what in `dmesg`, and keep the console quiet"),
     ),
 ];
 

@@ -2,28 +2,28 @@
 
 use super::functions::{Remedy, known};
 use super::{Cure, CureContext};
-use crate::answer::{Culprit, Interruption, Link, Subject};
+use crate::answer::{Culprit, Interruption, InterruptionSubject, Link};
 use crate::context::is_kernel_thread;
-use machine::{CpuId, Immovable, Interrupt};
+use machine::{CpuId, ImmovableReason, Interrupt};
 use observe::Class;
 use plan::takes;
 
 /// One row of one CPU, on a machine.
-struct Case<'a> {
+struct CureCase<'a> {
     row: &'a Interruption,
     cpu: u32,
     context: &'a CureContext,
 }
 
 pub(super) fn of(row: &Interruption, cpu: u32, context: &CureContext) -> Cure {
-    let case = Case { row, cpu, context };
+    let case = CureCase { row, cpu, context };
     match known(case.functions()) {
         Some(remedy) => case.remedy(remedy),
         None => case.class(),
     }
 }
 
-impl Case<'_> {
+impl CureCase<'_> {
     /// Functions that ran in it: those after the colon of its name, and the name itself if it is a function.
     fn functions(&self) -> impl Iterator<Item = &str> {
         let name = self.row.name.as_str();
@@ -41,7 +41,7 @@ impl Case<'_> {
     }
 
     /// The thread, as text.
-    fn who(&self) -> String {
+    fn thread_text(&self) -> String {
         match self.culprit() {
             Some(culprit) if culprit.pid > 0 => {
                 format!("{}[{}] on CPU {}", culprit.comm, culprit.pid, culprit.cpu)
@@ -58,7 +58,7 @@ impl Case<'_> {
         match remedy {
             Remedy::Tick => self.tick(),
             Remedy::Knob(knob, why) => self.context.knob(self.cpu, knob, why),
-            Remedy::Asker(why) => self.asker(why),
+            Remedy::Requester(why) => self.requester_cure(why),
             Remedy::Partition(why) => self.context.isolate(self.cpu, why),
             Remedy::Domains(why) => self.context.leave_domains(self.cpu, why),
             Remedy::Rcu => self.rcu(),
@@ -68,12 +68,14 @@ impl Case<'_> {
 
     fn class(&self) -> Cure {
         match self.row.class {
-            Class::Tick if self.has_functions() => self.asker("a timer runs on the CPU of the thread that set it"),
+            Class::Tick if self.has_functions() => {
+                self.requester_cure("a timer runs on the CPU of the thread that set it")
+            }
             Class::Tick => self.tick(),
             Class::Reschedule => self.wake_up(),
             Class::FunctionCall => Cure::nothing(format!(
                 "{} calls a function on this CPU; find out why there, and leave this CPU out of it",
-                self.who()
+                self.thread_text()
             )),
             Class::TlbShootdown => self.shootdown(),
             Class::Nmi | Class::Performance => self.context.knob(
@@ -92,22 +94,30 @@ impl Case<'_> {
                 "the CPU's own timer stops in deep idle states",
             ),
             Class::Device => self.device(),
-            Class::Guest => self.context.isolate(self.cpu, "a virtual CPU was placed here; a partition moves it away"),
+            Class::Guest => self
+                .context
+                .isolate(self.cpu, "a virtual CPU was placed here; a partition moves it away"),
             Class::SoftTimer | Class::SoftHrtimer => match self.thread() {
-                Some(_) => self.asker("a timer runs on the CPU of the thread that set it"),
+                Some(_) => self.requester_cure("a timer runs on the CPU of the thread that set it"),
                 None => self.context.knob(
                     self.cpu,
                     "cpu_cycle",
                     "timers that earlier programs left here go elsewhere when the CPU goes off and on",
                 ),
             },
-            Class::SoftSched => self.context.leave_domains(self.cpu, "no load is balanced in a partition"),
+            Class::SoftSched => self
+                .context
+                .leave_domains(self.cpu, "no load is balanced in a partition"),
             Class::SoftRcu => self.rcu(),
             Class::SoftNet => self.network(),
             Class::SoftBlock => self.block(),
             Class::SoftTasklet => match self.irq_of_culprit() {
                 Some(irq) => self.interrupt(irq),
-                None => self.context.knob(self.cpu, "irq_affinity", "a driver's interrupt on this CPU asked for it"),
+                None => self.context.knob(
+                    self.cpu,
+                    "irq_affinity",
+                    "a driver's interrupt on this CPU asked for it",
+                ),
             },
             Class::Preemption => self.preemption(),
             Class::KernelThread => self.kernel_thread(),
@@ -126,15 +136,15 @@ impl Case<'_> {
     }
 
     fn has_functions(&self) -> bool {
-        self.row.name.contains(": ") && self.kept_for().is_none()
+        self.row.name.contains(": ") && self.tick_reason().is_none()
     }
 
-    fn kept_for(&self) -> Option<&str> {
+    fn tick_reason(&self) -> Option<&str> {
         self.row.name.split_once("kept for ").map(|(_, reason)| reason)
     }
 
     fn tick(&self) -> Cure {
-        let reason = self.kept_for().unwrap_or_default();
+        let reason = self.tick_reason().unwrap_or_default();
         if reason.starts_with("a POSIX CPU timer") {
             return Cure::nothing(
                 "a program here has a timer of CPU time (ITIMER_PROF, ITIMER_VIRTUAL, timer_create on a CPU clock, \
@@ -153,9 +163,7 @@ impl Case<'_> {
             );
         }
         if reason.starts_with("an unstable clock") {
-            return Cure::nothing(
-                "the clock is not stable, so the tick keeps time: `dmesg | grep -i tsc` says why",
-            );
+            return Cure::nothing("the clock is not stable, so the tick keeps time: `dmesg | grep -i tsc` says why");
         }
         if reason.starts_with("RCU") {
             return self.rcu();
@@ -186,18 +194,18 @@ impl Case<'_> {
     }
 
     /// Moves the thread that set the timer or queued the work, if it is an ordinary thread.
-    fn asker(&self, why: &str) -> Cure {
+    fn requester_cure(&self, why: &str) -> Cure {
         match self.thread() {
             Some((comm, pid)) if !is_kernel_thread(comm) => {
                 self.context
-                    .leave(self.cpu, pid, &format!("{why}: {}", self.who()))
+                    .leave(self.cpu, pid, &format!("{why}: {}", self.thread_text()))
             }
             _ => self.context.isolate(self.cpu, why),
         }
     }
 
     fn wake_up(&self) -> Cure {
-        let why = format!("{} wakes a thread of this CPU", self.who());
+        let why = format!("{} wakes a thread of this CPU", self.thread_text());
         match self.context.partition(self.cpu) {
             None => self.context.isolate(
                 self.cpu,
@@ -211,9 +219,7 @@ impl Case<'_> {
 
     fn shootdown(&self) -> Cure {
         let Some((comm, pid)) = self.thread() else {
-            return Cure::nothing(
-                "memory that was used on this CPU was unmapped elsewhere; nothing says by whom",
-            );
+            return Cure::nothing("memory that was used on this CPU was unmapped elsewhere; nothing says by whom");
         };
         for (thread, knob, why) in [
             (
@@ -233,13 +239,10 @@ impl Case<'_> {
         }
         let why = format!(
             "{} changes mappings of memory that is used on this CPU",
-            self.who()
+            self.thread_text()
         );
         match self.context.partition(self.cpu) {
-            Some(_)
-                if !self.context.own.contains(&pid)
-                    && self.culprit().is_some_and(|by| by.cpu == self.cpu) =>
-            {
+            Some(_) if !self.context.own.contains(&pid) && self.culprit().is_some_and(|by| by.cpu == self.cpu) => {
                 self.context.leave(self.cpu, pid, &why)
             }
             Some(_) => Cure::nothing(format!(
@@ -255,7 +258,7 @@ impl Case<'_> {
 
     fn device(&self) -> Cure {
         match self.row.subject {
-            Subject::Irq(irq) => self.interrupt(irq),
+            InterruptionSubject::Irq(irq) => self.interrupt(irq),
             _ => self.context.knob(
                 self.cpu,
                 "irq_affinity",
@@ -275,19 +278,15 @@ impl Case<'_> {
 
     fn interrupt(&self, irq: i64) -> Cure {
         let file = format!("/proc/irq/{irq}/smp_affinity_list");
-        let known = self
-            .context
-            .interrupts
-            .iter()
-            .find(|known| i64::from(known.irq) == irq);
+        let known = self.context.interrupts.iter().find(|known| i64::from(known.irq) == irq);
         let here = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
         let immovable = known.and_then(Interrupt::immovable);
-        if immovable == Some(Immovable::PerCpu) {
+        if immovable == Some(ImmovableReason::PerCpu) {
             return Cure::nothing(format!(
                 "each CPU has its own interrupt {irq}, and no mask moves it: it fires where its CPU has work for it"
             ));
         }
-        if immovable == Some(Immovable::Managed) {
+        if immovable == Some(ImmovableReason::Managed) {
             if here(&self.context.managed_irq) {
                 return Cure::nothing(format!(
                     "interrupt {irq} is managed and avoids this CPU (isolcpus=managed_irq) unless a thread here uses its \
@@ -343,7 +342,7 @@ impl Case<'_> {
                 pid,
                 &format!(
                     "{} sends to this very machine, and what it sends is received on its own CPU",
-                    self.who()
+                    self.thread_text()
                 ),
             ),
             _ => self.context.knob(
@@ -370,7 +369,7 @@ impl Case<'_> {
                 "rq_affinity=2",
                 &format!(
                     "requests of {} are then completed on the CPU that sent them",
-                    self.who()
+                    self.thread_text()
                 ),
             ),
             (None, Some(irq)) => self.interrupt(irq),
@@ -384,29 +383,26 @@ impl Case<'_> {
 
     fn preemption(&self) -> Cure {
         match self.row.subject {
-            Subject::Thread(0) => self.context.knob(
+            InterruptionSubject::Thread(0) => self.context.knob(
                 self.cpu,
                 "sched_rt_runtime_us=-1",
                 "nothing ran although the program could: a real-time task was throttled",
             ),
-            Subject::LetIn(_) if self.context.throttles() => self.context.knob(
+            InterruptionSubject::LetIn(_) if self.context.throttles() => self.context.knob(
                 self.cpu,
                 "sched_rt_runtime_us=-1",
                 "an ordinary thread ran although a real-time one could: that one was throttled",
             ),
-            Subject::LetIn(_) => self.context.knob(
+            InterruptionSubject::LetIn(_) => self.context.knob(
                 self.cpu,
                 "fair_server=0",
                 "an ordinary thread ran although a real-time one could: the fair server let it in",
             ),
-            Subject::Thread(pid) => self.context.leave(
-                self.cpu,
-                pid,
-                "it may run on this CPU, and a partition keeps it out",
-            ),
-            _ => self
-                .context
-                .isolate(self.cpu, "a partition keeps other programs out"),
+            InterruptionSubject::Thread(pid) => {
+                self.context
+                    .leave(self.cpu, pid, "it may run on this CPU, and a partition keeps it out")
+            }
+            _ => self.context.isolate(self.cpu, "a partition keeps other programs out"),
         }
     }
 
@@ -417,10 +413,9 @@ impl Case<'_> {
             let number: String = number.chars().take_while(char::is_ascii_digit).collect();
             return match number.parse() {
                 Ok(irq) => self.interrupt(irq),
-                Err(_) => {
-                    self.context
-                        .knob(self.cpu, "irq_affinity", "the thread of an interrupt follows it")
-                }
+                Err(_) => self
+                    .context
+                    .knob(self.cpu, "irq_affinity", "the thread of an interrupt follows it"),
             };
         }
         if begins(&["ksoftirqd/", "ktimers/"]) {
@@ -454,22 +449,21 @@ impl Case<'_> {
         match self.context.partition(self.cpu) {
             Some(_) if begins(&["migration/", "stopper/"]) => Cure::nothing(format!(
                 "{comm} stops the CPU for {}, who moves tasks across CPUs, patches code or stops the machine",
-                self.who()
+                self.thread_text()
             )),
             Some(_) => Cure::nothing(format!(
                 "{comm} is bound to this CPU; who gives it work is to be asked: {}",
-                self.who()
+                self.thread_text()
             )),
-            None => self.context.isolate(
-                self.cpu,
-                "a partition moves kernel threads that are bound to no CPU",
-            ),
+            None => self
+                .context
+                .isolate(self.cpu, "a partition moves kernel threads that are bound to no CPU"),
         }
     }
 
     fn work(&self) -> Cure {
         match &self.row.subject {
-            Subject::Worker(comm) if comm.starts_with("kworker/u") => {
+            InterruptionSubject::Worker(comm) if comm.starts_with("kworker/u") => {
                 self.context
                     .knob(self.cpu, "workqueue_cpumask", "work of unbound workqueues")
             }
@@ -480,8 +474,8 @@ impl Case<'_> {
     fn bound_work(&self) -> Cure {
         let why = "work of a bound workqueue runs on the CPU that it was queued on";
         match self.culprit() {
-            Some(by) if by.cpu == self.cpu => self.asker(why),
-            Some(_) => Cure::nothing(format!("{why}, and {} asked for this one", self.who())),
+            Some(by) if by.cpu == self.cpu => self.requester_cure(why),
+            Some(_) => Cure::nothing(format!("{why}, and {} asked for this one", self.thread_text())),
             None => self
                 .context
                 .isolate(self.cpu, &format!("{why}; who runs elsewhere queues it there")),

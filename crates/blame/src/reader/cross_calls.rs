@@ -4,7 +4,7 @@
 use super::Payload;
 use crate::kernel_event::{Callee, KernelEvent};
 use crate::senders;
-use events::{Field, Format};
+use events::{EventFormat, Field};
 
 /// `CSD_TYPE_TTWU` of `CSD_FLAG_TYPE_MASK` (`include/linux/smp_types.h`): the request is a woken thread.
 const TYPE: u64 = 0xf0;
@@ -27,21 +27,17 @@ pub(super) enum CrossCallFields {
 }
 
 impl CrossCallFields {
-    pub(super) fn of(format: &Format) -> Option<CrossCallFields> {
+    pub(super) fn of(format: &EventFormat) -> Option<CrossCallFields> {
         let f = |name: &str| format.field(name).cloned();
         let three = |[a, b, c]: [&str; 3]| Some(Box::new([f(a)?, f(b)?, f(c)?]));
         Some(match (format.system.as_str(), format.name.as_str()) {
             ("ipi", "ipi_send_cpu") => CrossCallFields::IpiSend(three(["cpu", "callsite", "callback"])?),
-            ("ipi", "ipi_send_cpumask") => {
-                CrossCallFields::IpiSendMask(three(["cpumask", "callsite", "callback"])?)
-            }
+            ("ipi", "ipi_send_cpumask") => CrossCallFields::IpiSendMask(three(["cpumask", "callsite", "callback"])?),
             (group, name) if senders::is_group(group) => match name {
                 "reschedules" => CrossCallFields::Reschedules(f("cpu")?, f("callsite")?),
                 // Request flags are older than this meaning of them; in the function that queues a request they have it.
                 "asks_one" => CrossCallFields::Asks(three(["function", "callsite", "call"])?, None),
-                "queues_one" => {
-                    CrossCallFields::Asks(three(["function", "callsite", "call"])?, Some(f("flags")?))
-                }
+                "queues_one" => CrossCallFields::Asks(three(["function", "callsite", "call"])?, Some(f("flags")?)),
                 "asks_many" => CrossCallFields::AsksMany(f("function")?, f("callsite")?),
                 "calls_one" => CrossCallFields::AskSend(f("cpu")?, f("callsite")?),
                 "calls_many" => CrossCallFields::AskSendMask(f("mask")?, f("callsite")?),
@@ -82,22 +78,22 @@ impl CrossCallFields {
             },
             CrossCallFields::Asks(fields, flags) => {
                 let [function, callsite, call] = fields.as_ref();
-                KernelEvent::Asks {
+                KernelEvent::CallRequest {
                     what: callee(payload, function, flags.as_ref())?,
                     callsite: u(callsite)?,
                     call: u(call)?,
                 }
             }
-            CrossCallFields::AsksMany(function, callsite) => KernelEvent::Asks {
+            CrossCallFields::AsksMany(function, callsite) => KernelEvent::CallRequest {
                 what: Callee::Function(u(function)?),
                 callsite: u(callsite)?,
                 call: 0,
             },
-            CrossCallFields::AskSend(cpu, callsite) => KernelEvent::AskSend {
+            CrossCallFields::AskSend(cpu, callsite) => KernelEvent::CallInterrupt {
                 cpu: u(cpu)? as u32,
                 callsite: u(callsite)?,
             },
-            CrossCallFields::AskSendMask(mask, callsite) => KernelEvent::AskSendMask {
+            CrossCallFields::AskSendMask(mask, callsite) => KernelEvent::CallInterruptMask {
                 mask: payload.bytes(mask)?,
                 callsite: u(callsite)?,
             },

@@ -1,8 +1,8 @@
 //! Decodes events of what a thread starts and another context finishes: timers, work items and disk requests.
 
 use super::Payload;
-use crate::kernel_event::{KernelEvent, Request};
-use events::{Field, Format};
+use crate::kernel_event::{BlockRequest, KernelEvent};
+use events::{EventFormat, Field};
 
 /// The fields of such an event.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(super) enum Stage {
 }
 
 impl DeferredFields {
-    pub(super) fn of(format: &Format) -> Option<DeferredFields> {
+    pub(super) fn of(format: &EventFormat) -> Option<DeferredFields> {
         let f = |name: &str| format.field(name).cloned();
         Some(match (format.system.as_str(), format.name.as_str()) {
             ("timer", "timer_start") => DeferredFields::TimerStart(f("timer")?, f("function")?),
@@ -81,7 +81,7 @@ impl DeferredFields {
             DeferredFields::Request(stage, fields, comm) => {
                 let [dev, sector, rwbs] = fields.as_ref();
                 let comm = comm.as_ref().and_then(|comm| payload.text(comm));
-                let request = Request {
+                let request = BlockRequest {
                     dev: u(dev)?,
                     sector: u(sector)?,
                     rwbs: payload.text(rwbs)?,

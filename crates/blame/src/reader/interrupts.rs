@@ -2,7 +2,7 @@
 
 use super::Payload;
 use crate::kernel_event::KernelEvent;
-use events::{Field, Format};
+use events::{EventFormat, Field};
 
 /// The fields of such an event.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) enum InterruptFields {
 }
 
 impl InterruptFields {
-    pub(super) fn of(format: &Format) -> Option<InterruptFields> {
+    pub(super) fn of(format: &EventFormat) -> Option<InterruptFields> {
         let f = |name: &str| format.field(name).cloned();
         Some(match (format.system.as_str(), format.name.as_str()) {
             ("irq", "irq_handler_entry") => InterruptFields::IrqEntry(f("irq")?, f("name")?),
@@ -49,9 +49,7 @@ impl InterruptFields {
                 name: payload.text(name)?,
             },
             InterruptFields::IrqExit => KernelEvent::IrqExit,
-            InterruptFields::VectorEntry(name) => KernelEvent::VectorEntry {
-                name: name.as_bytes(),
-            },
+            InterruptFields::VectorEntry(name) => KernelEvent::VectorEntry { name: name.as_bytes() },
             // arm's event contains the address of a text that only its kernel can print.
             InterruptFields::IpiEntry(reason) => {
                 let text = payload.text(reason);

@@ -1,8 +1,8 @@
 //! Decodes events of threads: what runs on a CPU, and how it enters the kernel.
 
 use super::Payload;
-use crate::kernel_event::{KernelEvent, Thread};
-use events::{Field, Format};
+use crate::kernel_event::{EventThread, KernelEvent};
+use events::{EventFormat, Field};
 
 /// `CLONE_THREAD` (`include/uapi/linux/sched.h`).
 const CLONE_THREAD: u64 = 0x1_0000;
@@ -24,7 +24,7 @@ pub(super) enum ThreadFields {
 }
 
 impl ThreadFields {
-    pub(super) fn of(format: &Format) -> Option<ThreadFields> {
+    pub(super) fn of(format: &EventFormat) -> Option<ThreadFields> {
         let f = |name: &str| format.field(name).cloned();
         Some(match (format.system.as_str(), format.name.as_str()) {
             ("sched", "sched_switch") => ThreadFields::Switch(
@@ -38,14 +38,10 @@ impl ThreadFields {
                 f("prev_prio"),
                 f("next_prio"),
             ),
-            ("sched", "sched_waking") => {
-                ThreadFields::Waking(Box::new([f("pid")?, f("comm")?]), f("target_cpu"))
-            }
+            ("sched", "sched_waking") => ThreadFields::Waking(Box::new([f("pid")?, f("comm")?]), f("target_cpu")),
             ("sched", "sched_wakeup_new") => ThreadFields::Begun(f("pid")?, f("target_cpu")?),
             ("sched", "sched_migrate_task") => ThreadFields::Migrate(f("pid")?, f("dest_cpu")?),
-            ("task", "task_newtask") => {
-                ThreadFields::Born(Box::new([f("pid")?, f("comm")?, f("clone_flags")?]))
-            }
+            ("task", "task_newtask") => ThreadFields::Born(Box::new([f("pid")?, f("comm")?, f("clone_flags")?])),
             ("task", "task_rename") => ThreadFields::Renamed(f("pid")?, f("newcomm")?),
             ("exceptions", "page_fault_user" | "page_fault_kernel") => ThreadFields::Fault(f("address")?),
             ("raw_syscalls", "sys_enter") => ThreadFields::SyscallEntry(f("id")?),
@@ -64,12 +60,12 @@ impl ThreadFields {
             ThreadFields::Switch(fields, prev_prio, next_prio) => {
                 let [prev_pid, prev_comm, prev_state, next_pid, next_comm] = fields.as_ref();
                 KernelEvent::Switch {
-                    prev: Thread {
+                    prev: EventThread {
                         prio: prev_prio.as_ref().and_then(n),
                         ..thread(payload, prev_pid, prev_comm)?
                     },
                     prev_state: u(prev_state)?,
-                    next: Thread {
+                    next: EventThread {
                         prio: next_prio.as_ref().and_then(n),
                         ..thread(payload, next_pid, next_comm)?
                     },
@@ -82,7 +78,7 @@ impl ThreadFields {
                     target_cpu: target.as_ref().and_then(u).unwrap_or(0) as u32,
                 }
             }
-            ThreadFields::Begun(pid, target_cpu) => KernelEvent::Begun {
+            ThreadFields::Begun(pid, target_cpu) => KernelEvent::ThreadStart {
                 pid: n(pid)? as i32,
                 target_cpu: u(target_cpu)? as u32,
             },
@@ -92,7 +88,7 @@ impl ThreadFields {
             },
             ThreadFields::Born(fields) => {
                 let [pid, comm, flags] = fields.as_ref();
-                KernelEvent::Born {
+                KernelEvent::ThreadCreated {
                     thread: thread(payload, pid, comm)?,
                     of_process: u(flags)? & CLONE_THREAD != 0,
                 }
@@ -110,8 +106,8 @@ impl ThreadFields {
 }
 
 #[inline]
-fn thread<'a>(payload: Payload<'a>, pid: &Field, comm: &Field) -> Option<Thread<'a>> {
-    Some(Thread {
+fn thread<'a>(payload: Payload<'a>, pid: &Field, comm: &Field) -> Option<EventThread<'a>> {
+    Some(EventThread {
         pid: payload.number(pid)? as i32,
         comm: payload.text(comm)?,
         prio: None,

@@ -4,9 +4,9 @@
 //! events by time nor reads anything else, which makes it many times as fast as passing events one by one to
 //! [`LongestRun`](super::LongestRun). Both give the same answer; a test compares them.
 
-use super::{Stretch, ThreadFilter};
+use super::{ThreadFilter, ThreadPeriod};
 use events::dat::{Buffer, CpuPages};
-use events::{Common, Field, Formats, Lost, Page};
+use events::{CommonValues, Field, Formats, LostEntries, Page};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunsOfCpu {
     /// The longest run, if a selected thread had one. Its times are on the trace clock.
-    pub longest: Option<Stretch>,
+    pub longest: Option<ThreadPeriod>,
     /// Number of events read.
     pub events: u64,
     /// Losses, page by page: the number of events, if the kernel reports it.
@@ -32,16 +32,16 @@ pub fn longest_run_of_pages(
     of: &CpuPages,
     formats: &Formats,
     comms: &HashMap<i32, String>,
-    whose: &ThreadFilter,
+    threads: &ThreadFilter,
 ) -> RunsOfCpu {
     let mut scan = Scan {
         formats,
         comms,
-        whose,
-        switch: Switch::of(formats),
+        threads,
+        switch: SwitchFields::of(formats),
         before: None,
         current: None,
-        longest: Longest::default(),
+        longest: RunMaximum::default(),
         runs: RunsOfCpu::default(),
     };
     let mut pages = buffer.pages(of).peekable();
@@ -58,18 +58,18 @@ pub fn longest_run_of_pages(
 }
 
 /// The fields of `sched_switch` for the next thread.
-struct Switch {
+struct SwitchFields {
     id: u16,
     prev_comm: Field,
     next_pid: Field,
     next_comm: Field,
 }
 
-impl Switch {
-    fn of(formats: &Formats) -> Option<Switch> {
+impl SwitchFields {
+    fn of(formats: &Formats) -> Option<SwitchFields> {
         let format = formats.named("sched", "sched_switch")?;
         let field = |name: &str| format.field(name).cloned();
-        Some(Switch {
+        Some(SwitchFields {
             id: format.id,
             prev_comm: field("prev_comm")?,
             next_pid: field("next_pid")?,
@@ -79,7 +79,7 @@ impl Switch {
 }
 
 #[derive(Default)]
-struct Longest {
+struct RunMaximum {
     len: u64,
     run: Option<(u64, u64, i32, String)>,
 }
@@ -87,22 +87,22 @@ struct Longest {
 struct Scan<'a> {
     formats: &'a Formats,
     comms: &'a HashMap<i32, String>,
-    whose: &'a ThreadFilter,
-    switch: Option<Switch>,
+    threads: &'a ThreadFilter,
+    switch: Option<SwitchFields>,
     /// Time of the previous event, and the thread current after it.
     before: Option<(u64, i32)>,
     /// The running thread according to the last switch, and that event.
     current: Option<(i32, &'a [u8])>,
-    longest: Longest,
+    longest: RunMaximum,
     runs: RunsOfCpu,
 }
 
 impl<'a> Scan<'a> {
     fn page(&mut self, page: &Page<'a>) {
         match page.lost {
-            Lost::None => {}
-            Lost::Counted(count) => self.lost(Some(count)),
-            Lost::Uncounted => self.lost(None),
+            LostEntries::None => {}
+            LostEntries::Counted(count) => self.lost(Some(count)),
+            LostEntries::Uncounted => self.lost(None),
         }
         let mut before = self.before;
         for record in page.records() {
@@ -131,19 +131,13 @@ impl<'a> Scan<'a> {
 
     /// Processes one event; returns `before` for the next one.
     #[inline]
-    fn event(
-        &mut self,
-        before: Option<(u64, i32)>,
-        at: u64,
-        common: Common,
-        payload: &'a [u8],
-    ) -> (u64, i32) {
-        let Common { id, pid, .. } = common;
+    fn event(&mut self, before: Option<(u64, i32)>, at: u64, common: CommonValues, payload: &'a [u8]) -> (u64, i32) {
+        let CommonValues { id, pid, .. } = common;
         // A thread that is current at both events was current in between, too.
         if let Some((since, running)) = before
             && running == pid
             && at.saturating_sub(since) > self.longest.len
-            && self.whose.may_be(pid)
+            && self.threads.may_be(pid)
         {
             self.perhaps_longest((since, at), pid, id, payload);
         }
@@ -160,7 +154,7 @@ impl<'a> Scan<'a> {
     #[cold]
     fn perhaps_longest(&mut self, (since, at): (u64, u64), pid: i32, id: u16, payload: &'a [u8]) {
         let comm = self.comm(pid, id, payload);
-        if self.whose.is(pid, &comm) {
+        if self.threads.is(pid, &comm) {
             self.longest.len = at - since;
             self.longest.run = Some((since, at, pid, comm.into_owned()));
         }
@@ -180,13 +174,13 @@ impl<'a> Scan<'a> {
     }
 
     fn end(self, cpu: u32) -> RunsOfCpu {
-        let longest = self.longest.run.map(|(start, end, pid, comm)| Stretch {
+        let longest = self.longest.run.map(|(start, end, pid, comm)| ThreadPeriod {
             cpu,
             pid,
             comm,
             start,
             end,
-            taken_by: None,
+            first_runner: None,
         });
         RunsOfCpu { longest, ..self.runs }
     }

@@ -1,24 +1,24 @@
 //! Remembers what may become the cause of a later interruption: names, wake-ups, sent interrupts, timers, work and requests.
 
-use super::{Now, Scene, text};
+use super::{BlameState, EventPosition, text};
 use crate::answer::Culprit;
-use crate::kernel_event::{KernelEvent, Request, Thread, cpus_of};
-use crate::origins::To;
+use crate::kernel_event::{BlockRequest, EventThread, KernelEvent, cpus_of};
+use crate::origins::IpiReason;
 
 /// `TLB_REMOTE_SEND_IPI` (`include/linux/mm_types.h`): a request to others to flush translations.
 const TLB_REMOTE_SEND_IPI: i64 = 4;
 
-impl Scene<'_> {
+impl BlameState<'_> {
     /// Remembers what an event may cause.
-    pub(super) fn remember(&mut self, now: &Now, event: &KernelEvent) {
-        self.hear_of(now.common.pid);
+    pub(super) fn remember(&mut self, now: &EventPosition, event: &KernelEvent) {
+        self.record_unknown_thread(now.common.pid);
         match *event {
             KernelEvent::Switch { prev, next, .. } => self.names_of_switch(prev, next),
-            KernelEvent::Born { thread, .. } => {
-                self.unborn.take(&thread.pid);
-                self.recent_comms.put(thread.pid, text(thread.comm));
+            KernelEvent::ThreadCreated { thread, .. } => {
+                self.first_seen_after_loss.take(&thread.pid);
+                self.recent_comms.insert(thread.pid, text(thread.comm));
             }
-            KernelEvent::Renamed { thread } => self.recent_comms.put(thread.pid, text(thread.comm)),
+            KernelEvent::Renamed { thread } => self.recent_comms.insert(thread.pid, text(thread.comm)),
             KernelEvent::Waking { thread, target_cpu } => self.waking(now, thread, target_cpu),
             KernelEvent::IpiSend {
                 cpu,
@@ -30,17 +30,17 @@ impl Scene<'_> {
                 callsite,
                 callback,
             } => self.ipi_send_mask(now, mask, callsite, callback),
-            KernelEvent::Asks { what, callsite, call } => self.asks(now, what, callsite, call),
-            KernelEvent::AskSend { cpu, callsite } => self.ask_send(now, cpu, callsite),
-            KernelEvent::AskSendMask { mask, callsite } => self.ask_send_mask(now, mask, callsite),
+            KernelEvent::CallRequest { what, callsite, call } => self.request_call(now, what, callsite, call),
+            KernelEvent::CallInterrupt { cpu, callsite } => self.ask_send(now, cpu, callsite),
+            KernelEvent::CallInterruptMask { mask, callsite } => self.ask_send_mask(now, mask, callsite),
             KernelEvent::CsdQueue { callsite, call } => {
                 let by = self.caller(now, callsite);
-                self.origins.asked(call, by);
+                self.origins.record_request(call, by);
             }
             KernelEvent::TlbFlush {
                 reason: TLB_REMOTE_SEND_IPI,
             } => self.flush = Some((now.at, self.chains.in_call(self.culprit(now, None)))),
-            KernelEvent::SyscallEntry { nr } => self.chains.call_begins(now.common.pid, nr),
+            KernelEvent::SyscallEntry { nr } => self.chains.start_call(now.common.pid, nr),
             KernelEvent::SyscallExit => self.chains.call_ends(now.common.pid),
             _ => self.remember_deferred(now, event),
         }
@@ -48,7 +48,7 @@ impl Scene<'_> {
 
     /// Remembers who starts what another context finishes.
     #[inline]
-    fn remember_deferred(&mut self, now: &Now, event: &KernelEvent) {
+    fn remember_deferred(&mut self, now: &EventPosition, event: &KernelEvent) {
         match *event {
             KernelEvent::TimerStart { timer, .. } => {
                 let by = self.culprit(now, None);
@@ -75,71 +75,70 @@ impl Scene<'_> {
     }
 
     #[inline]
-    fn names_of_switch(&mut self, prev: Thread, next: Thread) {
-        self.hear_of(prev.pid);
-        self.hear_of(next.pid);
+    fn names_of_switch(&mut self, prev: EventThread, next: EventThread) {
+        self.record_unknown_thread(prev.pid);
+        self.record_unknown_thread(next.pid);
         for thread in [prev, next] {
             if thread.pid != 0 {
-                self.recent_comms.put(thread.pid, text(thread.comm));
+                self.recent_comms.insert(thread.pid, text(thread.comm));
             }
         }
     }
 
     #[inline]
-    fn waking(&mut self, now: &Now, thread: Thread, target_cpu: u32) {
-        self.hear_of(thread.pid);
-        self.recent_comms.put(thread.pid, text(thread.comm));
+    fn waking(&mut self, now: &EventPosition, thread: EventThread, target_cpu: u32) {
+        self.record_unknown_thread(thread.pid);
+        self.recent_comms.insert(thread.pid, text(thread.comm));
         let by = self.culprit(now, None);
         self.chains.wakes(now.cpu, now.at, target_cpu, text(thread.comm));
-        if !self.tells.sends && target_cpu != now.cpu {
-            self.sent(now, target_cpu, To::Reschedule, by.clone());
+        if !self.reported.sends && target_cpu != now.cpu {
+            self.sent(now, target_cpu, IpiReason::Reschedule, by.clone());
         }
         self.origins.woken(thread.pid, by);
     }
 
-    fn ipi_send(&mut self, now: &Now, cpu: u32, callsite: u64, callback: u64) {
+    fn ipi_send(&mut self, now: &EventPosition, cpu: u32, callsite: u64, callback: u64) {
         let by = self.culprit(now, Some(self.callsite(callsite)));
         let (by, to) = match callback {
-            0 => (self.chains.in_waking(by, now.cpu, now.at, cpu), To::Reschedule),
-            _ => (self.chains.in_call(by), To::Call(callback)),
+            0 => (self.chains.in_waking(by, now.cpu, now.at, cpu), IpiReason::Reschedule),
+            _ => (self.chains.in_call(by), IpiReason::Call(callback)),
         };
         self.sent(now, cpu, to, by);
     }
 
-    fn ipi_send_mask(&mut self, now: &Now, mask: &[u8], callsite: u64, callback: u64) {
+    fn ipi_send_mask(&mut self, now: &EventPosition, mask: &[u8], callsite: u64, callback: u64) {
         let by = self.caller(now, callsite);
         for cpu in cpus_of(mask) {
-            self.sent(now, cpu, To::Call(callback), by.clone());
+            self.sent(now, cpu, IpiReason::Call(callback), by.clone());
         }
     }
 
-    fn ask_send(&mut self, now: &Now, cpu: u32, callsite: u64) {
-        let asking = self.asked(now, callsite);
+    fn ask_send(&mut self, now: &EventPosition, cpu: u32, callsite: u64) {
+        let asking = self.pending_request(now, callsite);
         let by = match asking.to {
-            To::TakeWoken => self.chains.in_waking(asking.by.clone(), now.cpu, now.at, cpu),
+            IpiReason::TakeWoken => self.chains.in_waking(asking.by.clone(), now.cpu, now.at, cpu),
             _ => asking.by.clone(),
         };
         self.sent_for(now, cpu, &asking, by);
     }
 
-    fn ask_send_mask(&mut self, now: &Now, mask: &[u8], callsite: u64) {
-        let asking = self.asked(now, callsite);
+    fn ask_send_mask(&mut self, now: &EventPosition, mask: &[u8], callsite: u64) {
+        let asking = self.pending_request(now, callsite);
         for cpu in cpus_of(mask) {
             self.sent_for(now, cpu, &asking, asking.by.clone());
         }
     }
 
     /// The current thread in its system call, as culprit of a function call on another CPU.
-    pub(super) fn caller(&self, now: &Now, callsite: u64) -> Culprit {
-        self.chains
-            .in_call(self.culprit(now, Some(self.callsite(callsite))))
+    pub(super) fn caller(&self, now: &EventPosition, callsite: u64) -> Culprit {
+        self.chains.in_call(self.culprit(now, Some(self.callsite(callsite))))
     }
 
     /// The current creator of a disk request.
-    fn requester(&mut self, now: &Now, request: &Request) -> Culprit {
+    fn requester(&mut self, now: &EventPosition, request: &BlockRequest) -> Culprit {
         if now.common.pid != 0 && !request.comm.is_empty() {
-            self.recent_comms.put(now.common.pid, text(request.comm));
+            self.recent_comms.insert(now.common.pid, text(request.comm));
         }
-        self.culprit(now, None).doing(request.what())
+        self.culprit(now, None).with_own_work(request.what())
     }
 }

@@ -1,14 +1,14 @@
 //! Handles functions that an interrupt or softirq runs on behalf of a thread: timer functions and functions that another CPU
 //! requested. One interrupt may run several, each with its own culprit and its own part of the time.
 
-use super::Scene;
-use crate::context::What;
-use crate::cpu::Cpu;
+use super::BlameState;
+use crate::context::ContextKind;
+use crate::cpu::CpuTracker;
 use observe::Class;
 
-impl Scene<'_> {
+impl BlameState<'_> {
     /// A timer function runs in the current interrupt or softirq. Each of several has its own culprit.
-    pub(super) fn timer(&mut self, cpu: &mut Cpu, timer: u64, function: u64) {
+    pub(super) fn timer(&mut self, cpu: &mut CpuTracker, timer: u64, function: u64) {
         let function = self.function(function);
         // The tick re-arms itself; the thread current at that time is unrelated.
         let setter = self
@@ -20,7 +20,7 @@ impl Scene<'_> {
         };
         if !matches!(
             context.what,
-            What::Vector { .. } | What::Irq { .. } | What::Softirq { .. }
+            ContextKind::Vector { .. } | ContextKind::Irq { .. } | ContextKind::Softirq { .. }
         ) {
             return;
         }
@@ -32,8 +32,8 @@ impl Scene<'_> {
     }
 
     /// A function that another CPU requested runs.
-    pub(super) fn call(&mut self, cpu: &mut Cpu, call: u64, function: u64) {
-        let asker = self.origins.asker(call);
+    pub(super) fn call(&mut self, cpu: &mut CpuTracker, call: u64, function: u64) {
+        let requester = self.origins.take_requester(call);
         let function = self.function(function);
         let Some(context) = cpu
             .innermost()
@@ -41,10 +41,10 @@ impl Scene<'_> {
         else {
             return;
         };
-        let is_anothers = context.has_functions && context.functions_of != asker;
+        let is_anothers = context.has_functions && context.functions_of != requester;
         let context = if is_anothers { cpu.split() } else { Some(context) };
         if let Some(context) = context {
-            context.call(function, asker);
+            context.call(function, requester);
         }
     }
 }

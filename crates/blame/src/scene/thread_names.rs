@@ -1,17 +1,17 @@
 //! Tracks names of threads, and threads whose creation may be among lost events: they may be children of the observed
 //! program, so it is uncertain that they are unrelated.
 
-use super::Scene;
+use super::BlameState;
 use crate::answer::Confidence;
-use crate::cpu::Cpu;
+use crate::cpu::CpuTracker;
 use std::collections::HashMap;
 
-impl Scene<'_> {
+impl BlameState<'_> {
     /// Adds thread names that no event reported.
     pub(crate) fn known(&mut self, comms: HashMap<i32, String>) {
         for (pid, comm) in comms {
             if self.recent_comms.get(&pid).is_none() {
-                self.hear_of(pid);
+                self.record_unknown_thread(pid);
                 self.comms.entry(pid).or_insert(comm);
             }
         }
@@ -31,19 +31,15 @@ impl Scene<'_> {
     }
 
     /// A thread that was unknown before the first loss, and whose creation no event reported, may be a child of a known one.
-    pub(super) fn hear_of(&mut self, pid: i32) {
-        if self.has_lost
-            && pid != 0
-            && self.recent_comms.get(&pid).is_none()
-            && !self.comms.contains_key(&pid)
-        {
-            self.unborn.put(pid, ());
+    pub(super) fn record_unknown_thread(&mut self, pid: i32) {
+        if self.has_lost && pid != 0 && self.recent_comms.get(&pid).is_none() && !self.comms.contains_key(&pid) {
+            self.first_seen_after_loss.insert(pid, ());
         }
     }
 
     /// The thread that runs instead of the victim may be one of its children.
-    pub(super) fn may_be_child(&self, cpu: &mut Cpu, pid: i32) {
-        let is_unsure = cpu.victims.grows() && self.unborn.get(&pid).is_some();
+    pub(super) fn may_be_child(&self, cpu: &mut CpuTracker, pid: i32) {
+        let is_unsure = cpu.victims.grows() && self.first_seen_after_loss.get(&pid).is_some();
         if let Some(task) = cpu.instead().filter(|_| is_unsure) {
             task.confidence = Confidence::Inferred;
         }

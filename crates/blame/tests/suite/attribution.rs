@@ -1,39 +1,32 @@
 //! Streams of events whose truth is known, to the nanosecond: each disturbance by itself, nested, and across CPUs.
 
-use crate::support::asking::{PROBE, ask, ask_keeping, gaps, row};
-use crate::support::stream::Stream;
-use blame::{Class, Confidence, Counted, Keep};
+use crate::support::answers::{PROBE, answer_keeping, answer_of, gaps, row};
+use crate::support::stream::TestStream;
+use blame::{Class, Confidence, CounterDeltas, GapSelection};
 
 #[test]
-fn a_tick_takes_its_time_and_the_way_in_and_out() {
-    let mut stream = Stream::new();
+fn a_tick_includes_its_entry_and_exit_time() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_200, "local_timer_entry", &[("vector", 236)]);
-    stream.at(
-        10_300,
-        "hrtimer_expire_entry",
-        &[("hrtimer", 7), ("function", 0x100)],
-    );
+    stream.at(10_300, "hrtimer_expire_entry", &[("hrtimer", 7), ("function", 0x100)]);
     stream.at(11_300, "hrtimer_expire_exit", &[("hrtimer", 7)]);
     stream.at(12_200, "local_timer_exit", &[("vector", 236)]);
-    let cpu = ask(&stream, gaps(&[(10_000, 12_500)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 12_500)]));
     assert_eq!(
         (cpu.stolen_ns, cpu.unexplained_ns, cpu.gaps, cpu.outside),
         (2_500, 0, 1, 0)
     );
     let tick = row(&cpu, "local_timer: tick_nohz_handler");
     assert_eq!((tick.class, tick.count), (Class::Tick, 1));
-    assert_eq!(
-        (tick.total_ns, tick.max_ns, tick.transition_ns),
-        (2_500, 2_000, 500)
-    );
+    assert_eq!((tick.total_ns, tick.max_ns, tick.transition_ns), (2_500, 2_000, 500));
     assert_eq!(tick.culprit, None);
     assert_eq!(tick.confidence, Confidence::Traced);
 }
 
 #[test]
-fn nested_interruptions_are_counted_net() {
-    let mut stream = Stream::new();
+fn nested_interruptions_are_counted_without_overlap() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
     stream.at(13_000, "irq_handler_exit", &[("irq", 47)]);
@@ -41,7 +34,7 @@ fn nested_interruptions_are_counted_net() {
     stream.at(15_000, "local_timer_entry", &[]);
     stream.at(16_000, "local_timer_exit", &[]);
     stream.at(20_000, "softirq_exit", &[("vec", 4)]);
-    let cpu = ask(&stream, gaps(&[(10_000, 20_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 20_000)]));
     assert_eq!(cpu.unexplained_ns, 0);
     assert_eq!(row(&cpu, "irq 47 disk").total_ns, 3_000);
     assert_eq!(row(&cpu, "BLOCK").total_ns, 6_000);
@@ -49,29 +42,29 @@ fn nested_interruptions_are_counted_net() {
 }
 
 #[test]
-fn a_softirq_is_blamed_on_the_interrupt_that_raised_it() {
-    let mut stream = Stream::new();
+fn a_softirq_is_attributed_to_the_interrupt_that_raised_it() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
     stream.interrupt().at(10_500, "softirq_raise", &[("vec", 4)]);
     stream.task().at(11_000, "irq_handler_exit", &[("irq", 47)]);
     stream.at(11_000, "softirq_entry", &[("vec", 4)]);
     stream.at(20_000, "softirq_exit", &[("vec", 4)]);
-    let cpu = ask(&stream, gaps(&[(10_000, 20_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 20_000)]));
     let culprit = row(&cpu, "BLOCK").culprit.clone().unwrap();
     assert_eq!((culprit.cpu, culprit.via.as_deref()), (1, Some("irq 47 disk")));
 }
 
 #[test]
-fn a_thread_that_ran_instead_is_named_with_who_woke_it() {
-    let mut stream = Stream::new();
+fn a_preempting_thread_is_named_with_its_waker() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
     stream.at(9_000, "sched_waking", &[("pid", 200), ("target_cpu", 1)]);
     stream.on(1, PROBE, 0);
     stream.switch(10_500, PROBE, 0, 200);
     stream.on(1, 200, 0);
     stream.switch(60_500, 200, 1, PROBE);
-    let cpu = ask(&stream, gaps(&[(10_000, 61_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 61_000)]));
     assert_eq!(cpu.unexplained_ns, 0);
     let other = row(&cpu, "task-200");
     assert_eq!(
@@ -83,8 +76,8 @@ fn a_thread_that_ran_instead_is_named_with_who_woke_it() {
 }
 
 #[test]
-fn an_interrupt_from_another_cpu_names_its_sender_and_the_place_in_the_kernel() {
-    let mut stream = Stream::new();
+fn an_ipi_names_its_sender_and_callsite() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
     stream.at(
         9_000,
@@ -94,7 +87,7 @@ fn an_interrupt_from_another_cpu_names_its_sender_and_the_place_in_the_kernel() 
     stream.on(1, PROBE, 0);
     stream.at(10_200, "call_function_single_entry", &[]);
     stream.at(11_200, "call_function_single_exit", &[]);
-    let cpu = ask(&stream, gaps(&[(10_000, 11_400)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 11_400)]));
     let ipi = row(&cpu, "call_function_single: ipi_mb");
     assert_eq!((ipi.class, ipi.total_ns), (Class::FunctionCall, 1_400));
     let culprit = ipi.culprit.clone().unwrap();
@@ -104,8 +97,8 @@ fn an_interrupt_from_another_cpu_names_its_sender_and_the_place_in_the_kernel() 
 }
 
 #[test]
-fn a_send_is_not_blamed_for_an_interrupt_of_another_kind_or_cpu() {
-    let mut stream = Stream::new();
+fn a_send_is_not_matched_with_another_kind_of_ipi_or_another_cpu() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
     stream.at(
         8_000,
@@ -120,13 +113,13 @@ fn a_send_is_not_blamed_for_an_interrupt_of_another_kind_or_cpu() {
     stream.on(1, PROBE, 0);
     stream.at(10_200, "call_function_single_entry", &[]);
     stream.at(11_200, "call_function_single_exit", &[]);
-    let cpu = ask(&stream, gaps(&[(10_000, 11_400)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 11_400)]));
     assert_eq!(row(&cpu, "call_function_single").culprit, None);
 }
 
 #[test]
-fn a_shootdown_has_its_own_class() {
-    let mut stream = Stream::new();
+fn a_tlb_shootdown_has_its_own_class() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
     stream.at(
         9_000,
@@ -136,29 +129,23 @@ fn a_shootdown_has_its_own_class() {
     stream.on(1, PROBE, 0);
     stream.at(10_200, "call_function_entry", &[]);
     stream.at(11_200, "call_function_exit", &[]);
-    let cpu = ask(&stream, gaps(&[(10_000, 11_400)]));
-    assert_eq!(
-        row(&cpu, "call_function: flush_tlb_func").class,
-        Class::TlbShootdown
-    );
+    let cpu = answer_of(&stream, gaps(&[(10_000, 11_400)]));
+    assert_eq!(row(&cpu, "call_function: flush_tlb_func").class, Class::TlbShootdown);
 }
 
 #[test]
-fn a_gap_without_an_event_is_outside_and_unexplained() {
-    let mut stream = Stream::new();
+fn a_gap_without_an_event_is_unexplained() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(500_000, "local_timer_entry", &[]);
     stream.at(501_000, "local_timer_exit", &[]);
-    let cpu = ask(&stream, gaps(&[(10_000, 310_000), (500_000, 501_000)]));
-    assert_eq!(
-        (cpu.stolen_ns, cpu.unexplained_ns, cpu.outside),
-        (301_000, 300_000, 1)
-    );
+    let cpu = answer_of(&stream, gaps(&[(10_000, 310_000), (500_000, 501_000)]));
+    assert_eq!((cpu.stolen_ns, cpu.unexplained_ns, cpu.outside), (301_000, 300_000, 1));
 }
 
 #[test]
-fn what_is_far_longer_than_a_way_out_stays_unexplained() {
-    let mut stream = Stream::new();
+fn time_far_longer_than_an_exit_stays_unexplained() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     let mut all = Vec::new();
     for tick in 0..20_u64 {
@@ -171,20 +158,16 @@ fn what_is_far_longer_than_a_way_out_stays_unexplained() {
     stream.at(900_300, "local_timer_entry", &[]);
     stream.at(901_300, "local_timer_exit", &[]);
     all.push((900_000, 990_000));
-    let cpu = ask(&stream, gaps(&all));
+    let cpu = answer_of(&stream, gaps(&all));
     assert_eq!(cpu.unexplained_ns, 990_000 - 901_300 - 300);
     assert_eq!(row(&cpu, "local_timer").count, 21);
 }
 
 #[test]
-fn work_is_named_by_its_function_and_blamed_on_who_queued_it() {
-    let mut stream = Stream::new();
+fn work_is_named_by_its_function_and_attributed_to_the_queuer() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
-    stream.at(
-        9_000,
-        "workqueue_queue_work",
-        &[("work", 0x55), ("function", 0x500)],
-    );
+    stream.at(9_000, "workqueue_queue_work", &[("work", 0x55), ("function", 0x500)]);
     stream.on(1, PROBE, 0);
     stream.switch(10_000, PROBE, 0, 50);
     stream.on(1, 50, 0);
@@ -195,7 +178,7 @@ fn work_is_named_by_its_function_and_blamed_on_who_queued_it() {
     );
     stream.at(15_000, "workqueue_execute_end", &[("work", 0x55)]);
     stream.switch(16_000, 50, 1, PROBE);
-    let cpu = ask(&stream, gaps(&[(10_000, 16_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 16_000)]));
     let work = row(&cpu, "vmstat_update");
     assert_eq!((work.class, work.total_ns), (Class::Work, 4_000));
     assert_eq!(work.culprit.as_ref().unwrap().pid, 300);
@@ -203,45 +186,42 @@ fn work_is_named_by_its_function_and_blamed_on_who_queued_it() {
 }
 
 #[test]
-fn the_programs_own_faults_and_calls_are_its_own() {
-    let mut stream = Stream::new();
+fn own_page_faults_and_system_calls_are_not_stolen() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_100, "page_fault_user", &[("address", 0x7000)]);
     stream.at(20_100, "sys_enter", &[("id", 9_039)]);
     stream.at(21_000, "sys_exit", &[("id", 9_039)]);
-    let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 21_100)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 13_000), (20_000, 21_100)]));
     assert_eq!(cpu.unexplained_ns, 0);
     assert_eq!(row(&cpu, "page fault").total_ns, 3_000);
     assert_eq!(row(&cpu, "system call 9039").total_ns, 1_100);
 }
 
 #[test]
-fn an_nmi_is_told_after_it_ended() {
-    let mut stream = Stream::new();
+fn an_nmi_is_recognized_from_an_event_after_its_end() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(15_000, "nmi_handler", &[("handler", 0x600), ("delta_ns", 4_000)]);
-    let cpu = ask(&stream, gaps(&[(10_900, 15_100)]));
+    let cpu = answer_of(&stream, gaps(&[(10_900, 15_100)]));
     let nmi = row(&cpu, "nmi: perf_event_nmi_handler");
-    assert_eq!(
-        (nmi.class, nmi.max_ns, nmi.transition_ns),
-        (Class::Nmi, 4_000, 200)
-    );
+    assert_eq!((nmi.class, nmi.max_ns, nmi.transition_ns), (Class::Nmi, 4_000, 200));
 }
 
 #[test]
-fn what_lies_outside_of_every_gap_is_not_stolen() {
-    let mut stream = Stream::new();
+fn time_outside_every_gap_is_not_stolen() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_000, "local_timer_entry", &[]);
     stream.at(10_100, "local_timer_exit", &[]);
-    let cpu = ask(&stream, gaps(&[]));
+    let cpu = answer_of(&stream, gaps(&[]));
     assert_eq!((cpu.stolen_ns, cpu.interruptions.len()), (0, 0));
     assert_eq!(cpu.longest_run_ns, Some(1_000_000));
 }
 
 #[test]
-fn without_a_measurement_events_say_when_the_program_did_not_run() {
-    let mut stream = Stream::new();
+fn without_measured_gaps_events_define_the_gaps() {
+    let mut stream = TestStream::new();
     stream.on(1, 0, 0);
     stream.switch(100_000, 0, 0, PROBE);
     stream.on(1, PROBE, 0);
@@ -250,14 +230,10 @@ fn without_a_measurement_events_say_when_the_program_did_not_run() {
     // It sleeps of its own will: what runs then takes nothing from it.
     stream.switch(400_000, PROBE, 1, 200);
     stream.on(1, 200, 0);
-    stream.at(
-        500_000,
-        "sched_waking",
-        &[("pid", PROBE as u64), ("target_cpu", 1)],
-    );
+    stream.at(500_000, "sched_waking", &[("pid", PROBE as u64), ("target_cpu", 1)]);
     // From here on it waits.
     stream.switch(550_000, 200, 0, PROBE);
-    let cpu = ask(&stream, None);
+    let cpu = answer_of(&stream, None);
     assert_eq!(cpu.unexplained_ns, 0);
     assert_eq!(row(&cpu, "local_timer").total_ns, 3_000);
     assert_eq!(row(&cpu, "task-200").total_ns, 50_000);
@@ -265,17 +241,13 @@ fn without_a_measurement_events_say_when_the_program_did_not_run() {
 }
 
 #[test]
-fn the_way_in_is_as_long_as_ways_in_are_however_short_those_out_are() {
-    let mut stream = Stream::new();
+fn entry_time_is_bounded_by_other_entries_not_by_exits() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     let mut seen = Vec::new();
     for n in 1..=12 {
         // One through the hypervisor, and two that begin with their first event.
-        for (at, way_in) in [
-            (n * 60_000, 10_000),
-            (n * 60_000 + 20_000, 0),
-            (n * 60_000 + 40_000, 0),
-        ] {
+        for (at, way_in) in [(n * 60_000, 10_000), (n * 60_000 + 20_000, 0), (n * 60_000 + 40_000, 0)] {
             stream.at(at + way_in, "local_timer_entry", &[]);
             stream.at(at + way_in + 2_000, "local_timer_exit", &[]);
             seen.push((at, at + way_in + 3_000));
@@ -285,14 +257,14 @@ fn the_way_in_is_as_long_as_ways_in_are_however_short_those_out_are() {
     stream.at(990_000, "local_timer_entry", &[]);
     stream.at(992_000, "local_timer_exit", &[]);
     seen.push((900_000, 993_000));
-    let cpu = ask(&stream, gaps(&seen));
+    let cpu = answer_of(&stream, gaps(&seen));
     assert_eq!(cpu.unexplained_ns, 80_000);
 }
 
 #[test]
-fn a_preempted_softirq_does_not_take_the_time_of_who_preempted_it() {
+fn a_preempted_softirq_excludes_the_time_of_the_preempting_thread() {
     // PREEMPT_RT: softirqs run in threads and are preempted.
-    let mut stream = Stream::new();
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.switch(10_000, PROBE, 0, 60);
     stream.on(1, 60, 0);
@@ -303,15 +275,15 @@ fn a_preempted_softirq_does_not_take_the_time_of_who_preempted_it() {
     stream.on(1, 60, 0);
     stream.at(18_000, "softirq_exit", &[("vec", 3)]);
     stream.switch(19_000, 60, 1, PROBE);
-    let cpu = ask(&stream, gaps(&[(10_000, 19_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 19_000)]));
     assert_eq!(row(&cpu, "NET_RX").total_ns, 1_000 + 3_000);
     assert_eq!(row(&cpu, "task-200").total_ns, 3_000);
     assert_eq!(row(&cpu, "ksoftirqd/1").total_ns, 2_000);
 }
 
 #[test]
-fn threads_of_one_name_are_one_culprit() {
-    let mut stream = Stream::new();
+fn threads_with_one_name_are_one_culprit() {
+    let mut stream = TestStream::new();
     let mut all = Vec::new();
     for (at, pid) in [(10_000, 300), (20_000, 301), (30_000, 300)] {
         stream.on(0, pid, 0);
@@ -326,18 +298,18 @@ fn threads_of_one_name_are_one_culprit() {
         stream.at(at + 300, "reschedule_exit", &[]);
         all.push((at, at + 300));
     }
-    let cpu = ask(&stream, gaps(&all));
+    let cpu = answer_of(&stream, gaps(&all));
     let row = row(&cpu, "reschedule");
     let culprit = row.culprit.clone().unwrap();
     assert_eq!((row.count, culprit.comm.as_str(), culprit.threads), (3, "cc1", 2));
 }
 
 #[test]
-fn a_counter_speaks_for_what_no_event_covers_and_for_no_more() {
-    let mut stream = Stream::new();
+fn counters_explain_only_time_without_an_event() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
-    let mut cpu = ask(&stream, gaps(&[(10_000, 310_000)]));
-    cpu.confirm(Counted {
+    let mut cpu = answer_of(&stream, gaps(&[(10_000, 310_000)]));
+    cpu.confirm(CounterDeltas {
         steal_ns: Some(200_000),
         smi: Some(0),
     });
@@ -347,7 +319,7 @@ fn a_counter_speaks_for_what_no_event_covers_and_for_no_more() {
         (steal.class, steal.total_ns, steal.confidence),
         (Class::Steal, 200_000, Confidence::Counted)
     );
-    cpu.confirm(Counted {
+    cpu.confirm(CounterDeltas {
         steal_ns: Some(10_000_000),
         smi: Some(3),
     });
@@ -356,8 +328,8 @@ fn a_counter_speaks_for_what_no_event_covers_and_for_no_more() {
 }
 
 #[test]
-fn the_longest_gaps_are_told_with_who_had_which_piece() {
-    let mut stream = Stream::new();
+fn the_longest_gaps_are_reported_with_the_cause_of_each_piece() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     let mut all = Vec::new();
     // A hundred short ones around a long one in which a thread is interrupted.
@@ -376,7 +348,7 @@ fn the_longest_gaps_are_told_with_who_had_which_piece() {
             all.push((at, at + 300));
         }
     }
-    let cpu = ask_keeping(&stream, gaps(&all), Keep::Longest(1));
+    let cpu = answer_keeping(&stream, gaps(&all), GapSelection::Longest(1));
     assert_eq!((cpu.stories.len(), cpu.stories_left_out, cpu.gaps), (1, 99, 100));
     let told: Vec<(u64, u64, &str)> = cpu.stories[0]
         .pieces
@@ -395,10 +367,10 @@ fn the_longest_gaps_are_told_with_who_had_which_piece() {
             (101_700, 102_500, "task-200"),
         ]
     );
-    let whole = ask_keeping(&stream, gaps(&all), Keep::First(usize::MAX));
+    let whole = answer_keeping(&stream, gaps(&all), GapSelection::First(usize::MAX));
     // So many as fit, and no later one that is shorter.
     let kept = |bytes| {
-        let short = ask_keeping(&stream, gaps(&all), Keep::First(bytes));
+        let short = answer_keeping(&stream, gaps(&all), GapSelection::First(bytes));
         assert_eq!(short.stories.len() as u64 + short.stories_left_out, 100);
         assert_eq!(short.stories, whole.stories[..short.stories.len()]);
         short.stories.len()
@@ -406,27 +378,24 @@ fn the_longest_gaps_are_told_with_who_had_which_piece() {
     assert_eq!(kept(0), 0);
     let (some, more) = (kept(2_000), kept(4_000));
     assert!(0 < some && some < more && more < 40, "{some} {more}");
-    assert_eq!(ask_keeping(&stream, gaps(&all), Keep::Nothing).stories, []);
+    assert_eq!(answer_keeping(&stream, gaps(&all), GapSelection::Nothing).stories, []);
 }
 
 #[test]
-fn gaps_that_overlap_are_stolen_once() {
-    let mut stream = Stream::new();
+fn overlapping_gaps_are_counted_once() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_000, "local_timer_entry", &[]);
     stream.at(12_500, "local_timer_exit", &[]);
     stream.at(12_500, "reschedule_entry", &[]);
     stream.at(14_000, "reschedule_exit", &[]);
-    let cpu = ask(
-        &stream,
-        gaps(&[(12_000, 14_000), (10_000, 12_700), (10_500, 11_000)]),
-    );
+    let cpu = answer_of(&stream, gaps(&[(12_000, 14_000), (10_000, 12_700), (10_500, 11_000)]));
     assert_eq!((cpu.stolen_ns, cpu.explained_ns, cpu.gaps), (4_000, 4_000, 2));
 }
 
 #[test]
-fn a_switch_of_memory_is_still_told_by_who_leaves_and_changes_nothing() {
-    let mut stream = Stream::new();
+fn a_tlb_flush_at_a_switch_does_not_change_the_current_thread() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.switch(10_000, PROBE, 0, 200);
     // switch_mm runs before the next thread is current: its event has the number of who left.
@@ -435,11 +404,8 @@ fn a_switch_of_memory_is_still_told_by_who_leaves_and_changes_nothing() {
     stream.switch(60_000, 200, 1, PROBE);
     stream.at(60_400, "tlb_flush", &[("reason", 0)]);
     stream.on(1, PROBE, 0);
-    let cpu = ask(&stream, gaps(&[(9_500, 60_500)]));
+    let cpu = answer_of(&stream, gaps(&[(9_500, 60_500)]));
     assert_eq!(cpu.unexplained_ns, 0, "{:#?}", cpu.interruptions);
     let other = row(&cpu, "task-200");
-    assert_eq!(
-        (other.count, other.max_ns, other.transition_ns),
-        (1, 50_000, 1_000)
-    );
+    assert_eq!((other.count, other.max_ns, other.transition_ns), (1, 50_000, 1_000));
 }

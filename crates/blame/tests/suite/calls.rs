@@ -1,22 +1,15 @@
 //! Streams in which several CPUs ask one for a function call: they come as one interrupt, and each has its own share.
 
-use crate::support::asking::{PROBE, ask, gaps, row};
-use crate::support::stream::Stream;
+use crate::support::answers::{PROBE, answer_of, gaps, row};
+use crate::support::stream::TestStream;
 use blame::Class;
 
 #[test]
-fn calls_that_come_as_one_interrupt_are_each_blamed_on_who_asked_for_them() {
-    let mut stream = Stream::new();
+fn calls_in_one_interrupt_are_each_attributed_to_their_requester() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
     let single = |callsite| [("cpu", 1), ("callsite", callsite), ("callback", 0x300)];
-    let queue = |callsite, function, csd| {
-        [
-            ("cpu", 1),
-            ("callsite", callsite),
-            ("func", function),
-            ("csd", csd),
-        ]
-    };
+    let queue = |callsite, function, csd| [("cpu", 1), ("callsite", callsite), ("func", function), ("csd", csd)];
     stream.at(9_000, "csd_queue_cpu", &queue(0x205, 0x300, 0x7000));
     stream.at(9_010, "ipi_send_cpu", &single(0x205));
     // The second finds the first one's interrupt on its way and sends none.
@@ -29,7 +22,7 @@ fn calls_that_come_as_one_interrupt_are_each_blamed_on_who_asked_for_them() {
     stream.at(12_500, "csd_function_entry", &[("func", 0x400), ("csd", 0x8000)]);
     stream.at(14_500, "csd_function_exit", &[("func", 0x400), ("csd", 0x8000)]);
     stream.at(15_000, "call_function_single_exit", &[]);
-    let cpu = ask(&stream, gaps(&[(10_000, 15_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 15_000)]));
     assert_eq!(cpu.unexplained_ns, 0);
     let barrier = row(&cpu, "call_function_single: ipi_mb");
     let by = barrier.culprit.clone().unwrap();
@@ -47,8 +40,8 @@ fn calls_that_come_as_one_interrupt_are_each_blamed_on_who_asked_for_them() {
 }
 
 #[test]
-fn two_calls_of_one_who_asked_are_one_interruption() {
-    let mut stream = Stream::new();
+fn two_calls_of_one_requester_are_one_interruption() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
     for csd in [0x7000, 0x8000] {
         let fields = [("cpu", 1), ("callsite", 0x205), ("func", 0x300), ("csd", csd)];
@@ -63,7 +56,7 @@ fn two_calls_of_one_who_asked_are_one_interruption() {
     stream.at(20_000, "call_function_single_entry", &[]);
     stream.at(21_000, "csd_function_entry", &[("func", 0x300), ("csd", 0x7000)]);
     stream.at(22_000, "call_function_single_exit", &[]);
-    let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 22_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 13_000), (20_000, 22_000)]));
     let rows: Vec<(u64, u64, Option<i32>)> = cpu
         .interruptions
         .iter()

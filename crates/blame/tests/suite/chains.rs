@@ -1,8 +1,8 @@
 //! Chains across CPUs: what happened here is traced back to the thread that began it.
 
-use crate::support::stream::{Names, Stream};
+use crate::support::stream::{TestNames, TestStream};
 use blame::{
-    Confidence, CpuAnswer, Gap, Interruption, Link, Question, Reader, Target, Victim, attribute,
+    BlameQuestion, BlameTarget, Confidence, CpuAnswer, Gap, Interruption, Link, RecordDecoder, Victim, attribute,
     interrupting_calls,
 };
 
@@ -11,13 +11,13 @@ const WRITER: i32 = 300;
 /// `sda`, and a sector on it.
 const REQUEST: [(&str, u64); 2] = [("dev", 0x80_0000), ("sector", 2_048)];
 
-fn ask(stream: &Stream, gaps: &[(u64, u64)]) -> CpuAnswer {
+fn answer_of(stream: &TestStream, gaps: &[(u64, u64)]) -> CpuAnswer {
     let gap = |(start, end): &(u64, u64)| Gap {
         start: *start,
         end: *end,
     };
-    let question = Question {
-        targets: vec![Target {
+    let question = BlameQuestion {
+        targets: vec![BlameTarget {
             cpu: 1,
             victim: Victim {
                 pids: vec![PROBE],
@@ -27,10 +27,10 @@ fn ask(stream: &Stream, gaps: &[(u64, u64)]) -> CpuAnswer {
             gaps: Some(gaps.iter().map(gap).collect()),
         }],
         comms: [(PROBE, "probe".to_owned())].into(),
-        ..Question::default()
+        ..BlameQuestion::default()
     };
-    let reader = Reader::new(stream.formats.clone());
-    let answer = attribute(&reader, &Names, stream.events(), &question);
+    let reader = RecordDecoder::new(stream.formats.clone());
+    let answer = attribute(&reader, &TestNames, stream.events(), &question);
     let cpu = answer.cpus.into_iter().next().unwrap();
     let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
     assert_eq!(rows, cpu.explained_ns);
@@ -52,15 +52,15 @@ fn chain(row: &Interruption) -> Vec<String> {
     culprit.chain.iter().map(words).collect()
 }
 
-fn write_from(stream: &mut Stream, cpu: u32, at: u64) {
+fn write_from(stream: &mut TestStream, cpu: u32, at: u64) {
     stream.on(cpu, WRITER, 0);
     stream.at(at, "block_io_start", &REQUEST);
     stream.at(at + 100, "block_rq_issue", &REQUEST);
 }
 
 #[test]
-fn a_disk_interrupt_and_its_softirq_are_the_writers_on_another_cpu() {
-    let mut stream = Stream::new();
+fn a_disk_interrupt_and_its_softirq_are_traced_to_the_writer() {
+    let mut stream = TestStream::new();
     write_from(&mut stream, 3, 5_000);
     stream.on(1, PROBE, 0);
     stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
@@ -69,7 +69,7 @@ fn a_disk_interrupt_and_its_softirq_are_the_writers_on_another_cpu() {
     stream.at(11_000, "softirq_entry", &[("vec", 4)]);
     stream.at(15_000, "block_rq_complete", &REQUEST);
     stream.at(20_000, "softirq_exit", &[("vec", 4)]);
-    let cpu = ask(&stream, &[(10_000, 20_000)]);
+    let cpu = answer_of(&stream, &[(10_000, 20_000)]);
     let block = row(&cpu, "BLOCK");
     assert_eq!(chain(block), ["task-300@3: disk write", "irq 47 disk@1"]);
     let culprit = block.culprit.as_ref().unwrap();
@@ -80,20 +80,20 @@ fn a_disk_interrupt_and_its_softirq_are_the_writers_on_another_cpu() {
 }
 
 #[test]
-fn a_driver_that_completes_in_its_interrupt_tells_there() {
-    let mut stream = Stream::new();
+fn a_completion_inside_the_interrupt_is_traced_to_the_writer() {
+    let mut stream = TestStream::new();
     write_from(&mut stream, 3, 5_000);
     stream.on(1, PROBE, 0);
     stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
     stream.interrupt().at(10_500, "block_rq_complete", &REQUEST);
     stream.task().at(11_000, "irq_handler_exit", &[("irq", 47)]);
-    let cpu = ask(&stream, &[(10_000, 11_000)]);
+    let cpu = answer_of(&stream, &[(10_000, 11_000)]);
     assert_eq!(chain(row(&cpu, "irq 47 disk")), ["task-300@3: disk write"]);
 }
 
 #[test]
-fn a_completion_that_is_sent_home_goes_by_way_of_the_interrupt_elsewhere() {
-    let mut stream = Stream::new();
+fn a_completion_by_ipi_is_traced_through_the_interrupt_elsewhere() {
+    let mut stream = TestStream::new();
     write_from(&mut stream, 3, 5_000);
     stream.on(2, 0, 0);
     stream.at(8_000, "irq_handler_entry", &[("irq", 47)]);
@@ -110,22 +110,18 @@ fn a_completion_that_is_sent_home_goes_by_way_of_the_interrupt_elsewhere() {
     stream.at(11_000, "softirq_entry", &[("vec", 4)]);
     stream.at(15_000, "block_rq_complete", &REQUEST);
     stream.at(20_000, "softirq_exit", &[("vec", 4)]);
-    let cpu = ask(&stream, &[(10_000, 20_000)]);
+    let cpu = answer_of(&stream, &[(10_000, 20_000)]);
     let ipi = row(&cpu, "call_function_single: __blk_mq_complete_request_remote");
     assert_eq!(chain(ipi), ["task-300@3: disk write", "irq 47 disk@2"]);
     assert_eq!(
         chain(row(&cpu, "BLOCK")),
-        [
-            "task-300@3: disk write",
-            "irq 47 disk@2",
-            "call_function_single@1"
-        ]
+        ["task-300@3: disk write", "irq 47 disk@2", "call_function_single@1"]
     );
 }
 
 #[test]
-fn a_packet_that_is_steered_here_is_the_senders_on_another_cpu() {
-    let mut stream = Stream::new();
+fn a_packet_steered_to_this_cpu_is_traced_to_its_sender() {
+    let mut stream = TestStream::new();
     // An older packet was somebody else's, and its softirq is over.
     stream.on(3, 301, 0);
     stream.at(4_000, "softirq_raise", &[("vec", 3)]);
@@ -143,7 +139,7 @@ fn a_packet_that_is_steered_here_is_the_senders_on_another_cpu() {
     stream.task().at(10_500, "call_function_single_exit", &[]);
     stream.at(11_000, "softirq_entry", &[("vec", 3)]);
     stream.at(20_000, "softirq_exit", &[("vec", 3)]);
-    let cpu = ask(&stream, &[(10_000, 20_000)]);
+    let cpu = answer_of(&stream, &[(10_000, 20_000)]);
     let received = row(&cpu, "NET_RX");
     let culprit = received.culprit.as_ref().unwrap();
     assert_eq!((culprit.pid, culprit.cpu), (WRITER, 3));
@@ -154,8 +150,8 @@ fn a_packet_that_is_steered_here_is_the_senders_on_another_cpu() {
 }
 
 #[test]
-fn a_thread_that_runs_before_a_softirq_has_ended_does_its_own_things() {
-    let mut stream = Stream::new();
+fn a_thread_that_runs_during_a_softirq_acts_for_itself() {
+    let mut stream = TestStream::new();
     // With PREEMPT_RT, on a CPU whose switches are not traced.
     stream.on(3, 62, 0);
     stream.at(8_000, "softirq_entry", &[("vec", 3)]);
@@ -170,18 +166,14 @@ fn a_thread_that_runs_before_a_softirq_has_ended_does_its_own_things() {
     stream.on(1, PROBE, 0);
     stream.at(10_000, "call_function_single_entry", &[]);
     stream.at(10_500, "call_function_single_exit", &[]);
-    let cpu = ask(&stream, &[(10_000, 10_600)]);
-    let culprit = cpu
-        .interruptions
-        .iter()
-        .find_map(|row| row.culprit.as_ref())
-        .unwrap();
+    let cpu = answer_of(&stream, &[(10_000, 10_600)]);
+    let culprit = cpu.interruptions.iter().find_map(|row| row.culprit.as_ref()).unwrap();
     assert_eq!((culprit.pid, culprit.cpu, &culprit.via), (WRITER, 3, &None));
 }
 
 #[test]
-fn ksoftirqd_works_for_the_writer() {
-    let mut stream = Stream::new();
+fn work_in_ksoftirqd_is_traced_to_the_writer() {
+    let mut stream = TestStream::new();
     write_from(&mut stream, 3, 5_000);
     stream.on(1, PROBE, 0);
     stream.at(9_000, "irq_handler_entry", &[("irq", 47)]);
@@ -195,7 +187,7 @@ fn ksoftirqd_works_for_the_writer() {
     stream.at(15_000, "block_rq_complete", &REQUEST);
     stream.at(19_000, "softirq_exit", &[("vec", 4)]);
     stream.switch(20_000, 60, 1, PROBE);
-    let cpu = ask(&stream, &[(9_000, 20_000)]);
+    let cpu = answer_of(&stream, &[(9_000, 20_000)]);
     assert_eq!(
         chain(row(&cpu, "ksoftirqd/1")),
         ["task-300@3: disk write", "irq 47 disk@1"]
@@ -204,8 +196,8 @@ fn ksoftirqd_works_for_the_writer() {
 }
 
 #[test]
-fn whoever_hands_a_request_over_is_not_who_made_it() {
-    let mut stream = Stream::new();
+fn the_thread_that_issues_a_request_is_not_its_creator() {
+    let mut stream = TestStream::new();
     stream.on(3, WRITER, 0);
     stream.at(5_000, "block_rq_insert", &REQUEST);
     stream.on(0, 50, 0);
@@ -214,26 +206,26 @@ fn whoever_hands_a_request_over_is_not_who_made_it() {
     stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
     stream.interrupt().at(10_500, "block_rq_complete", &REQUEST);
     stream.task().at(11_000, "irq_handler_exit", &[("irq", 47)]);
-    let cpu = ask(&stream, &[(10_000, 11_000)]);
+    let cpu = answer_of(&stream, &[(10_000, 11_000)]);
     assert_eq!(row(&cpu, "irq 47 disk").culprit.as_ref().unwrap().pid, WRITER);
 }
 
 #[test]
-fn a_request_that_nobody_was_seen_to_make_names_nobody() {
-    let mut stream = Stream::new();
+fn a_request_without_a_recorded_creator_names_no_thread() {
+    let mut stream = TestStream::new();
     write_from(&mut stream, 3, 5_000);
     stream.on(1, PROBE, 0);
     stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
     let other = [("dev", 0x80_0000), ("sector", 4_096)];
     stream.interrupt().at(10_500, "block_rq_complete", &other);
     stream.task().at(11_000, "irq_handler_exit", &[("irq", 47)]);
-    let cpu = ask(&stream, &[(10_000, 11_000)]);
+    let cpu = answer_of(&stream, &[(10_000, 11_000)]);
     assert_eq!(row(&cpu, "irq 47 disk").culprit, None);
 }
 
 #[test]
-fn an_interrupt_that_served_several_is_sure_of_none() {
-    let mut stream = Stream::new();
+fn an_interrupt_for_several_requests_names_no_thread_for_certain() {
+    let mut stream = TestStream::new();
     let other = [("dev", 0x80_0000), ("sector", 4_096)];
     write_from(&mut stream, 3, 5_000);
     stream.on(2, 301, 0);
@@ -246,7 +238,7 @@ fn an_interrupt_that_served_several_is_sure_of_none() {
     stream.at(12_000, "block_rq_complete", &REQUEST);
     stream.at(15_000, "block_rq_complete", &other);
     stream.at(20_000, "softirq_exit", &[("vec", 4)]);
-    let cpu = ask(&stream, &[(10_000, 20_000)]);
+    let cpu = answer_of(&stream, &[(10_000, 20_000)]);
     assert_eq!(row(&cpu, "irq 47 disk").confidence, Confidence::Inferred);
 }
 
@@ -260,7 +252,7 @@ fn munmap() -> u64 {
     number.unwrap().strip_prefix("id == ").unwrap().parse().unwrap()
 }
 
-fn shootdown(stream: &mut Stream) {
+fn shootdown(stream: &mut TestStream) {
     stream.at(
         9_000,
         "ipi_send_cpu",
@@ -272,31 +264,31 @@ fn shootdown(stream: &mut Stream) {
 }
 
 #[test]
-fn a_shootdown_names_the_system_call_of_its_sender() {
-    let mut stream = Stream::new();
+fn a_tlb_shootdown_names_the_system_call_of_its_sender() {
+    let mut stream = TestStream::new();
     stream.on(0, WRITER, 0);
     stream.at(8_000, "sys_enter", &[("id", munmap())]);
     shootdown(&mut stream);
-    let cpu = ask(&stream, &[(10_000, 11_400)]);
+    let cpu = answer_of(&stream, &[(10_000, 11_400)]);
     let row = row(&cpu, "call_function: flush_tlb_func");
     assert_eq!(chain(row), ["<...>@0: munmap"]);
     assert_eq!(row.culprit.as_ref().unwrap().pid, WRITER);
 }
 
 #[test]
-fn a_system_call_that_has_ended_did_nothing() {
-    let mut stream = Stream::new();
+fn a_finished_system_call_is_not_part_of_the_chain() {
+    let mut stream = TestStream::new();
     stream.on(0, WRITER, 0);
     stream.at(8_000, "sys_enter", &[("id", munmap())]);
     stream.at(8_500, "sys_exit", &[("id", munmap())]);
     shootdown(&mut stream);
-    let cpu = ask(&stream, &[(10_000, 11_400)]);
+    let cpu = answer_of(&stream, &[(10_000, 11_400)]);
     assert_eq!(chain(row(&cpu, "call_function: flush_tlb_func")), [""; 0]);
 }
 
 #[test]
-fn a_rescheduling_names_whom_it_wakes() {
-    let mut stream = Stream::new();
+fn a_rescheduling_ipi_names_the_woken_thread() {
+    let mut stream = TestStream::new();
     stream.on(0, WRITER, 0);
     stream.at(8_900, "sched_waking", &[("pid", 200), ("target_cpu", 1)]);
     stream.at(
@@ -307,6 +299,6 @@ fn a_rescheduling_names_whom_it_wakes() {
     stream.on(1, PROBE, 0);
     stream.at(10_200, "reschedule_entry", &[]);
     stream.at(11_200, "reschedule_exit", &[]);
-    let cpu = ask(&stream, &[(10_000, 11_400)]);
+    let cpu = answer_of(&stream, &[(10_000, 11_400)]);
     assert_eq!(chain(row(&cpu, "reschedule")), ["<...>@0: wakes task-200"]);
 }

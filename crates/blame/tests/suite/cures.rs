@@ -1,6 +1,6 @@
 //! Each row gets what stops it on its machine: a command of ours whose parts all exist, or a reason why there is none.
 
-use blame::{Class, Confidence, Culprit, Cure, CureContext, FUNCTIONS, Interruption, Link, Subject, cure};
+use blame::{Class, Confidence, Culprit, Cure, CureContext, FUNCTIONS, Interruption, InterruptionSubject, Link, cure};
 use machine::{CpuSet, Interrupt};
 use observe::CLASSES;
 use plan::{Intent, PartitionName, Profile, knobs};
@@ -17,7 +17,7 @@ fn row(class: Class, name: &str) -> Interruption {
         confidence: Confidence::Traced,
         fix: String::new(),
         why: String::new(),
-        subject: Subject::None,
+        subject: InterruptionSubject::None,
     }
 }
 
@@ -46,7 +46,7 @@ fn cpus(list: &str) -> CpuSet {
 
 fn open() -> CureContext {
     CureContext {
-        asked: cpus("2"),
+        requested: cpus("2"),
         ..CureContext::default()
     }
 }
@@ -62,7 +62,7 @@ fn isolated() -> CureContext {
     }
 }
 
-fn told(row: &Interruption, ground: &CureContext) -> String {
+fn cure_text(row: &Interruption, ground: &CureContext) -> String {
     match cure(row, 2, ground) {
         Cure::Command { command, why } => {
             assert!(!why.is_empty(), "{command}");
@@ -73,7 +73,7 @@ fn told(row: &Interruption, ground: &CureContext) -> String {
 }
 
 #[test]
-fn a_cpu_that_is_asked_to_balance_needs_its_partition_anew() {
+fn a_cpu_that_balances_for_others_needs_its_partition_recreated() {
     let asked = row(Class::FunctionCall, "function call: nohz_csd_func");
     let softirq = row(Class::SoftSched, "sched");
     let mut shield = partition("rt", "2");
@@ -83,12 +83,12 @@ fn a_cpu_that_is_asked_to_balance_needs_its_partition_anew() {
         ..open()
     };
     for row in [&asked, &softirq] {
-        assert_eq!(told(row, &open()), "quietcore apply --cpus 2");
-        assert!(told(row, &isolated()).starts_with("quietcore apply --resize --partition rt --cpus 2"));
+        assert_eq!(cure_text(row, &open()), "quietcore apply --cpus 2");
+        assert!(cure_text(row, &isolated()).starts_with("quietcore apply --resize --partition rt --cpus 2"));
         assert!(
-            told(row, &balanced).starts_with("nothing: "),
+            cure_text(row, &balanced).starts_with("nothing: "),
             "{}",
-            told(row, &balanced)
+            cure_text(row, &balanced)
         );
     }
 }
@@ -140,14 +140,14 @@ fn all() -> Vec<Interruption> {
 }
 
 #[test]
-fn every_row_has_a_command_whose_knobs_exist_or_a_reason() {
+fn every_row_gets_a_valid_command_or_a_reason() {
     let refused = CureContext {
         refusal: Some("CPU 2 cannot be isolated".to_owned()),
         ..open()
     };
     for ground in [open(), isolated(), refused] {
         for row in all() {
-            let told = told(&row, &ground);
+            let told = cure_text(&row, &ground);
             if let Some(why) = told.strip_prefix("nothing: ") {
                 assert!(why.len() > 15, "{row:?}: {told}");
                 continue;
@@ -168,24 +168,24 @@ fn every_row_has_a_command_whose_knobs_exist_or_a_reason() {
 }
 
 #[test]
-fn a_refusal_is_the_reason_and_no_command_that_would_fail_is_named() {
+fn a_cpu_that_cannot_be_isolated_gets_the_reason_and_no_command() {
     let refused = CureContext {
         refusal: Some("CPU 2 cannot be isolated: it is the lowest online CPU".to_owned()),
         ..open()
     };
     for row in all() {
-        let told = told(&row, &refused);
+        let told = cure_text(&row, &refused);
         assert!(!told.contains("--cpus"), "{row:?}: {told}");
     }
-    assert!(told(&row(Class::Preemption, "make"), &refused).contains("the lowest online CPU"));
+    assert!(cure_text(&row(Class::Preemption, "make"), &refused).contains("the lowest online CPU"));
 }
 
 #[test]
 fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
     let mut device = row(Class::Device, "irq 47 nvme0q3");
-    device.subject = Subject::Irq(47);
+    device.subject = InterruptionSubject::Irq(47);
     // What every partition sets needs no word.
-    assert_eq!(told(&device, &open()), "quietcore apply --cpus 2");
+    assert_eq!(cure_text(&device, &open()), "quietcore apply --cpus 2");
     let managed = |managed_irq: &str| CureContext {
         managed_irq: cpus(managed_irq),
         interrupts: vec![Interrupt {
@@ -195,13 +195,13 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
         }],
         ..open()
     };
-    assert_eq!(told(&device, &managed("")), "quietcore boot set --cpus 2");
+    assert_eq!(cure_text(&device, &managed("")), "quietcore boot set --cpus 2");
     let old = CureContext {
         lacks_managed_irq: true,
         ..managed("")
     };
-    assert!(told(&device, &old).contains("needs kernel 5.6"));
-    assert!(told(&device, &managed("2")).starts_with("nothing: interrupt 47 is managed"));
+    assert!(cure_text(&device, &old).contains("needs kernel 5.6"));
+    assert!(cure_text(&device, &managed("2")).starts_with("nothing: interrupt 47 is managed"));
     let timer = CureContext {
         interrupts: vec![Interrupt {
             irq: 47,
@@ -210,7 +210,7 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
         }],
         ..open()
     };
-    assert!(told(&device, &timer).starts_with("nothing: interrupt 47 cannot be moved"));
+    assert!(cure_text(&device, &timer).starts_with("nothing: interrupt 47 cannot be moved"));
     let moved_back = |affinity: &str| CureContext {
         interrupts: vec![Interrupt {
             irq: 47,
@@ -220,56 +220,56 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
         ..isolated()
     };
     assert_eq!(
-        told(&device, &moved_back("0-3")),
+        cure_text(&device, &moved_back("0-3")),
         "quietcore apply --resize --partition rt --cpus 2 --profile minimal"
     );
-    assert!(told(&device, &moved_back("0-1")).starts_with("nothing: /proc/irq/47/"));
+    assert!(cure_text(&device, &moved_back("0-1")).starts_with("nothing: /proc/irq/47/"));
 }
 
 #[test]
-fn a_tick_is_judged_by_what_keeps_it() {
+fn the_cure_of_a_tick_depends_on_what_prevents_its_stop() {
     let tick = row(Class::Tick, "local_timer: tick_nohz_handler");
     let on = |nohz_full: &str, can: bool| CureContext {
         nohz_full: Some(cpus(nohz_full)),
         can_stop_ticks: Some(can),
         ..open()
     };
-    assert_eq!(told(&tick, &on("", true)), "quietcore boot set --cpus 2");
-    assert!(told(&tick, &on("", false)).contains("CONFIG_NO_HZ_FULL"));
+    assert_eq!(cure_text(&tick, &on("", true)), "quietcore boot set --cpus 2");
+    assert!(cure_text(&tick, &on("", false)).contains("CONFIG_NO_HZ_FULL"));
     let no_loader = CureContext {
         can_boot_set: Some(false),
         ..on("", true)
     };
-    let shown = told(&tick, &no_loader);
+    let shown = cure_text(&tick, &no_loader);
     assert!(
         shown.contains("no boot loader") && shown.contains("`quietcore plan --cpus 2` shows"),
         "nothing stops it here: {shown}"
     );
-    assert_eq!(told(&tick, &on("2", true)), "quietcore apply --cpus 2");
+    assert_eq!(cure_text(&tick, &on("2", true)), "quietcore apply --cpus 2");
     let kept = |reason: &str| {
         row(
             Class::Tick,
             &format!("local_timer: kept for {reason}, tick_nohz_handler"),
         )
     };
-    assert!(told(&kept("perf events"), &on("2", true)).contains("perf session"));
-    assert!(told(&kept("a POSIX CPU timer"), &on("2", true)).contains("ITIMER_PROF"));
+    assert!(cure_text(&kept("perf events"), &on("2", true)).contains("perf session"));
+    assert!(cure_text(&kept("a POSIX CPU timer"), &on("2", true)).contains("ITIMER_PROF"));
 }
 
 #[test]
-fn a_thread_leaves_by_the_way_that_its_place_has() {
+fn the_cure_of_a_thread_depends_on_its_cgroup() {
     let mut thread = row(Class::Preemption, "make");
-    thread.subject = Subject::Thread(4711);
-    assert_eq!(told(&thread, &open()), "quietcore apply --cpus 2");
-    assert_eq!(told(&thread, &isolated()), "quietcore move --out --pid 4711");
+    thread.subject = InterruptionSubject::Thread(4711);
+    assert_eq!(cure_text(&thread, &open()), "quietcore apply --cpus 2");
+    assert_eq!(cure_text(&thread, &isolated()), "quietcore move --out --pid 4711");
     let own = CureContext {
         own: vec![4711],
         ..isolated()
     };
-    assert!(told(&thread, &own).starts_with("nothing: it is the program itself"));
-    thread.subject = Subject::LetIn(4711);
+    assert!(cure_text(&thread, &own).starts_with("nothing: it is the program itself"));
+    thread.subject = InterruptionSubject::LetIn(4711);
     assert_eq!(
-        told(&thread, &open()),
+        cure_text(&thread, &open()),
         "quietcore apply --cpus 2 --with fair_server=0"
     );
     // Before 6.12 there was no fair server: the real-time thread was throttled.
@@ -277,11 +277,11 @@ fn a_thread_leaves_by_the_way_that_its_place_has() {
         kernel: Some(version),
         ..open()
     };
-    assert!(told(&thread, &of((6, 12))).ends_with("--with fair_server=0"));
-    assert!(told(&thread, &of((6, 11))).ends_with("--with sched_rt_runtime_us=-1"));
-    thread.subject = Subject::Thread(0);
+    assert!(cure_text(&thread, &of((6, 12))).ends_with("--with fair_server=0"));
+    assert!(cure_text(&thread, &of((6, 11))).ends_with("--with sched_rt_runtime_us=-1"));
+    thread.subject = InterruptionSubject::Thread(0);
     assert_eq!(
-        told(&thread, &open()),
+        cure_text(&thread, &open()),
         "quietcore apply --cpus 2 --with sched_rt_runtime_us=-1"
     );
     // A name that is taken is not taken twice.
@@ -290,34 +290,34 @@ fn a_thread_leaves_by_the_way_that_its_place_has() {
         ..open()
     };
     assert_eq!(
-        told(&thread, &beside),
+        cure_text(&thread, &beside),
         "quietcore apply --cpus 2 --partition rt2 --with sched_rt_runtime_us=-1"
     );
 }
 
 #[test]
-fn a_knob_that_is_in_force_or_absent_is_no_cure() {
+fn an_active_or_absent_knob_is_not_proposed() {
     let work = row(Class::Work, "vmstat_update");
     assert_eq!(
-        told(&work, &open()),
+        cure_text(&work, &open()),
         "quietcore apply --cpus 2 --with stat_interval"
     );
     assert_eq!(
-        told(&work, &isolated()),
+        cure_text(&work, &isolated()),
         "quietcore apply --resize --partition rt --cpus 2 --profile minimal --with stat_interval"
     );
     let mut strict = isolated();
     strict.in_force[0].profile = Profile::Strict;
-    assert!(told(&work, &strict).starts_with("nothing: stat_interval is in force for partition rt"));
+    assert!(cure_text(&work, &strict).starts_with("nothing: stat_interval is in force for partition rt"));
     let absent = CureContext {
         absent: ["stat_interval"].into(),
         ..open()
     };
-    assert!(told(&work, &absent).starts_with("nothing: this machine has no stat_interval"));
+    assert!(cure_text(&work, &absent).starts_with("nothing: this machine has no stat_interval"));
 }
 
 #[test]
-fn what_another_cpu_causes_is_cured_there() {
+fn work_caused_by_another_cpu_is_cured_on_that_cpu() {
     let mut block = row(Class::SoftBlock, "BLOCK");
     block.culprit = Some(Culprit {
         via: Some("irq 47 ahci".to_owned()),
@@ -338,40 +338,40 @@ fn what_another_cpu_causes_is_cured_there() {
         ..by("dd", 9, 3).unwrap()
     });
     assert_eq!(
-        told(&block, &open()),
+        cure_text(&block, &open()),
         "quietcore apply --cpus 2 --with rq_affinity=2"
     );
     block.culprit = by("dd", 9, 2);
-    assert_eq!(told(&block, &isolated()), "quietcore move --out --pid 9");
+    assert_eq!(cure_text(&block, &isolated()), "quietcore move --out --pid 9");
 
     let mut shootdown = row(Class::TlbShootdown, "call_function: flush_tlb_func");
     shootdown.culprit = by("java", 9, 0);
-    assert_eq!(told(&shootdown, &open()), "quietcore apply --cpus 2");
+    assert_eq!(cure_text(&shootdown, &open()), "quietcore apply --cpus 2");
     assert!(
-        told(&shootdown, &isolated()).contains("unmap"),
+        cure_text(&shootdown, &isolated()).contains("unmap"),
         "its own threads are outside"
     );
     shootdown.culprit = by("khugepaged", 40, 0);
     assert_eq!(
-        told(&shootdown, &open()),
+        cure_text(&shootdown, &open()),
         "quietcore apply --cpus 2 --with transparent_hugepage"
     );
     let membarrier = row(Class::FunctionCall, "call_function: ipi_mb");
-    assert!(told(&membarrier, &open()).contains("membarrier"));
+    assert!(cure_text(&membarrier, &open()).contains("membarrier"));
     let mut soft = row(Class::KernelThread, "ksoftirqd/2");
     soft.culprit = through("irq 47 ahci", 2);
-    assert_eq!(told(&soft, &open()), "quietcore apply --cpus 2");
+    assert_eq!(cure_text(&soft, &open()), "quietcore apply --cpus 2");
 }
 
 #[test]
-fn an_interrupt_that_each_cpu_has_for_itself_is_not_proposed_to_move() {
+fn per_cpu_interrupts_are_not_proposed_to_move() {
     for (chip, is_own) in [
         ("XIVE-IPI 0 Edge", true),
         ("GICv3 27 Level", true),
         ("GICv3 44 Level", false),
     ] {
         let mut device = row(Class::Device, "irq 16 IPI");
-        device.subject = Subject::Irq(16);
+        device.subject = InterruptionSubject::Irq(16);
         let ground = CureContext {
             interrupts: vec![Interrupt {
                 irq: 16,
@@ -380,7 +380,7 @@ fn an_interrupt_that_each_cpu_has_for_itself_is_not_proposed_to_move() {
             }],
             ..open()
         };
-        let cure = told(&device, &ground);
+        let cure = cure_text(&device, &ground);
         assert_eq!(
             cure.starts_with("nothing: each CPU has its own interrupt 16"),
             is_own,

@@ -1,8 +1,8 @@
 //! In which functions the time of a gap went: to the nanosecond, through interrupts and switches, lost records and foreign ones.
 
-use crate::support::stream::{Names, Stream};
+use crate::support::stream::{TestNames, TestStream};
 use blame::{Functions, Gap, GapFunctions};
-use events::Format;
+use events::EventFormat;
 use proptest::prelude::*;
 
 /// As 6.12 describes the two; what later kernels add has no part in it.
@@ -41,30 +41,27 @@ const BARRIER: u64 = 0x200;
 const FLUSH: u64 = 0x400;
 const VMSTAT: u64 = 0x500;
 
-fn traced() -> Stream {
-    let mut stream = Stream::new();
+fn traced() -> TestStream {
+    let mut stream = TestStream::new();
     for text in [ENTRY, EXIT] {
-        stream
-            .formats
-            .add(Format::parse("ftrace", text).unwrap())
-            .unwrap();
+        stream.formats.add(EventFormat::parse("ftrace", text).unwrap()).unwrap();
     }
     stream
 }
 
-fn begins(stream: &mut Stream, at: u64, function: u64, depth: u64) {
+fn start_function(stream: &mut TestStream, at: u64, function: u64, depth: u64) {
     stream.at(at, "funcgraph_entry", &[("func", function), ("depth", depth)]);
 }
 
-fn returns(stream: &mut Stream, at: u64, function: u64, depth: u64) {
+fn returns(stream: &mut TestStream, at: u64, function: u64, depth: u64) {
     stream.at(at, "funcgraph_exit", &[("func", function), ("depth", depth)]);
 }
 
-fn asked(stream: &Stream, gaps: &[Gap], most: usize) -> Vec<GapFunctions> {
+fn gap_functions(stream: &TestStream, gaps: &[Gap], most: usize) -> Vec<GapFunctions> {
     let mut functions = Functions::new(&stream.formats, [1].into_iter(), most).unwrap();
     functions.gaps(1, gaps);
     stream.events().for_each(|event| functions.event(&event));
-    functions.finish(&Names)
+    functions.finish(&TestNames)
 }
 
 /// Name, calls, time of its own, and the way to it.
@@ -81,16 +78,16 @@ const fn gap(start: u64, end: u64) -> Gap {
 }
 
 #[test]
-fn time_belongs_to_what_was_begun_last() {
+fn time_belongs_to_the_innermost_function() {
     let mut stream = traced();
     stream.on(1, 100, 0);
-    begins(&mut stream, 1_100, TICK, 0);
-    begins(&mut stream, 1_200, FLUSH, 1);
+    start_function(&mut stream, 1_100, TICK, 0);
+    start_function(&mut stream, 1_200, FLUSH, 1);
     returns(&mut stream, 1_700, FLUSH, 1);
-    begins(&mut stream, 1_750, FLUSH, 1);
+    start_function(&mut stream, 1_750, FLUSH, 1);
     returns(&mut stream, 1_800, FLUSH, 1);
     returns(&mut stream, 1_900, TICK, 0);
-    let told = asked(&stream, &[gap(1_000, 2_000)], 3);
+    let told = gap_functions(&stream, &[gap(1_000, 2_000)], 3);
     assert_eq!(
         rows(&told[0]),
         [
@@ -102,21 +99,21 @@ fn time_belongs_to_what_was_begun_last() {
 }
 
 #[test]
-fn a_thread_that_another_displaces_goes_on_where_it_was() {
+fn a_preempted_thread_continues_in_its_function() {
     let mut stream = traced();
     stream.on(1, 100, 0);
-    begins(&mut stream, 100, BARRIER, 0);
+    start_function(&mut stream, 100, BARRIER, 0);
     stream.on(1, 50, 0);
-    begins(&mut stream, 300, VMSTAT, 0);
+    start_function(&mut stream, 300, VMSTAT, 0);
     returns(&mut stream, 700, VMSTAT, 0);
     stream.on(1, 100, 0);
-    begins(&mut stream, 720, TICK, 1);
+    start_function(&mut stream, 720, TICK, 1);
     returns(&mut stream, 730, TICK, 1);
     returns(&mut stream, 800, BARRIER, 0);
     // What another CPU does meanwhile is not asked about.
     stream.on(0, 60, 0);
-    begins(&mut stream, 810, FLUSH, 0);
-    let told = asked(&stream, &[gap(100, 1_000)], 3);
+    start_function(&mut stream, 810, FLUSH, 0);
+    let told = gap_functions(&stream, &[gap(100, 1_000)], 3);
     assert_eq!(
         rows(&told[0]),
         [
@@ -128,14 +125,14 @@ fn a_thread_that_another_displaces_goes_on_where_it_was() {
 }
 
 #[test]
-fn only_the_longest_gaps_are_kept_and_each_has_its_own() {
+fn only_the_longest_gaps_are_stored_each_with_its_functions() {
     let mut stream = traced();
     stream.on(1, 100, 0);
     for (at, function) in [(100, TICK), (1_000, FLUSH), (5_000, VMSTAT)] {
-        begins(&mut stream, at + 10, function, 0);
+        start_function(&mut stream, at + 10, function, 0);
         returns(&mut stream, at + 60, function, 0);
     }
-    let told = asked(&stream, &[gap(100, 200), gap(1_000, 1_900), gap(5_000, 5_500)], 2);
+    let told = gap_functions(&stream, &[gap(100, 200), gap(1_000, 1_900), gap(5_000, 5_500)], 2);
     let named: Vec<_> = told
         .iter()
         .map(|of| (of.duration_ns, of.functions[0].name.as_str()))
@@ -144,71 +141,67 @@ fn only_the_longest_gaps_are_kept_and_each_has_its_own() {
 }
 
 #[test]
-fn a_function_that_began_before_the_gap_has_its_time_and_no_call() {
+fn a_function_started_before_the_gap_has_time_but_no_call() {
     let mut stream = traced();
     stream.on(1, 100, 0);
-    begins(&mut stream, 100, TICK, 0);
+    start_function(&mut stream, 100, TICK, 0);
     returns(&mut stream, 700, TICK, 0);
-    let told = asked(&stream, &[gap(500, 1_000)], 1);
+    let told = gap_functions(&stream, &[gap(500, 1_000)], 1);
     assert_eq!(rows(&told[0]), [("tick_nohz_handler", 0, 200, String::new())]);
 }
 
 #[test]
-fn what_was_lost_is_given_to_nobody() {
+fn time_of_lost_records_is_attributed_to_no_function() {
     let mut stream = traced();
     stream.on(1, 100, 0);
-    begins(&mut stream, 100, TICK, 0);
+    start_function(&mut stream, 100, TICK, 0);
     stream.lose(1, 7);
     returns(&mut stream, 900, FLUSH, 1);
     returns(&mut stream, 950, TICK, 0);
     let mut functions = Functions::new(&stream.formats, [1].into_iter(), 1).unwrap();
     functions.gaps(1, &[gap(100, 1_000)]);
     stream.events().for_each(|event| functions.event(&event));
-    assert_eq!(functions.finish(&Names)[0].in_functions_ns, 0);
+    assert_eq!(functions.finish(&TestNames)[0].in_functions_ns, 0);
 }
 
 #[test]
-fn time_in_a_function_waits_for_the_record_that_tells_of_a_loss() {
+fn time_in_a_function_counts_only_up_to_a_loss() {
     let mut stream = traced();
     stream.on(1, 100, 0);
-    begins(&mut stream, 100, TICK, 0);
+    start_function(&mut stream, 100, TICK, 0);
     stream.lose(1, 9);
-    begins(&mut stream, 5_000, FLUSH, 0);
+    start_function(&mut stream, 5_000, FLUSH, 0);
     let mut functions = Functions::new(&stream.formats, [1].into_iter(), 3).unwrap();
     functions.gaps(1, &[gap(50, 900), gap(6_000, 6_100)]);
     for (event, told) in stream.events().zip([4_000, 4_500, 7_000]) {
         functions.event(&event);
         functions.pass(told);
     }
-    let told = functions.finish(&Names);
-    assert_eq!(
-        told.iter().map(|of| of.in_functions_ns).sum::<u64>(),
-        0,
-        "{told:?}"
-    );
+    let told = functions.finish(&TestNames);
+    assert_eq!(told.iter().map(|of| of.in_functions_ns).sum::<u64>(), 0, "{told:?}");
 }
 
 #[test]
-fn a_kernel_that_does_not_describe_them_has_none() {
-    assert!(Functions::new(&Stream::new().formats, [1].into_iter(), 1).is_none());
+fn without_function_events_there_are_no_functions() {
+    assert!(Functions::new(&TestStream::new().formats, [1].into_iter(), 1).is_none());
 }
 
 proptest! {
     /// Whatever the records say, a gap has no more time in functions than it is long, and what is told adds up.
     #[test]
-    fn no_time_is_made(records in prop::collection::vec((0u64..50, 0u64..3, 0u64..8, 0u64..600, any::<bool>()), 0..200)) {
+    fn time_in_functions_never_exceeds_the_gap(records in prop::collection::vec((0u64..50, 0u64..3, 0u64..8, 0u64..600, any::<bool>()), 0..200)) {
         let mut stream = traced();
         let mut at = 0;
         for (after, pid, function, depth, is_begin) in records {
             at += after;
             stream.on(1, pid as i32, 0);
             match is_begin {
-                true => begins(&mut stream, at, function * 0x100, depth % 20 * depth),
+                true => start_function(&mut stream, at, function * 0x100, depth % 20 * depth),
                 false => returns(&mut stream, at, function * 0x100, depth),
             }
         }
         let gaps: Vec<Gap> = (0..20).map(|place| gap(place * 200 + 50, place * 200 + 190)).collect();
-        let told = asked(&stream, &gaps, 20);
+        let told = gap_functions(&stream, &gaps, 20);
         prop_assert_eq!(told.len(), 20);
         for of in told {
             let sum: u64 = of.functions.iter().map(|time| time.net_ns).sum();

@@ -1,8 +1,8 @@
 //! Records of the hwlat tracer, as kernels with and without a count describe them.
 
-use crate::support::stream::Stream;
+use crate::support::stream::TestStream;
 use blame::{Hwlat, HwlatCpu};
-use events::Format;
+use events::EventFormat;
 
 /// As 6.12 describes it, as far as it is read.
 const HWLAT: &str = "name: hwlat
@@ -25,17 +25,14 @@ format:
 print fmt: \"cnt:%u\\tinner/outer(us):%4llu/%-5llu\", REC->seqnum, REC->duration, REC->outer_duration
 ";
 
-fn traced(text: &str) -> Stream {
-    let mut stream = Stream::new();
-    stream
-        .formats
-        .add(Format::parse("ftrace", text).unwrap())
-        .unwrap();
+fn traced(text: &str) -> TestStream {
+    let mut stream = TestStream::new();
+    stream.formats.add(EventFormat::parse("ftrace", text).unwrap()).unwrap();
     stream
 }
 
 #[test]
-fn samples_add_up_and_the_longest_counts_whichever_loop_saw_it() {
+fn hwlat_samples_are_summed_and_the_longer_gap_counts() {
     let mut stream = traced(HWLAT);
     for (cpu, duration, outer, nmis, count) in [(1, 12, 215, 0, 3), (1, 90, 7, 2, 1), (2, 500, 500, 0, 9)] {
         stream.on(cpu, 40, 0);
@@ -64,7 +61,7 @@ fn samples_add_up_and_the_longest_counts_whichever_loop_saw_it() {
 }
 
 #[test]
-fn a_kernel_that_does_not_count_found_it_once() {
+fn without_a_count_field_a_sample_counts_once() {
     let text: String = HWLAT
         .lines()
         .filter(|line| !line.contains(" count;"))
@@ -76,5 +73,5 @@ fn a_kernel_that_does_not_count_found_it_once() {
     let mut hwlat = Hwlat::new(&stream.formats, [1].into_iter()).unwrap();
     stream.events().for_each(|event| hwlat.event(&event));
     assert_eq!(hwlat.finish()[0].hits, 1);
-    assert!(Hwlat::new(&Stream::new().formats, [1].into_iter()).is_none());
+    assert!(Hwlat::new(&TestStream::new().formats, [1].into_iter()).is_none());
 }

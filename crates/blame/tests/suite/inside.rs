@@ -1,20 +1,21 @@
 //! A program on a CPU whose context the kernel tracks: its gaps reach from leaving user mode to going back there, also where
 //! no event tells what ran, and what it asked for itself has an end.
 
-use crate::support::stream::{Names, Stream};
+use crate::support::stream::{TestNames, TestStream};
 use blame::{
-    Class, CpuAnswer, Follow, Gap, GapsFrom, Interruption, Keep, Question, Reader, Target, Victim, attribute,
+    BlameQuestion, BlameTarget, Class, CpuAnswer, FollowMode, Gap, GapSelection, GapSource, Interruption,
+    RecordDecoder, Victim, attribute,
 };
 
 const PROGRAM: i32 = 100;
 
 /// The answer, whose accounts hold to the nanosecond.
-fn ask(stream: &Stream, cpus: &[u32]) -> Vec<CpuAnswer> {
-    let target = |cpu: &u32| Target {
+fn answers_of(stream: &TestStream, cpus: &[u32]) -> Vec<CpuAnswer> {
+    let target = |cpu: &u32| BlameTarget {
         cpu: *cpu,
         victim: Victim {
             pids: vec![PROGRAM],
-            follow: Follow::Nobody,
+            follow: FollowMode::NoThread,
         },
         window: Gap {
             start: 0,
@@ -22,13 +23,13 @@ fn ask(stream: &Stream, cpus: &[u32]) -> Vec<CpuAnswer> {
         },
         gaps: None,
     };
-    let question = Question {
+    let question = BlameQuestion {
         targets: cpus.iter().map(target).collect(),
-        keep: Keep::First(usize::MAX),
-        ..Question::default()
+        keep: GapSelection::First(usize::MAX),
+        ..BlameQuestion::default()
     };
-    let reader = Reader::new(stream.formats.clone());
-    let answer = attribute(&reader, &Names, stream.events(), &question);
+    let reader = RecordDecoder::new(stream.formats.clone());
+    let answer = attribute(&reader, &TestNames, stream.events(), &question);
     for cpu in &answer.cpus {
         assert_eq!(cpu.stolen_ns, cpu.explained_ns + cpu.unexplained_ns);
         let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
@@ -46,20 +47,20 @@ fn row<'a>(rows: &'a [Interruption], name: &str) -> &'a Interruption {
 }
 
 /// The program runs on CPU 1, and the kernel has told that it is in user mode.
-fn begun() -> Stream {
-    let mut stream = Stream::new();
+fn started_program() -> TestStream {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.at(10_000, "user_enter", &[]);
     stream
 }
 
 #[test]
-fn time_in_the_kernel_without_an_event_is_stolen_and_nobody_is_named() {
-    let mut stream = begun();
+fn kernel_time_without_an_event_is_stolen_and_unexplained() {
+    let mut stream = started_program();
     stream.at(100_000, "user_exit", &[]);
     stream.at(107_000, "user_enter", &[]);
-    let cpu = ask(&stream, &[1]).remove(0);
-    assert_eq!(cpu.gaps_from, GapsFrom::ContextTracking);
+    let cpu = answers_of(&stream, &[1]).remove(0);
+    assert_eq!(cpu.gaps_from, GapSource::ContextTracking);
     assert_eq!((cpu.stolen_ns, cpu.unexplained_ns, cpu.gaps), (7_000, 7_000, 1));
     assert_eq!(cpu.outside, 0, "the kernel ran in it");
     assert_eq!(cpu.interruptions, []);
@@ -68,8 +69,8 @@ fn time_in_the_kernel_without_an_event_is_stolen_and_nobody_is_named() {
 }
 
 #[test]
-fn the_way_into_and_out_of_an_interruption_is_part_of_it_as_long_as_it_is_usual() {
-    let mut stream = begun();
+fn usual_entry_and_exit_times_belong_to_the_interruption() {
+    let mut stream = started_program();
     for at in [100_000, 200_000, 300_000] {
         stream.at(at, "user_exit", &[]);
         stream.at(at + 300, "local_timer_entry", &[]);
@@ -78,7 +79,7 @@ fn the_way_into_and_out_of_an_interruption_is_part_of_it_as_long_as_it_is_usual(
         let out = if at == 300_000 { 50_000 } else { 200 };
         stream.at(at + 2_300 + out, "user_enter", &[]);
     }
-    let cpu = ask(&stream, &[1]).remove(0);
+    let cpu = answers_of(&stream, &[1]).remove(0);
     let tick = row(&cpu.interruptions, "local_timer");
     assert_eq!((tick.count, tick.class), (3, Class::Tick));
     // Of the long one the usual way out, which is the median of all edges here.
@@ -89,8 +90,8 @@ fn the_way_into_and_out_of_an_interruption_is_part_of_it_as_long_as_it_is_usual(
 }
 
 #[test]
-fn a_system_call_and_a_fault_reach_from_user_mode_to_user_mode() {
-    let mut stream = begun();
+fn calls_and_faults_last_from_user_mode_to_user_mode() {
+    let mut stream = started_program();
     stream.at(100_000, "user_exit", &[]);
     stream.at(100_400, "sys_enter", &[("id", 9_039)]);
     stream.at(105_000, "sys_exit", &[("id", 9_039)]);
@@ -104,7 +105,7 @@ fn a_system_call_and_a_fault_reach_from_user_mode_to_user_mode() {
     stream.at(310_000, "page_fault_kernel", &[("address", 0x8000)]);
     stream.at(340_000, "sys_exit", &[("id", 9_000)]);
     stream.at(340_000, "user_enter", &[]);
-    let cpu = ask(&stream, &[1]).remove(0);
+    let cpu = answers_of(&stream, &[1]).remove(0);
     assert_eq!((cpu.stolen_ns, cpu.gaps), (0, 0));
     let call = row(&cpu.own, "system call 9039");
     assert_eq!((call.count, call.total_ns, call.transition_ns), (1, 7_000, 2_400));
@@ -114,8 +115,8 @@ fn a_system_call_and_a_fault_reach_from_user_mode_to_user_mode() {
 }
 
 #[test]
-fn who_preempts_on_the_way_is_named_and_the_call_goes_on_afterwards() {
-    let mut stream = begun();
+fn a_thread_that_preempts_a_system_call_is_named_and_the_call_continues() {
+    let mut stream = started_program();
     stream.at(100_000, "user_exit", &[]);
     stream.at(100_200, "reschedule_entry", &[]);
     stream.at(100_700, "reschedule_exit", &[]);
@@ -135,7 +136,7 @@ fn who_preempts_on_the_way_is_named_and_the_call_goes_on_afterwards() {
     stream.on(1, PROGRAM, 0);
     stream.at(209_000, "sys_exit", &[("id", 9_000)]);
     stream.at(209_500, "user_enter", &[]);
-    let cpu = ask(&stream, &[1]).remove(0);
+    let cpu = answers_of(&stream, &[1]).remove(0);
     assert_eq!((cpu.stolen_ns, cpu.gaps), (11_300 + 4_000, 2));
     assert_eq!(cpu.unexplained_ns, 0, "{cpu:#?}");
     assert_eq!(row(&cpu.interruptions, "reschedule").total_ns, 500 + 200 + 300);
@@ -144,8 +145,8 @@ fn who_preempts_on_the_way_is_named_and_the_call_goes_on_afterwards() {
 }
 
 #[test]
-fn what_was_before_anybody_looked_and_after_losses_is_not_made_up() {
-    let mut stream = Stream::new();
+fn time_before_the_trace_and_after_losses_is_not_invented() {
+    let mut stream = TestStream::new();
     stream.on(1, 300, 0);
     stream.at(5_000, "user_enter", &[]);
     // The program comes out of a call that it began before: nobody has told of its way in.
@@ -160,7 +161,7 @@ fn what_was_before_anybody_looked_and_after_losses_is_not_made_up() {
     stream.at(170_000, "local_timer_entry", &[]);
     stream.at(175_000, "local_timer_exit", &[]);
     stream.at(180_000, "user_enter", &[]);
-    let cpu = ask(&stream, &[1]).remove(0);
+    let cpu = answers_of(&stream, &[1]).remove(0);
     assert_eq!(
         (cpu.stolen_ns, cpu.unexplained_ns, cpu.gaps),
         (5_500, 500, 2),
@@ -169,19 +170,19 @@ fn what_was_before_anybody_looked_and_after_losses_is_not_made_up() {
 }
 
 #[test]
-fn the_end_of_the_watch_ends_a_stay_in_the_kernel() {
-    let mut stream = begun();
+fn the_end_of_the_window_ends_time_in_the_kernel() {
+    let mut stream = started_program();
     stream.at(400_000, "user_exit", &[]);
     stream.at(500_000, "local_timer_entry", &[]);
     stream.at(501_000, "local_timer_exit", &[]);
     // Nothing more: until the end of the window the kernel has the CPU.
-    let cpu = ask(&stream, &[1]).remove(0);
+    let cpu = answers_of(&stream, &[1]).remove(0);
     assert_eq!((cpu.stolen_ns, cpu.gaps), (600_000, 1));
 }
 
 #[test]
-fn a_call_goes_on_where_its_thread_goes_and_is_one_call() {
-    let mut stream = Stream::new();
+fn a_system_call_of_a_migrated_thread_is_one_call() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.at(100_000, "sys_enter", &[("id", 9_007)]);
     stream.switch(110_000, PROGRAM, 1, 0);
@@ -203,7 +204,7 @@ fn a_call_goes_on_where_its_thread_goes_and_is_one_call() {
     // Back on the first CPU it is in user mode, not in that call.
     stream.on(1, 0, 0);
     stream.switch(310_000, 0, 0, PROGRAM);
-    let cpus = ask(&stream, &[1, 2]);
+    let cpus = answers_of(&stream, &[1, 2]);
     let own: Vec<(u64, u64)> = cpus
         .iter()
         .map(|cpu| row(&cpu.own, "system call 9007"))

@@ -1,16 +1,16 @@
 //! Programs that nobody measures: events alone say when they ran, when they wanted to, and who had their CPU.
 
-use crate::support::stream::{Names, Stream};
+use crate::support::stream::{TestNames, TestStream};
 use blame::{
-    Answer, Class, Confidence, CpuAnswer, Follow, Gap, Interruption, Question, Reader, Target, Victim,
-    attribute,
+    BlameQuestion, BlameResult, BlameTarget, Class, Confidence, CpuAnswer, FollowMode, Gap, Interruption,
+    RecordDecoder, Victim, attribute,
 };
 
 const PROGRAM: i32 = 100;
 const CLONE_THREAD: u64 = 0x1_0000;
 
-fn ask(stream: &Stream, cpus: &[u32], follow: Follow) -> Vec<CpuAnswer> {
-    let target = |cpu: &u32| Target {
+fn answers_of(stream: &TestStream, cpus: &[u32], follow: FollowMode) -> Vec<CpuAnswer> {
+    let target = |cpu: &u32| BlameTarget {
         cpu: *cpu,
         victim: Victim {
             pids: vec![PROGRAM],
@@ -22,12 +22,12 @@ fn ask(stream: &Stream, cpus: &[u32], follow: Follow) -> Vec<CpuAnswer> {
         },
         gaps: None,
     };
-    let question = Question {
+    let question = BlameQuestion {
         targets: cpus.iter().map(target).collect(),
-        ..Question::default()
+        ..BlameQuestion::default()
     };
-    let reader = Reader::new(stream.formats.clone());
-    let answer: Answer = attribute(&reader, &Names, stream.events(), &question);
+    let reader = RecordDecoder::new(stream.formats.clone());
+    let answer: BlameResult = attribute(&reader, &TestNames, stream.events(), &question);
     for cpu in &answer.cpus {
         assert_eq!(cpu.stolen_ns, cpu.explained_ns + cpu.unexplained_ns);
         let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
@@ -42,8 +42,8 @@ fn row<'a>(rows: &'a [Interruption], name: &str) -> &'a Interruption {
 }
 
 #[test]
-fn a_system_call_is_the_programs_own_and_what_interrupts_it_is_not() {
-    let mut stream = Stream::new();
+fn a_system_call_is_own_time_and_its_interruptions_are_not() {
+    let mut stream = TestStream::new();
     stream.on(1, 0, 0);
     stream.switch(100_000, 0, 0, PROGRAM);
     stream.on(1, PROGRAM, 0);
@@ -51,59 +51,52 @@ fn a_system_call_is_the_programs_own_and_what_interrupts_it_is_not() {
     stream.at(210_000, "local_timer_entry", &[]);
     stream.at(213_000, "local_timer_exit", &[]);
     stream.at(250_000, "sys_exit", &[("id", 9_000)]);
-    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    let cpu = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
     assert_eq!((cpu.stolen_ns, cpu.gaps), (3_000, 1));
     assert_eq!(row(&cpu.interruptions, "local_timer").class, Class::Tick);
     let own = row(&cpu.own, "system call 9000");
-    assert_eq!(
-        (own.class, own.count, own.total_ns),
-        (Class::SystemCall, 1, 47_000)
-    );
+    assert_eq!((own.class, own.count, own.total_ns), (Class::SystemCall, 1, 47_000));
     assert_eq!(own.culprit.as_ref().unwrap().pid, PROGRAM);
     assert_eq!(cpu.wanted_ns, Some(900_000));
 }
 
 #[test]
-fn a_page_fault_is_counted_and_has_no_time_where_nothing_tells_its_end() {
-    let mut stream = Stream::new();
+fn a_page_fault_without_an_end_event_is_counted_without_time() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.at(100_000, "page_fault_user", &[("address", 0x7000)]);
     stream.at(200_000, "page_fault_user", &[("address", 0x8000)]);
-    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    let cpu = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
     let own = row(&cpu.own, "page fault");
     assert_eq!((own.class, own.count, own.total_ns), (Class::PageFault, 2, 0));
     assert_eq!(cpu.stolen_ns, 0);
 }
 
 #[test]
-fn children_and_their_threads_are_the_program_and_strangers_are_not() {
-    let mut stream = Stream::new();
+fn children_and_their_threads_belong_to_the_program() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.at(10_000, "task_newtask", &[("pid", 200), ("clone_flags", 0)]);
     // A child of the program has the CPU: nothing is stolen.
     stream.switch(100_000, PROGRAM, 0, 200);
     stream.on(1, 200, 0);
-    stream.at(
-        150_000,
-        "task_newtask",
-        &[("pid", 201), ("clone_flags", CLONE_THREAD)],
-    );
+    stream.at(150_000, "task_newtask", &[("pid", 201), ("clone_flags", CLONE_THREAD)]);
     stream.switch(200_000, 200, 0, 201);
     stream.on(1, 201, 0);
     stream.switch(300_000, 201, 1, 300);
     stream.on(1, 300, 0);
     stream.switch(310_000, 300, 1, PROGRAM);
-    let children = ask(&stream, &[1], Follow::Children).remove(0);
+    let children = answers_of(&stream, &[1], FollowMode::Children).remove(0);
     assert_eq!(children.stolen_ns, 10_000, "{children:#?}");
     assert_eq!(row(&children.interruptions, "task-300").total_ns, 10_000);
-    let threads = ask(&stream, &[1], Follow::Threads).remove(0);
+    let threads = answers_of(&stream, &[1], FollowMode::Threads).remove(0);
     assert_eq!(row(&threads.interruptions, "task-200").total_ns, 100_000);
     assert_eq!(threads.stolen_ns, 210_000, "{threads:#?}");
 }
 
 #[test]
-fn a_thread_whose_birth_may_be_lost_is_not_named_for_certain() {
-    let mut stream = Stream::new();
+fn a_thread_whose_creation_may_be_lost_is_not_named_for_certain() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     // Known before anything is lost: certainly nobody's child.
     stream.switch(100_000, PROGRAM, 0, 300);
@@ -119,27 +112,21 @@ fn a_thread_whose_birth_may_be_lost_is_not_named_for_certain() {
     stream.switch(330_000, 201, 0, 300);
     stream.on(1, 300, 0);
     stream.switch(340_000, 300, 0, PROGRAM);
-    let cpu = ask(&stream, &[1], Follow::Children).remove(0);
-    assert_eq!(
-        row(&cpu.interruptions, "task-200").confidence,
-        Confidence::Inferred
-    );
+    let cpu = answers_of(&stream, &[1], FollowMode::Children).remove(0);
+    assert_eq!(row(&cpu.interruptions, "task-200").confidence, Confidence::Inferred);
     assert_eq!(row(&cpu.interruptions, "task-300").confidence, Confidence::Traced);
     assert!(
         cpu.interruptions.iter().all(|row| row.name != "task-201"),
         "its birth is told"
     );
     // Who asks about one thread alone has no children.
-    let alone = ask(&stream, &[1], Follow::Nobody).remove(0);
-    assert_eq!(
-        row(&alone.interruptions, "task-200").confidence,
-        Confidence::Traced
-    );
+    let alone = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
+    assert_eq!(row(&alone.interruptions, "task-200").confidence, Confidence::Traced);
 }
 
 #[test]
-fn the_number_of_a_dead_child_that_a_stranger_gets_is_the_strangers() {
-    let mut stream = Stream::new();
+fn a_reused_number_of_a_dead_child_belongs_to_the_new_process() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.at(10_000, "task_newtask", &[("pid", 200), ("clone_flags", 0)]);
     stream.on(0, 400, 0);
@@ -148,21 +135,17 @@ fn the_number_of_a_dead_child_that_a_stranger_gets_is_the_strangers() {
     stream.switch(100_000, PROGRAM, 0, 200);
     stream.on(1, 200, 0);
     stream.switch(130_000, 200, 1, PROGRAM);
-    let cpu = ask(&stream, &[1], Follow::Children).remove(0);
+    let cpu = answers_of(&stream, &[1], FollowMode::Children).remove(0);
     assert_eq!(row(&cpu.interruptions, "task-200").total_ns, 30_000);
 }
 
 #[test]
-fn a_wake_up_from_another_cpu_begins_the_wait_and_a_move_takes_it_along() {
-    let mut stream = Stream::new();
+fn a_wait_starts_at_the_wake_up_and_follows_a_migration() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.switch(100_000, PROGRAM, 1, 300);
     stream.on(0, 500, 0);
-    stream.at(
-        200_000,
-        "sched_waking",
-        &[("pid", PROGRAM as u64), ("target_cpu", 1)],
-    );
+    stream.at(200_000, "sched_waking", &[("pid", PROGRAM as u64), ("target_cpu", 1)]);
     // It waits on CPU 1 for 30 us, then on CPU 2 for 20 us, while others have both.
     stream.at(
         230_000,
@@ -171,27 +154,20 @@ fn a_wake_up_from_another_cpu_begins_the_wait_and_a_move_takes_it_along() {
     );
     stream.on(2, 600, 0);
     stream.switch(250_000, 600, 0, PROGRAM);
-    let cpus = ask(&stream, &[1, 2], Follow::Nobody);
+    let cpus = answers_of(&stream, &[1, 2], FollowMode::NoThread);
     assert_eq!(row(&cpus[0].interruptions, "task-300").total_ns, 30_000);
     assert_eq!(cpus[0].stolen_ns, 30_000);
-    assert_eq!(
-        cpus[1].stolen_ns, 0,
-        "who had CPU 2 before its first event is unknown"
-    );
+    assert_eq!(cpus[1].stolen_ns, 0, "who had CPU 2 before its first event is unknown");
     assert_eq!(cpus[1].wanted_ns, Some(770_000));
 }
 
 #[test]
-fn a_thread_that_runs_on_an_idle_cpu_without_a_record_of_the_switch_has_run_since_it_was_woken() {
-    let mut stream = Stream::new();
+fn without_a_switch_event_on_an_idle_cpu_a_thread_runs_from_its_wake_up() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.switch(100_000, PROGRAM, 1, 0);
     stream.on(0, 500, 0);
-    stream.at(
-        200_000,
-        "sched_waking",
-        &[("pid", PROGRAM as u64), ("target_cpu", 1)],
-    );
+    stream.at(200_000, "sched_waking", &[("pid", PROGRAM as u64), ("target_cpu", 1)]);
     // The interrupt that wakes the CPU, 10 us later; the first event of the program is a tick.
     stream.on(1, 0, 0);
     stream.at(210_000, "reschedule_entry", &[]);
@@ -199,7 +175,7 @@ fn a_thread_that_runs_on_an_idle_cpu_without_a_record_of_the_switch_has_run_sinc
     stream.on(1, PROGRAM, 0);
     stream.at(900_000, "local_timer_entry", &[]);
     stream.at(903_000, "local_timer_exit", &[]);
-    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    let cpu = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
     assert_eq!(row(&cpu.interruptions, "<idle>").total_ns, 10_000);
     assert_eq!(row(&cpu.interruptions, "local_timer").total_ns, 3_000);
     assert_eq!((cpu.stolen_ns, cpu.gaps), (15_000, 2));
@@ -207,38 +183,34 @@ fn a_thread_that_runs_on_an_idle_cpu_without_a_record_of_the_switch_has_run_sinc
 }
 
 #[test]
-fn a_throttled_thread_that_runs_again_without_a_record_of_the_switch_waited_until_its_first_event() {
-    let mut stream = Stream::new();
+fn without_a_switch_event_a_throttled_thread_waits_until_its_next_event() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.switch_prio(100_000, (PROGRAM, 19), 0, (0, 120));
     stream.on(1, PROGRAM, 0);
     stream.at(150_000, "local_timer_entry", &[]);
     stream.at(153_000, "local_timer_exit", &[]);
-    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    let cpu = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
     assert_eq!(row(&cpu.interruptions, "<idle>").total_ns, 50_000);
 }
 
 #[test]
-fn a_second_wake_up_of_who_runs_is_nothing() {
-    let mut stream = Stream::new();
+fn waking_a_running_thread_changes_nothing() {
+    let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.at(50_000, "sys_enter", &[("id", 1)]);
     stream.on(0, 500, 0);
-    stream.at(
-        60_000,
-        "sched_waking",
-        &[("pid", PROGRAM as u64), ("target_cpu", 1)],
-    );
+    stream.at(60_000, "sched_waking", &[("pid", PROGRAM as u64), ("target_cpu", 1)]);
     stream.on(1, PROGRAM, 0);
     stream.at(70_000, "sys_exit", &[("id", 1)]);
     stream.switch(100_000, PROGRAM, 1, 300);
-    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    let cpu = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
     assert_eq!(cpu.stolen_ns, 0);
 }
 
 #[test]
-fn counters_say_how_often_and_leave_all_time_unexplained() {
-    let counted = |name: &str, what: &str, class, count| observe::Counted {
+fn counters_give_counts_and_leave_the_time_unexplained() {
+    let counted = |name: &str, what: &str, class, count| observe::CounterIncrease {
         name: name.to_owned(),
         what: what.to_owned(),
         class,
@@ -260,8 +232,8 @@ fn counters_say_how_often_and_leave_all_time_unexplained() {
         start: 10_000,
         end: 60_000,
     };
-    let question = Question {
-        targets: vec![Target {
+    let question = BlameQuestion {
+        targets: vec![BlameTarget {
             cpu: 1,
             victim: Victim::default(),
             window: Gap {
@@ -270,10 +242,10 @@ fn counters_say_how_often_and_leave_all_time_unexplained() {
             },
             gaps: Some(vec![gap]),
         }],
-        ..Question::default()
+        ..BlameQuestion::default()
     };
-    let reader = Reader::new(events::Formats::default());
-    let mut cpu = attribute(&reader, &Names, std::iter::empty(), &question)
+    let reader = RecordDecoder::new(events::Formats::default());
+    let mut cpu = attribute(&reader, &TestNames, std::iter::empty(), &question)
         .cpus
         .remove(0);
     cpu.count(&activity);

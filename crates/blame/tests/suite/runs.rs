@@ -1,15 +1,15 @@
 //! The longest run and the longest waits, on the figures of the articles that ask for them.
 
 use blame::{
-    KernelEvent, LongestRun, LongestWaits, Reader, Step, Stretch, ThreadChange, ThreadFilter,
+    KernelEvent, LongestRun, LongestWaits, RecordDecoder, ThreadChange, ThreadEvent, ThreadFilter, ThreadPeriod,
     longest_run_of_pages,
 };
-use events::Event;
+use events::StreamItem;
 use events::dat::TraceFile;
 use proptest::prelude::*;
 
-fn step(cpu: u32, at: u64, pid: i32, comm: &'static str, what: ThreadChange<'static>) -> Step<'static> {
-    Step {
+fn step(cpu: u32, at: u64, pid: i32, comm: &'static str, what: ThreadChange<'static>) -> ThreadEvent<'static> {
+    ThreadEvent {
         cpu,
         at,
         pid,
@@ -27,7 +27,7 @@ fn to(preempted: bool, next_pid: i32, next_comm: &'static str) -> ThreadChange<'
 }
 
 /// "My Fear of Commitment to the 1st CPU Core": a trading program and ksoftirqd, times in microseconds.
-fn trading() -> Vec<Step<'static>> {
+fn trading() -> Vec<ThreadEvent<'static>> {
     vec![
         step(1, 70_251_098, 31_594, "TradeApp", ThreadChange::Woken { pid: 6 }),
         step(1, 70_252_191, 31_594, "TradeApp", to(true, 6, "ksoftirqd")),
@@ -39,28 +39,28 @@ fn trading() -> Vec<Step<'static>> {
 }
 
 #[test]
-fn the_articles_waits_are_found_with_who_took_the_cpu() {
+fn the_waits_of_the_article_are_found_with_the_thread_that_ran() {
     let mut waits = LongestWaits::of(ThreadFilter::Comm("TradeApp".to_owned()), 10);
     trading().iter().for_each(|step| waits.step(step));
     let waits = waits.end();
     let lengths: Vec<u64> = waits.iter().map(|wait| wait.len()).collect();
     assert_eq!(lengths, [16_034, 408]);
-    assert_eq!(waits[0].taken_by, Some((6, "ksoftirqd".to_owned())));
+    assert_eq!(waits[0].first_runner, Some((6, "ksoftirqd".to_owned())));
 }
 
 #[test]
-fn a_wait_also_begins_when_somebody_is_woken() {
+fn a_wait_also_starts_at_a_wake_up() {
     let mut waits = LongestWaits::of(ThreadFilter::Pid(6), 1);
     trading().iter().for_each(|step| waits.step(step));
     let waits = waits.end();
     assert_eq!(
-        (waits.len(), waits[0].len(), waits[0].taken_by.clone()),
+        (waits.len(), waits[0].len(), waits[0].first_runner.clone()),
         (1, 1_093, None)
     );
 }
 
 #[test]
-fn a_run_is_the_longest_time_between_two_events_with_the_thread_on_at_both() {
+fn a_run_lasts_between_two_events_that_show_the_thread_running() {
     let mut run = LongestRun::of(ThreadFilter::Comm("TradeApp".to_owned()));
     trading().iter().for_each(|step| run.step(step));
     let runs = run.end();
@@ -69,7 +69,7 @@ fn a_run_is_the_longest_time_between_two_events_with_the_thread_on_at_both() {
 }
 
 #[test]
-fn the_time_of_another_thread_or_of_another_cpu_is_no_run() {
+fn time_of_another_thread_or_cpu_is_not_part_of_a_run() {
     let steps = [
         step(1, 0, 5, "bash", ThreadChange::Nothing),
         step(1, 10, 5, "bash", to(false, 0, "swapper/1")),
@@ -122,16 +122,16 @@ fn damaged(hits: &[(usize, u8)]) -> Vec<u8> {
 }
 
 /// By steps, in the order of time over all CPUs.
-fn by_steps(file: &TraceFile, whose: ThreadFilter) -> (Vec<Stretch>, u64, u64) {
-    let reader = Reader::new(file.description.formats().0);
+fn by_steps(file: &TraceFile, whose: ThreadFilter) -> (Vec<ThreadPeriod>, u64, u64) {
+    let reader = RecordDecoder::new(file.description.formats().0);
     let mut comms = file.description.comms();
     let mut run = LongestRun::of(whose);
     let (mut events, mut broken) = (0, 0);
     for item in file.events() {
         let (cpu, record) = match item.event {
-            Event::Record { cpu, record } => (cpu, record),
-            Event::Lost { cpu, .. } | Event::Broken { cpu, .. } => {
-                broken += u64::from(matches!(item.event, Event::Broken { .. }));
+            StreamItem::Record { cpu, record } => (cpu, record),
+            StreamItem::Lost { cpu, .. } | StreamItem::Broken { cpu, .. } => {
+                broken += u64::from(matches!(item.event, StreamItem::Broken { .. }));
                 run.step(&step(cpu, 0, 0, "", ThreadChange::Lost));
                 continue;
             }
@@ -151,7 +151,7 @@ fn by_steps(file: &TraceFile, whose: ThreadFilter) -> (Vec<Stretch>, u64, u64) {
                 next_comm: "",
             };
         }
-        run.step(&Step {
+        run.step(&ThreadEvent {
             cpu,
             at: record.at,
             pid: common.pid,
@@ -162,7 +162,7 @@ fn by_steps(file: &TraceFile, whose: ThreadFilter) -> (Vec<Stretch>, u64, u64) {
     (run.end(), events, broken)
 }
 
-fn by_pages(file: &TraceFile, whose: &ThreadFilter) -> (Vec<Stretch>, u64, u64) {
+fn by_pages(file: &TraceFile, whose: &ThreadFilter) -> (Vec<ThreadPeriod>, u64, u64) {
     let (formats, comms) = (file.description.formats().0, file.description.comms());
     let buffer = &file.buffers[0];
     let (mut runs, mut events, mut broken) = (Vec::new(), 0, 0);
@@ -176,14 +176,11 @@ fn by_pages(file: &TraceFile, whose: &ThreadFilter) -> (Vec<Stretch>, u64, u64) 
 }
 
 #[test]
-fn every_thread_of_a_trace_has_the_same_longest_run_by_pages_and_by_steps() {
+fn longest_runs_by_pages_equal_those_by_events() {
     let bytes = damaged(&[]);
     let file = TraceFile::parse(&bytes, 0).unwrap();
     let mut found = 0;
-    let pids = by_steps(&file, ThreadFilter::Any)
-        .0
-        .into_iter()
-        .map(|run| run.pid);
+    let pids = by_steps(&file, ThreadFilter::Any).0.into_iter().map(|run| run.pid);
     let comms = file.description.comms();
     let all = pids.chain(comms.keys().copied()).map(ThreadFilter::Pid);
     let named = comms.values().cloned().map(ThreadFilter::Comm);
@@ -197,12 +194,12 @@ fn every_thread_of_a_trace_has_the_same_longest_run_by_pages_and_by_steps() {
 
 proptest! {
     #[test]
-    fn damaged_pages_have_the_same_longest_run_by_pages_and_by_steps(
+    fn longest_runs_of_damaged_pages_equal_those_by_events(
         hits in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..40),
     ) {
         let bytes = damaged(&hits);
         let file = TraceFile::parse(&bytes, 0).unwrap();
-        let bare = |(runs, events, broken): (Vec<Stretch>, u64, u64)| {
+        let bare = |(runs, events, broken): (Vec<ThreadPeriod>, u64, u64)| {
             let runs: Vec<_> = runs.iter().map(|run| (run.cpu, run.pid, run.start, run.end)).collect();
             (runs, events, broken)
         };

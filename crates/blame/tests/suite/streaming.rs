@@ -1,25 +1,28 @@
 //! An answer that grows while events and gaps come is the answer of who has them all at once, wherever they are cut.
 
-use crate::support::stream::{Names, Stream};
-use blame::{Answer, Attribution, Follow, Gap, Keep, Question, Reader, Target, Victim, attribute};
-use events::Event;
+use crate::support::stream::{TestNames, TestStream};
+use blame::{
+    Attribution, BlameQuestion, BlameResult, BlameTarget, FollowMode, Gap, GapSelection, RecordDecoder, Victim,
+    attribute,
+};
+use events::StreamItem;
 use proptest::prelude::*;
 
 /// CPUs that are asked about.
-const ASKED: [u32; 2] = [1, 2];
+const REQUESTED_CPUS: [u32; 2] = [1, 2];
 const END: u64 = 200_000;
 const PROBES: [i32; 2] = [100, 101];
 
 /// One event: its CPU, who is current, and which of many it is with two numbers for its fields.
-type Step = (u32, usize, usize, u64, u64);
+type StreamStep = (u32, usize, usize, u64, u64);
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = StreamStep> {
     (0_u32..4, 0..5_usize, 0..38_usize, 0_u64..4, 1_u64..2_500)
 }
 
-fn write(steps: &[Step]) -> Stream {
+fn write(steps: &[StreamStep]) -> TestStream {
     let pids = [0, 50, 60, 100, 101, 300];
-    let mut stream = Stream::new();
+    let mut stream = TestStream::new();
     let mut now = 500;
     for &(cpu, current, what, number, pause) in steps {
         now += pause;
@@ -37,11 +40,7 @@ fn write(steps: &[Step]) -> Stream {
             10 => stream.at(at, "softirq_raise", &[("vec", 3 + number % 2)]),
             11 => stream.at(at, "softirq_entry", &[("vec", 3 + number % 2)]),
             12 => stream.at(at, "softirq_exit", &[("vec", 3 + number % 2)]),
-            13..=15 => stream.at(
-                at,
-                "sched_waking",
-                &[("pid", other as u64), ("target_cpu", target)],
-            ),
+            13..=15 => stream.at(at, "sched_waking", &[("pid", other as u64), ("target_cpu", target)]),
             16 => stream.at(
                 at,
                 "ipi_send_cpu",
@@ -56,21 +55,9 @@ fn write(steps: &[Step]) -> Stream {
             ),
             20 => stream.at(at, "csd_function_entry", &[("func", 0x300), ("csd", number)]),
             21 => stream.at(at, "hrtimer_start", &[("hrtimer", number), ("function", 0x100)]),
-            22 => stream.at(
-                at,
-                "hrtimer_expire_entry",
-                &[("hrtimer", number), ("function", 0x100)],
-            ),
-            23 => stream.at(
-                at,
-                "workqueue_queue_work",
-                &[("work", number), ("function", 0x500)],
-            ),
-            24 => stream.at(
-                at,
-                "workqueue_execute_start",
-                &[("work", number), ("function", 0x500)],
-            ),
+            22 => stream.at(at, "hrtimer_expire_entry", &[("hrtimer", number), ("function", 0x100)]),
+            23 => stream.at(at, "workqueue_queue_work", &[("work", number), ("function", 0x500)]),
+            24 => stream.at(at, "workqueue_execute_start", &[("work", number), ("function", 0x500)]),
             25 => stream.at(at, "workqueue_execute_end", &[("work", number)]),
             26 => stream.at(at, "page_fault_user", &[("address", 0x7000)]),
             27 => stream.at(at, "sys_enter", &[("id", 9 + number)]),
@@ -80,11 +67,7 @@ fn write(steps: &[Step]) -> Stream {
                 "nmi_handler",
                 &[("handler", 0x600), ("delta_ns", pause.min(900) / 2)],
             ),
-            30 => stream.at(
-                at,
-                "sched_migrate_task",
-                &[("pid", other as u64), ("dest_cpu", target)],
-            ),
+            30 => stream.at(at, "sched_migrate_task", &[("pid", other as u64), ("dest_cpu", target)]),
             31 => stream.at(
                 at,
                 "task_newtask",
@@ -99,21 +82,21 @@ fn write(steps: &[Step]) -> Stream {
     stream
 }
 
-fn question(gaps: Option<[Vec<Gap>; 2]>, keep: Keep, end: u64) -> Question {
-    let of = |place: usize| Target {
-        cpu: ASKED[place],
+fn question(gaps: Option<[Vec<Gap>; 2]>, keep: GapSelection, end: u64) -> BlameQuestion {
+    let of = |place: usize| BlameTarget {
+        cpu: REQUESTED_CPUS[place],
         victim: Victim {
             pids: vec![PROBES[place]],
             follow: if gaps.is_some() {
-                Follow::Nobody
+                FollowMode::NoThread
             } else {
-                Follow::Children
+                FollowMode::Children
             },
         },
         window: Gap { start: 2_000, end },
         gaps: gaps.as_ref().map(|gaps| gaps[place].clone()),
     };
-    Question {
+    BlameQuestion {
         targets: vec![of(0), of(1)],
         comms: [(100, "probe".to_owned()), (300, "known".to_owned())].into(),
         keep,
@@ -133,13 +116,13 @@ fn gaps() -> impl Strategy<Value = Vec<Gap>> {
     })
 }
 
-fn sums_hold(answer: &Answer, keep: Keep) -> Result<(), TestCaseError> {
+fn check_sums(answer: &BlameResult, keep: GapSelection) -> Result<(), TestCaseError> {
     for cpu in &answer.cpus {
         prop_assert_eq!(cpu.stolen_ns, cpu.explained_ns + cpu.unexplained_ns);
         let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
         prop_assert_eq!(rows, cpu.explained_ns, "{:#?}", cpu.interruptions);
         prop_assert!(cpu.stolen_ns <= cpu.duration_ns);
-        if keep == Keep::First(usize::MAX) {
+        if keep == GapSelection::First(usize::MAX) {
             let pieces = cpu.stories.iter().flat_map(|story| &story.pieces);
             let named: u64 = pieces
                 .filter(|piece| piece.row.is_some())
@@ -152,7 +135,7 @@ fn sums_hold(answer: &Answer, keep: Keep) -> Result<(), TestCaseError> {
 }
 
 /// Tells the first line in which they differ.
-fn same(parts: &Answer, whole: &Answer) -> Result<(), TestCaseError> {
+fn same(parts: &BlameResult, whole: &BlameResult) -> Result<(), TestCaseError> {
     let (parts, whole) = (format!("{parts:#?}"), format!("{whole:#?}"));
     for (number, (part, of_whole)) in parts.lines().zip(whole.lines()).enumerate() {
         prop_assert_eq!(part, of_whole, "line {}", number);
@@ -161,37 +144,37 @@ fn same(parts: &Answer, whole: &Answer) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn time_of(event: &Event<'_>) -> Option<u64> {
+fn time_of(event: &StreamItem<'_>) -> Option<u64> {
     match event {
-        Event::Record { record, .. } => Some(record.at),
+        StreamItem::Record { record, .. } => Some(record.at),
         _ => None,
     }
 }
 
-fn keep() -> impl Strategy<Value = Keep> {
+fn any_keep() -> impl Strategy<Value = GapSelection> {
     prop_oneof![
-        Just(Keep::First(usize::MAX)),
-        Just(Keep::First(600)),
-        Just(Keep::Longest(2)),
-        Just(Keep::Nothing)
+        Just(GapSelection::First(usize::MAX)),
+        Just(GapSelection::First(600)),
+        Just(GapSelection::Longest(2)),
+        Just(GapSelection::Nothing)
     ]
 }
 
 /// Events and gaps in parts: before each of these times all that lies before it has come.
-fn in_parts(stream: &Stream, gaps: Option<&[Vec<Gap>; 2]>, keep: Keep, cuts: &[u64]) -> Answer {
+fn in_parts(stream: &TestStream, gaps: Option<&[Vec<Gap>; 2]>, keep: GapSelection, cuts: &[u64]) -> BlameResult {
     let empty = gaps.map(|_| [Vec::new(), Vec::new()]);
-    let reader = Reader::new(stream.formats.clone());
-    let mut attribution = Attribution::new(&reader, &Names, &question(empty, keep, u64::MAX));
-    let all: Vec<Event> = stream.events().collect();
+    let reader = RecordDecoder::new(stream.formats.clone());
+    let mut attribution = Attribution::new(&reader, &TestNames, &question(empty, keep, u64::MAX));
+    let all: Vec<StreamItem> = stream.events().collect();
     let (mut at, mut taken) = (0, [0, 0]);
     for cut in cuts.iter().chain([&u64::MAX]) {
         for (place, all) in gaps.into_iter().flatten().enumerate() {
             let until = all.partition_point(|gap| gap.start < *cut);
-            attribution.gaps(ASKED[place], &all[taken[place]..until.max(taken[place])]);
+            attribution.gaps(REQUESTED_CPUS[place], &all[taken[place]..until.max(taken[place])]);
             taken[place] = until.max(taken[place]);
         }
         if *cut == u64::MAX {
-            ASKED.iter().for_each(|cpu| attribution.ends(*cpu, END));
+            REQUESTED_CPUS.iter().for_each(|cpu| attribution.ends(*cpu, END));
         }
         while let Some(event) = all.get(at) {
             // What was lost comes with the event after it.
@@ -210,38 +193,38 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_probes_answer_is_the_same_wherever_it_is_cut(
+    fn the_answer_for_a_probe_does_not_depend_on_the_cuts(
         steps in prop::collection::vec(step(), 0..160),
         gaps in [gaps(), gaps()],
-        keep in keep(),
+        keep in any_keep(),
         mut cuts in prop::collection::vec(0..END, 0..30),
     ) {
         cuts.sort_unstable();
         let stream = write(&steps);
-        let reader = Reader::new(stream.formats.clone());
-        let whole = attribute(&reader, &Names, stream.events(), &question(Some(gaps.clone()), keep, END));
-        sums_hold(&whole, keep)?;
+        let reader = RecordDecoder::new(stream.formats.clone());
+        let whole = attribute(&reader, &TestNames, stream.events(), &question(Some(gaps.clone()), keep, END));
+        check_sums(&whole, keep)?;
         same(&in_parts(&stream, Some(&gaps), keep, &cuts), &whole)?;
     }
 
     #[test]
-    fn a_programs_answer_is_the_same_wherever_it_is_cut(
+    fn the_answer_for_a_program_does_not_depend_on_the_cuts(
         steps in prop::collection::vec(step(), 0..160),
-        keep in keep(),
+        keep in any_keep(),
         mut cuts in prop::collection::vec(0..END, 0..30),
     ) {
         cuts.sort_unstable();
         let stream = write(&steps);
-        let reader = Reader::new(stream.formats.clone());
-        let whole = attribute(&reader, &Names, stream.events(), &question(None, keep, END));
-        sums_hold(&whole, keep)?;
+        let reader = RecordDecoder::new(stream.formats.clone());
+        let whole = attribute(&reader, &TestNames, stream.events(), &question(None, keep, END));
+        check_sums(&whole, keep)?;
         same(&in_parts(&stream, None, keep, &cuts), &whole)?;
     }
 }
 
 #[test]
-fn the_first_long_gap_of_a_program_is_found_and_ends_the_answer() {
-    let mut stream = Stream::new();
+fn the_first_long_gap_of_a_program_ends_the_answer() {
+    let mut stream = TestStream::new();
     stream.on(1, 0, 0);
     stream.switch(10_000, 0, 0, 100);
     stream.on(1, 100, 0);
@@ -254,9 +237,9 @@ fn the_first_long_gap_of_a_program_is_found_and_ends_the_answer() {
     stream.at(95_000, "local_timer_entry", &[]);
     stream.at(99_000, "local_timer_exit", &[]);
     stream.switch(120_000, 100, 0, 300);
-    let reader = Reader::new(stream.formats.clone());
-    let question = question(None, Keep::First(usize::MAX), u64::MAX);
-    let mut attribution = Attribution::new(&reader, &Names, &question).until(30_000);
+    let reader = RecordDecoder::new(stream.formats.clone());
+    let question = question(None, GapSelection::First(usize::MAX), u64::MAX);
+    let mut attribution = Attribution::new(&reader, &TestNames, &question).until(30_000);
     stream.events().for_each(|event| attribution.event(&event));
     let gap = Gap {
         start: 50_000,
@@ -270,21 +253,17 @@ fn the_first_long_gap_of_a_program_is_found_and_ends_the_answer() {
 }
 
 #[test]
-fn what_was_looked_at_after_the_last_event_is_in_the_window_of_the_answer() {
-    let mut stream = Stream::new();
+fn the_window_extends_beyond_the_last_event() {
+    let mut stream = TestStream::new();
     stream.on(1, 100, 0);
     stream.switch(50_000, 100, 0, 300);
     stream.on(1, 300, 0);
     stream.switch(90_000, 300, 1, 100);
-    let reader = Reader::new(stream.formats.clone());
-    let question = question(None, Keep::First(usize::MAX), u64::MAX);
-    let mut attribution = Attribution::new(&reader, &Names, &question).until(30_000);
+    let reader = RecordDecoder::new(stream.formats.clone());
+    let question = question(None, GapSelection::First(usize::MAX), u64::MAX);
+    let mut attribution = Attribution::new(&reader, &TestNames, &question).until(30_000);
     stream.events().for_each(|event| attribution.event(&event));
-    assert_eq!(
-        attribution.found(),
-        None,
-        "nothing says yet that the program runs on"
-    );
+    assert_eq!(attribution.found(), None, "nothing says yet that the program runs on");
     attribution.pass(400_000);
     assert!(attribution.found().is_some());
     let answer = attribution.finish();

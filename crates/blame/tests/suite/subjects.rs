@@ -1,15 +1,15 @@
 //! What a row is about, which decides its cure: the number of an interrupt, the thread, the worker, and whether a thread ran
 //! that may not have.
 
-use crate::support::stream::{Names, Stream};
-use blame::{Gap, Interruption, Question, Reader, Subject, Target, Victim, attribute};
+use crate::support::stream::{TestNames, TestStream};
+use blame::{BlameQuestion, BlameTarget, Gap, Interruption, InterruptionSubject, RecordDecoder, Victim, attribute};
 
 const PROBE: i32 = 100;
 
-fn rows(stream: &Stream) -> Vec<Interruption> {
+fn rows(stream: &TestStream) -> Vec<Interruption> {
     let span = |start, end| Gap { start, end };
-    let question = Question {
-        targets: vec![Target {
+    let question = BlameQuestion {
+        targets: vec![BlameTarget {
             cpu: 1,
             victim: Victim {
                 pids: vec![PROBE],
@@ -18,23 +18,23 @@ fn rows(stream: &Stream) -> Vec<Interruption> {
             window: span(0, 1_000_000),
             gaps: Some(vec![span(10_000, 60_000)]),
         }],
-        ..Question::default()
+        ..BlameQuestion::default()
     };
-    let reader = Reader::new(stream.formats.clone());
-    let answer = attribute(&reader, &Names, stream.events(), &question);
+    let reader = RecordDecoder::new(stream.formats.clone());
+    let answer = attribute(&reader, &TestNames, stream.events(), &question);
     let rows = answer.cpus.into_iter().flat_map(|cpu| cpu.interruptions);
     rows.collect()
 }
 
 /// Names of rows, and what they are about.
-fn subjects(stream: &Stream) -> Vec<(String, Subject)> {
+fn subjects(stream: &TestStream) -> Vec<(String, InterruptionSubject)> {
     let named = |row: Interruption| (row.name, row.subject);
     rows(stream).into_iter().map(named).collect()
 }
 
 /// A thread takes the place of the probe; both have a priority as the kernel counts.
-fn taken(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Interruption {
-    let mut stream = Stream::new();
+fn preemption(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Interruption {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.switch_prio(10_000, (PROBE, probe_prio), state, (by, other_prio));
     stream.on(1, by, 0);
@@ -42,14 +42,14 @@ fn taken(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Interruption 
     rows(&stream).into_iter().next().unwrap()
 }
 
-fn preempted(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Subject {
-    taken(by, probe_prio, state, other_prio).subject
+fn preempted(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> InterruptionSubject {
+    preemption(by, probe_prio, state, other_prio).subject
 }
 
 #[test]
-fn a_cpu_that_idles_although_a_real_time_thread_could_run_is_throttled() {
+fn an_idle_cpu_with_a_runnable_real_time_thread_is_throttled() {
     let culprit = |probe_prio, state| {
-        let row = taken(0, probe_prio, state, 120);
+        let row = preemption(0, probe_prio, state, 120);
         row.culprit.map(|culprit| (culprit.pid, culprit.via))
     };
     let throttled = Some((0, Some("real-time throttling".to_owned())));
@@ -60,44 +60,36 @@ fn a_cpu_that_idles_although_a_real_time_thread_could_run_is_throttled() {
 }
 
 #[test]
-fn an_ordinary_thread_before_a_real_time_one_was_let_in() {
-    assert_eq!(preempted(200, 19, 0, 120), Subject::LetIn(200));
+fn an_ordinary_thread_before_a_real_time_one_was_admitted() {
+    assert_eq!(preempted(200, 19, 0, 120), InterruptionSubject::LetIn(200));
     // It may run before an ordinary one, before one that sleeps, and by its own priority.
-    assert_eq!(preempted(200, 120, 0, 120), Subject::Thread(200));
-    assert_eq!(preempted(200, 19, 1, 120), Subject::Thread(200));
-    assert_eq!(preempted(200, 19, 0, 9), Subject::Thread(200));
+    assert_eq!(preempted(200, 120, 0, 120), InterruptionSubject::Thread(200));
+    assert_eq!(preempted(200, 19, 1, 120), InterruptionSubject::Thread(200));
+    assert_eq!(preempted(200, 19, 0, 9), InterruptionSubject::Thread(200));
     // Nothing at all ran although the probe could: it was throttled.
-    assert_eq!(preempted(0, 19, 0, 120), Subject::Thread(0));
+    assert_eq!(preempted(0, 19, 0, 120), InterruptionSubject::Thread(0));
 }
 
 #[test]
-fn an_interrupt_has_its_number_and_work_its_worker() {
-    let mut stream = Stream::new();
+fn the_subject_is_the_interrupt_number_or_the_worker() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
     stream.at(11_000, "irq_handler_exit", &[("irq", 47)]);
     stream.switch(12_000, PROBE, 0, 50);
     stream.on(1, 50, 0);
-    stream.at(
-        13_000,
-        "workqueue_execute_start",
-        &[("work", 9), ("function", 0x500)],
-    );
-    stream.at(
-        50_000,
-        "workqueue_execute_end",
-        &[("work", 9), ("function", 0x500)],
-    );
+    stream.at(13_000, "workqueue_execute_start", &[("work", 9), ("function", 0x500)]);
+    stream.at(50_000, "workqueue_execute_end", &[("work", 9), ("function", 0x500)]);
     stream.switch(60_000, 50, 1, PROBE);
     let found = subjects(&stream);
     let of = |name: &str| {
         let row = found.iter().find(|(of, _)| of == name);
         row.map(|(_, subject)| subject.clone())
     };
-    assert_eq!(of("irq 47 disk"), Some(Subject::Irq(47)), "{found:?}");
+    assert_eq!(of("irq 47 disk"), Some(InterruptionSubject::Irq(47)), "{found:?}");
     assert_eq!(
         of("vmstat_update"),
-        Some(Subject::Worker("kworker/1:1".to_owned()))
+        Some(InterruptionSubject::Worker("kworker/1:1".to_owned()))
     );
-    assert_eq!(of("kworker/1:1"), Some(Subject::Thread(50)));
+    assert_eq!(of("kworker/1:1"), Some(InterruptionSubject::Thread(50)));
 }

@@ -1,14 +1,14 @@
 //! Streams in which timers expire that different threads have set, and streams in which events are missing.
 
-use crate::support::asking::{PROBE, ask, gaps, row};
+use crate::support::answers::{PROBE, answer_of, gaps, row};
 use crate::support::stream;
-use crate::support::stream::Stream;
-use blame::{Class, Follow, Gap, Question, Reader, Target, Victim, attribute};
+use crate::support::stream::TestStream;
+use blame::{BlameQuestion, BlameTarget, Class, FollowMode, Gap, RecordDecoder, Victim, attribute};
 
 #[test]
-fn timers_of_one_softirq_are_blamed_on_those_who_set_them() {
-    let mut stream = Stream::new();
-    let expire = |stream: &mut Stream, at, timer: u64| {
+fn timers_of_one_softirq_are_attributed_to_their_setters() {
+    let mut stream = TestStream::new();
+    let expire = |stream: &mut TestStream, at, timer: u64| {
         let fields = [("timer", timer), ("function", 0x780)];
         stream.at(at, "timer_expire_entry", &fields);
         stream.at(at + 1_000, "timer_expire_exit", &fields[..1]);
@@ -29,20 +29,10 @@ fn timers_of_one_softirq_are_blamed_on_those_who_set_them() {
     expire(&mut stream, 23_000, 9);
     expire(&mut stream, 25_000, 10);
     stream.at(27_000, "softirq_exit", &[("vec", 1)]);
-    let cpu = ask(&stream, gaps(&[(20_000, 27_000)]));
-    let timers = || {
-        cpu.interruptions
-            .iter()
-            .filter(|row| row.class == Class::SoftTimer)
-    };
+    let cpu = answer_of(&stream, gaps(&[(20_000, 27_000)]));
+    let timers = || cpu.interruptions.iter().filter(|row| row.class == Class::SoftTimer);
     let by: Vec<(i32, u64, u64)> = timers()
-        .map(|row| {
-            (
-                row.culprit.as_ref().map_or(0, |by| by.pid),
-                row.count,
-                row.total_ns,
-            )
-        })
+        .map(|row| (row.culprit.as_ref().map_or(0, |by| by.pid), row.count, row.total_ns))
         .collect();
     // The way to the first is the first one's, and two of one culprit are one; the last begins with its function.
     assert_eq!(by, [(210, 1, 4_000), (220, 1, 2_000)], "{:#?}", cpu.interruptions);
@@ -51,8 +41,8 @@ fn timers_of_one_softirq_are_blamed_on_those_who_set_them() {
 }
 
 #[test]
-fn who_set_a_timer_is_to_blame_and_not_the_interrupt_that_found_it_due() {
-    let mut stream = Stream::new();
+fn a_timer_is_attributed_to_its_setter_not_to_the_interrupt() {
+    let mut stream = TestStream::new();
     stream.on(1, 200, 0);
     stream.at(1_000, "timer_start", &[("timer", 9), ("function", 0x500)]);
     stream.switch(2_000, 200, 1, PROBE);
@@ -72,29 +62,26 @@ fn who_set_a_timer_is_to_blame_and_not_the_interrupt_that_found_it_due() {
     stream.at(21_500, "timer_expire_entry", &[("timer", 8), ("function", 0x600)]);
     stream.at(22_000, "timer_expire_exit", &[("timer", 8)]);
     stream.at(23_000, "softirq_exit", &[("vec", 1)]);
-    let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 23_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 13_000), (20_000, 23_000)]));
     let set = row(&cpu, "TIMER: vmstat_update").culprit.clone().unwrap();
     assert_eq!((set.pid, set.cpu, set.via), (200, 1, None));
-    let unknown = row(&cpu, "TIMER: perf_event_nmi_handler")
-        .culprit
-        .clone()
-        .unwrap();
+    let unknown = row(&cpu, "TIMER: perf_event_nmi_handler").culprit.clone().unwrap();
     assert_eq!((unknown.pid, unknown.via.as_deref()), (0, Some("local_timer")));
 }
 
 #[test]
-fn lost_events_are_told() {
-    let mut stream = Stream::new();
+fn lost_events_are_reported() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_000, "local_timer_entry", &[]);
     stream.lose(1, 12);
-    let cpu = ask(&stream, gaps(&[]));
+    let cpu = answer_of(&stream, gaps(&[]));
     assert_eq!(cpu.lost_events, 12);
 }
 
 #[test]
-fn nobody_is_named_for_the_time_in_which_events_are_missing() {
-    let mut stream = Stream::new();
+fn no_culprit_is_named_for_time_with_lost_events() {
+    let mut stream = TestStream::new();
     stream.on(0, 300, 0);
     stream.at(
         9_000,
@@ -113,7 +100,7 @@ fn nobody_is_named_for_the_time_in_which_events_are_missing() {
     stream.switch(60_000, 210, 0, 250);
     stream.on(1, 250, 0);
     stream.switch(61_000, 250, 1, PROBE);
-    let cpu = ask(&stream, gaps(&[(10_000, 61_000)]));
+    let cpu = answer_of(&stream, gaps(&[(10_000, 61_000)]));
     assert_eq!(cpu.lost_events, 12);
     assert_eq!(cpu.unexplained_ns, 40_000, "{:#?}", cpu.interruptions);
     assert_eq!(row(&cpu, "task-210").total_ns, 9_000);
@@ -127,31 +114,27 @@ fn nobody_is_named_for_the_time_in_which_events_are_missing() {
 }
 
 #[test]
-fn what_lies_before_the_window_is_not_stolen_in_it() {
-    let mut stream = Stream::new();
+fn time_before_the_window_is_not_stolen() {
+    let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.at(600_000, "local_timer_entry", &[]);
     stream.at(600_500, "local_timer_exit", &[]);
     let gap = |start, end| Gap { start, end };
-    let question = Question {
-        targets: vec![Target {
+    let question = BlameQuestion {
+        targets: vec![BlameTarget {
             cpu: 1,
             victim: Victim {
                 pids: vec![PROBE],
-                follow: Follow::Nobody,
+                follow: FollowMode::NoThread,
             },
             window: gap(500_000, 1_000_000),
-            gaps: Some(vec![
-                gap(1_000, 2_000),
-                gap(499_000, 501_000),
-                gap(600_000, 600_500),
-            ]),
+            gaps: Some(vec![gap(1_000, 2_000), gap(499_000, 501_000), gap(600_000, 600_500)]),
         }],
-        ..Question::default()
+        ..BlameQuestion::default()
     };
     let answer = attribute(
-        &Reader::new(stream.formats.clone()),
-        &stream::Names,
+        &RecordDecoder::new(stream.formats.clone()),
+        &stream::TestNames,
         stream.events(),
         &question,
     );

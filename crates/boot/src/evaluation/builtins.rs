@@ -3,9 +3,9 @@
 use super::conditions::{self, Argument};
 use super::expansion::{too_long, unset_reason};
 use super::interpreter::{Certainty, Interpreter, Success};
-use super::syntax::{Assign, Joining, SimpleCommand};
+use super::syntax::{AssignmentMode, AssignmentWord, SimpleCommand};
 use super::word::{PieceContent, Quoting, ShellWord, WordPiece, bare, is_name_letter};
-use super::{Dialect, MOST_NESTED, MOST_VALUE, ShellSetting, ShellValue, Uncomputed};
+use super::{Dialect, EvaluationFailure, MOST_NESTED, MOST_VALUE, ShellSetting, ShellValue};
 
 /// Builtins that change variables, end the file or run other code, in ways that cannot be evaluated here.
 const BUILTINS: &[&str] = &[
@@ -94,7 +94,7 @@ impl Interpreter<'_> {
         simple: &SimpleCommand,
         line: usize,
         certainty: Certainty,
-    ) -> Result<Success, Uncomputed> {
+    ) -> Result<Success, EvaluationFailure> {
         let Some((name, arguments)) = simple.words.split_first() else {
             return self.assignments(simple, line, certainty);
         };
@@ -145,7 +145,7 @@ impl Interpreter<'_> {
         simple: &SimpleCommand,
         line: usize,
         certainty: Certainty,
-    ) -> Result<Success, Uncomputed> {
+    ) -> Result<Success, EvaluationFailure> {
         if simple.redirected {
             return self.refuse(line, "an assignment with `<` or `>`");
         }
@@ -158,17 +158,10 @@ impl Interpreter<'_> {
             if ambiguous {
                 return self.refuse(
                     assign.line,
-                    format!(
-                        "{} depends on another assignment of the same command",
-                        assign.name
-                    ),
+                    format!("{} depends on another assignment of the same command", assign.name),
                 );
             }
-            if assign
-                .word
-                .iter()
-                .any(|piece| piece.content == PieceContent::Output)
-            {
+            if assign.word.iter().any(|piece| piece.content == PieceContent::Output) {
                 status = None;
             }
             let value = self.assigned(assign)?;
@@ -178,9 +171,9 @@ impl Interpreter<'_> {
     }
 
     /// The value that an assignment yields.
-    pub(super) fn assigned(&mut self, assign: &Assign) -> Result<ShellValue, Uncomputed> {
+    pub(super) fn assigned(&mut self, assign: &AssignmentWord) -> Result<ShellValue, EvaluationFailure> {
         let value = self.value(&assign.word, assign.line);
-        if assign.joining == Joining::Replaces {
+        if assign.joining == AssignmentMode::Replaces {
             return Ok(value);
         }
         if self.dialect == Dialect::Posix {
@@ -202,13 +195,9 @@ impl Interpreter<'_> {
             return Ok(ShellValue::Unknown(self.refusal(assign.line, too_long())));
         }
         Ok(match (former, value) {
-            (Some(ShellValue::Text(former)), ShellValue::Text(value)) => {
-                ShellValue::Text(format!("{former}{value}"))
-            }
+            (Some(ShellValue::Text(former)), ShellValue::Text(value)) => ShellValue::Text(format!("{former}{value}")),
             (Some(ShellValue::Unset), value) => value,
-            (Some(ShellValue::Unknown(refusal)), _) | (_, ShellValue::Unknown(refusal)) => {
-                ShellValue::Unknown(refusal)
-            }
+            (Some(ShellValue::Unknown(refusal)), _) | (_, ShellValue::Unknown(refusal)) => ShellValue::Unknown(refusal),
             (None, _) => ShellValue::Unknown(self.refusal(assign.line, unset_reason(&assign.name))),
             (_, ShellValue::Unset) => ShellValue::Unset,
         })
@@ -220,16 +209,15 @@ impl Interpreter<'_> {
         value: ShellValue,
         line: usize,
         certainty: Certainty,
-    ) -> Result<(), Uncomputed> {
+    ) -> Result<(), EvaluationFailure> {
         if SPECIAL.contains(&name) || name.starts_with("BASH") || name.starts_with("COMP_") {
             return self.refuse(line, format!("{name} has a meaning of its own for the shell"));
         }
         let value = match certainty {
             Certainty::Runs => value,
-            Certainty::MayRun => ShellValue::Unknown(self.refusal(
-                line,
-                format!("{name} is set where it is not known whether that runs"),
-            )),
+            Certainty::MayRun => ShellValue::Unknown(
+                self.refusal(line, format!("{name} is set where it is not known whether that runs")),
+            ),
         };
         self.variables.values.insert(name.to_owned(), value.clone());
         self.variables.settings.push(ShellSetting {
@@ -241,13 +229,13 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    pub(super) fn test(&self, name: &str, words: &[ShellWord]) -> Result<Success, Uncomputed> {
+    pub(super) fn test(&self, name: &str, words: &[ShellWord]) -> Result<Success, EvaluationFailure> {
         let mut arguments: Vec<Argument> = Vec::new();
         for word in words {
             // An unquoted expansion may yield no argument, or several.
-            let whole = word.iter().all(|piece| {
-                piece.quoting == Quoting::Quoted || matches!(piece.content, PieceContent::Literal(_))
-            });
+            let whole = word
+                .iter()
+                .all(|piece| piece.quoting == Quoting::Quoted || matches!(piece.content, PieceContent::Literal(_)));
             let known = self.argument(word);
             if known.is_none() && !whole {
                 return Ok(None);
@@ -265,15 +253,12 @@ impl Interpreter<'_> {
         words: &[ShellWord],
         line: usize,
         certainty: Certainty,
-    ) -> Result<Success, Uncomputed> {
+    ) -> Result<Success, EvaluationFailure> {
         // All are expanded before the first is set.
         let texts: Vec<Option<String>> = words.iter().map(|word| self.argument(word)).collect();
         for text in texts {
             let Some(text) = text else {
-                return self.refuse(
-                    line,
-                    "`export` of a value without quotes, or of one that is not known",
-                );
+                return self.refuse(line, "`export` of a value without quotes, or of one that is not known");
             };
             let (name, value) = match text.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
@@ -297,7 +282,7 @@ impl Interpreter<'_> {
         words: &[ShellWord],
         line: usize,
         certainty: Certainty,
-    ) -> Result<Success, Uncomputed> {
+    ) -> Result<Success, EvaluationFailure> {
         for word in words {
             match self.argument(word) {
                 Some(name) if is_name(&name) => self.set(&name, ShellValue::Unset, line, certainty)?,
@@ -313,7 +298,7 @@ impl Interpreter<'_> {
         words: &[ShellWord],
         line: usize,
         certainty: Certainty,
-    ) -> Result<Success, Uncomputed> {
+    ) -> Result<Success, EvaluationFailure> {
         if name == "source" && self.dialect == Dialect::Posix {
             return self.refuse(line, "`source` is not in POSIX, and dash does not know it");
         }
@@ -328,10 +313,7 @@ impl Interpreter<'_> {
             return self.refuse(line, format!("whether {path} is read is not known here"));
         }
         if self.files.len() > MOST_NESTED || self.files.contains(&path) {
-            return self.refuse(
-                line,
-                format!("{path} reads itself, or too many files read each other"),
-            );
+            return self.refuse(line, format!("{path} reads itself, or too many files read each other"));
         }
         let Some(text) = (self.outside.text)(&path) else {
             return self.refuse(line, format!("{path} is read there, and cannot be read here"));
@@ -343,11 +325,7 @@ impl Interpreter<'_> {
 }
 
 fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .chars()
-            .enumerate()
-            .all(|(at, letter)| is_name_letter(letter, at))
+    !text.is_empty() && text.chars().enumerate().all(|(at, letter)| is_name_letter(letter, at))
 }
 
 /// Whether a word is one quoted text that is not an option.
@@ -364,10 +342,7 @@ fn is_quoted_text(word: &ShellWord) -> bool {
 fn names(word: &[WordPiece], name: &str) -> bool {
     word.iter().any(|piece| match &piece.content {
         PieceContent::Variable(expansion) => {
-            let inside = expansion
-                .other
-                .as_ref()
-                .is_some_and(|other| names(&other.pieces, name));
+            let inside = expansion.other.as_ref().is_some_and(|other| names(&other.pieces, name));
             expansion.name == name || inside
         }
         _ => false,

@@ -1,6 +1,6 @@
 //! Evaluates commands that are conditions: `[`, `test`, and commands with a fixed result.
 
-use super::{Dialect, Outside};
+use super::{Dialect, ExternalFiles};
 use crate::tree::FileKind;
 
 /// An argument, if known.
@@ -8,7 +8,7 @@ pub type Argument = Option<String>;
 
 /// Whether `test` succeeds with these arguments; `None` if that is unknown here (numbers, `-a`, `-o`, files
 /// that cannot be inspected).
-pub fn test(arguments: &[Argument], dialect: Dialect, outside: &Outside) -> Option<bool> {
+pub fn test(arguments: &[Argument], dialect: Dialect, outside: &ExternalFiles) -> Option<bool> {
     match arguments {
         [] => Some(false),
         [one] => one.as_ref().map(|text| !text.is_empty()),
@@ -42,7 +42,7 @@ pub fn test(arguments: &[Argument], dialect: Dialect, outside: &Outside) -> Opti
 
 /// Tests a file as root: root can read every file and enter every directory. Relative paths, and paths whose
 /// resolution depends on the system, are unknown.
-fn file(operator: &str, path: &str, outside: &Outside) -> Option<bool> {
+fn file(operator: &str, path: &str, outside: &ExternalFiles) -> Option<bool> {
     if path.is_empty() {
         return Some(false);
     }
@@ -65,20 +65,20 @@ fn file(operator: &str, path: &str, outside: &Outside) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn outside<R>(ask: impl FnOnce(&Outside) -> R) -> R {
+    fn outside<R>(ask: impl FnOnce(&ExternalFiles) -> R) -> R {
         let kind = |path: &str| match path {
             "/etc/x" => Some(FileKind::File { is_empty: None }),
             "/gone" => Some(FileKind::Missing),
             _ => None,
         };
-        ask(&Outside {
+        ask(&ExternalFiles {
             text: &|_| None,
             kind: &kind,
         })
     }
 
     #[test]
-    fn what_depends_on_the_machine_is_not_known() {
+    fn conditions_that_depend_on_the_machine_are_unknown() {
         let all = |text: &str| -> Vec<Argument> { text.split(' ').map(|one| Some(one.to_owned())).collect() };
         for (text, expected) in [
             ("a = a", Some(true)),
@@ -105,10 +105,7 @@ mod tests {
                 "{text}"
             );
         }
-        assert_eq!(
-            outside(|outside| test(&all("a == a"), Dialect::Posix, outside)),
-            None
-        );
+        assert_eq!(outside(|outside| test(&all("a == a"), Dialect::Posix, outside)), None);
         assert_eq!(
             outside(|outside| test(&all("a == a"), Dialect::Bash, outside)),
             Some(true)

@@ -3,9 +3,10 @@
 use super::interpreter::Interpreter;
 use super::pattern::{self, PatternPart};
 use super::word::{
-    EmptyCounts, Expansion, Other, PieceContent, Quoting, ShellWord, TakenWhen, WordPiece, output_reason,
+    AlternativeCondition, AlternativeText, EmptyValueRule, Expansion, PieceContent, Quoting, ShellWord, WordPiece,
+    output_reason,
 };
-use super::{MOST_VALUE, ShellValue, Uncomputed};
+use super::{EvaluationFailure, MOST_VALUE, ShellValue};
 
 /// Characters that split an unquoted value or make it a pattern.
 const SPLITTING: &[char] = &[' ', '\t', '\n', '*', '?', '[', '\\', '~', '{'];
@@ -74,17 +75,22 @@ impl Interpreter<'_> {
             ShellValue::Unset => None,
             ShellValue::Unknown(_) => return None,
         };
-        let Some(Other { taken, empty, pieces }) = &expansion.other else {
+        let Some(AlternativeText {
+            used_when: taken,
+            empty,
+            pieces,
+        }) = &expansion.other
+        else {
             return Some(value.unwrap_or_default());
         };
         let counts = match empty {
-            EmptyCounts::AsUnset => value.as_ref().is_some_and(|text| !text.is_empty()),
-            EmptyCounts::AsSet => value.is_some(),
+            EmptyValueRule::AsUnset => value.as_ref().is_some_and(|text| !text.is_empty()),
+            EmptyValueRule::AsSet => value.is_some(),
         };
         match (taken, counts) {
-            (TakenWhen::Without, true) => value,
-            (TakenWhen::With, false) => Some(String::new()),
-            (TakenWhen::Without, false) | (TakenWhen::With, true) => self.joined(pieces),
+            (AlternativeCondition::Without, true) => value,
+            (AlternativeCondition::With, false) => Some(String::new()),
+            (AlternativeCondition::Without, false) | (AlternativeCondition::With, true) => self.joined(pieces),
         }
     }
 
@@ -100,7 +106,7 @@ impl Interpreter<'_> {
         (text.len() <= MOST_VALUE).then_some(text)
     }
 
-    pub(super) fn why_unknown(&self, expansion: &Expansion, line: usize) -> Uncomputed {
+    pub(super) fn why_unknown(&self, expansion: &Expansion, line: usize) -> EvaluationFailure {
         match self.variables.values.get(&expansion.name) {
             Some(ShellValue::Unknown(refusal)) => refusal.clone(),
             _ => self.refusal(line, unset_reason(&expansion.name)),
@@ -112,9 +118,7 @@ impl Interpreter<'_> {
         for piece in word.iter().filter(|piece| piece.quoting == Quoting::Bare) {
             let text = match &piece.content {
                 PieceContent::Literal(text) => text.clone(),
-                PieceContent::Variable(expansion) => {
-                    self.expand(expansion).filter(|text| !text.is_empty())?
-                }
+                PieceContent::Variable(expansion) => self.expand(expansion).filter(|text| !text.is_empty())?,
                 PieceContent::Unknown(_) | PieceContent::Output => return None,
             };
             if text != "[" && text.contains(SPLITTING) {

@@ -2,9 +2,11 @@
 //! sets are unknown from there on.
 
 use super::reader::ShellReader;
-use super::syntax::{AndOr, Joint, List, Pipeline, Sense, ShellCommand, parse};
+use super::syntax::{AndOrList, CommandList, ListOperator, Pipeline, Sense, ShellCommand, parse};
 use super::word::{ShellWord, bare};
-use super::{Dialect, MOST_COMMANDS, MOST_FILE, Outside, ShellFile, ShellValue, ShellVariables, Uncomputed};
+use super::{
+    Dialect, EvaluationFailure, ExternalFiles, MOST_COMMANDS, MOST_FILE, ShellFile, ShellValue, ShellVariables,
+};
 
 /// Commands whose failure cannot matter, although their status is not computed.
 const HARMLESS: &[&str] = &["echo", "printf", ".", "source"];
@@ -20,8 +22,8 @@ pub fn evaluate(
     files: &[ShellFile],
     unset: &[&str],
     dialect: Dialect,
-    outside: &Outside,
-) -> Result<ShellVariables, Uncomputed> {
+    outside: &ExternalFiles,
+) -> Result<ShellVariables, EvaluationFailure> {
     let mut variables = ShellVariables::default();
     for name in unset {
         variables.values.insert((*name).to_owned(), ShellValue::Unset);
@@ -44,7 +46,7 @@ pub(super) struct Interpreter<'a> {
     pub(super) variables: ShellVariables,
     pub(super) dialect: Dialect,
     /// Answers queries about other files.
-    pub(super) outside: &'a Outside<'a>,
+    pub(super) outside: &'a ExternalFiles<'a>,
     /// The files that are being read, the innermost last.
     pub(super) files: Vec<String>,
     /// The number of commands and files so far.
@@ -64,7 +66,7 @@ pub(super) enum Certainty {
 pub(super) type Success = Option<bool>;
 
 impl Interpreter<'_> {
-    pub(super) fn file(&mut self, path: &str, text: &str) -> Result<(), Uncomputed> {
+    pub(super) fn file(&mut self, path: &str, text: &str) -> Result<(), EvaluationFailure> {
         if text.len() > MOST_FILE {
             let why = format!("the file has more than {MOST_FILE} bytes");
             return Err(ShellReader::new(path, text).refuse(why));
@@ -82,12 +84,12 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    pub(super) fn refuse<T>(&self, line: usize, why: impl Into<String>) -> Result<T, Uncomputed> {
+    pub(super) fn refuse<T>(&self, line: usize, why: impl Into<String>) -> Result<T, EvaluationFailure> {
         Err(self.refusal(line, why))
     }
 
-    pub(super) fn refusal(&self, line: usize, why: impl Into<String>) -> Uncomputed {
-        Uncomputed {
+    pub(super) fn refusal(&self, line: usize, why: impl Into<String>) -> EvaluationFailure {
+        EvaluationFailure {
             path: self.files.last().cloned().unwrap_or_default(),
             line,
             why: why.into(),
@@ -95,7 +97,11 @@ impl Interpreter<'_> {
     }
 
     /// Commands whose status is not checked: the program that reads the file stops if one fails (`set -e`).
-    pub(super) fn statements(&mut self, list: &List, certainty: Certainty) -> Result<Success, Uncomputed> {
+    pub(super) fn statements(
+        &mut self,
+        list: &CommandList,
+        certainty: Certainty,
+    ) -> Result<Success, EvaluationFailure> {
         let mut status = Some(true);
         for one in list {
             status = self.and_or(one, certainty)?;
@@ -113,7 +119,7 @@ impl Interpreter<'_> {
         Ok(status)
     }
 
-    pub(super) fn list(&mut self, list: &List, certainty: Certainty) -> Result<Success, Uncomputed> {
+    pub(super) fn list(&mut self, list: &CommandList, certainty: Certainty) -> Result<Success, EvaluationFailure> {
         let mut status = Some(true);
         for one in list {
             status = self.and_or(one, certainty)?;
@@ -121,12 +127,12 @@ impl Interpreter<'_> {
         Ok(status)
     }
 
-    pub(super) fn and_or(&mut self, all: &AndOr, certainty: Certainty) -> Result<Success, Uncomputed> {
+    pub(super) fn and_or(&mut self, all: &AndOrList, certainty: Certainty) -> Result<Success, EvaluationFailure> {
         let mut status = self.pipeline(&all.first, certainty)?;
         for (joint, next) in &all.others {
-            let wanted = *joint == Joint::And;
+            let expected = *joint == ListOperator::And;
             match status {
-                Some(known) if known == wanted => status = self.pipeline(next, certainty)?,
+                Some(known) if known == expected => status = self.pipeline(next, certainty)?,
                 Some(_) => {}
                 None => {
                     self.pipeline(next, Certainty::MayRun)?;
@@ -136,7 +142,7 @@ impl Interpreter<'_> {
         Ok(status)
     }
 
-    pub(super) fn pipeline(&mut self, one: &Pipeline, certainty: Certainty) -> Result<Success, Uncomputed> {
+    pub(super) fn pipeline(&mut self, one: &Pipeline, certainty: Certainty) -> Result<Success, EvaluationFailure> {
         self.commands += 1;
         if self.commands > MOST_COMMANDS {
             return self.refuse(one.line, format!("there are more than {MOST_COMMANDS} commands"));
@@ -144,9 +150,7 @@ impl Interpreter<'_> {
         let status = match &one.command {
             ShellCommand::Simple(simple) => self.simple(simple, one.line, certainty)?,
             ShellCommand::If(branches, otherwise) => self.if_command(branches, otherwise, certainty)?,
-            ShellCommand::Case(subject, branches) => {
-                self.case_command(subject, branches, one.line, certainty)?
-            }
+            ShellCommand::Case(subject, branches) => self.case_command(subject, branches, one.line, certainty)?,
         };
         Ok(match one.sense {
             Sense::Plain => status,
@@ -156,10 +160,10 @@ impl Interpreter<'_> {
 
     pub(super) fn if_command(
         &mut self,
-        branches: &[(List, List)],
-        otherwise: &List,
+        branches: &[(CommandList, CommandList)],
+        otherwise: &CommandList,
         certainty: Certainty,
-    ) -> Result<Success, Uncomputed> {
+    ) -> Result<Success, EvaluationFailure> {
         let mut certainty = certainty;
         for (condition, body) in branches {
             match self.list(condition, certainty)? {
@@ -181,10 +185,10 @@ impl Interpreter<'_> {
     pub(super) fn case_command(
         &mut self,
         subject: &ShellWord,
-        branches: &[(Vec<ShellWord>, List)],
+        branches: &[(Vec<ShellWord>, CommandList)],
         line: usize,
         certainty: Certainty,
-    ) -> Result<Success, Uncomputed> {
+    ) -> Result<Success, EvaluationFailure> {
         let mut certainty = certainty;
         let subject = match self.value(subject, line) {
             ShellValue::Text(text) => Some(text),

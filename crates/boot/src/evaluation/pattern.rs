@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_take_as_much_as_they_need() {
+    fn stars_in_patterns_match_any_length() {
         for (pattern, text, expected) in [
             ("", "", true),
             ("*", "", true),

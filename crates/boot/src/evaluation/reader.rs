@@ -1,6 +1,6 @@
 //! Reads a shell file character by character. A backslash before a line end joins two lines in every word; it is dropped here.
 
-use super::{MOST_NESTED, Uncomputed};
+use super::{EvaluationFailure, MOST_NESTED};
 
 /// A file that is read from start to end.
 #[derive(Clone)]
@@ -104,7 +104,7 @@ impl<'a> ShellReader<'a> {
     }
 
     /// Enters an expansion.
-    pub fn enter(&mut self) -> Result<(), Uncomputed> {
+    pub fn enter(&mut self) -> Result<(), EvaluationFailure> {
         self.depth += 1;
         match self.depth > MOST_NESTED {
             true => Err(self.refuse("expansions nested too deep")),
@@ -123,13 +123,13 @@ impl<'a> ShellReader<'a> {
     }
 
     /// Refuses the construct at this position.
-    pub fn refuse(&self, why: impl Into<String>) -> Uncomputed {
+    pub fn refuse(&self, why: impl Into<String>) -> EvaluationFailure {
         self.refuse_at(self.line(), why)
     }
 
     /// Refuses a construct that started on this line.
-    pub fn refuse_at(&self, line: usize, why: impl Into<String>) -> Uncomputed {
-        Uncomputed {
+    pub fn refuse_at(&self, line: usize, why: impl Into<String>) -> EvaluationFailure {
+        EvaluationFailure {
             path: self.path.to_owned(),
             line,
             why: why.into(),

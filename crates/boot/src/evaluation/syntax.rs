@@ -3,23 +3,23 @@
 
 use super::reader::ShellReader;
 use super::word::{ShellWord, bare, is_name_letter, word};
-use super::{MOST_NESTED, Uncomputed};
+use super::{EvaluationFailure, MOST_NESTED};
 
 /// A sequence of commands.
-pub type List = Vec<AndOr>;
+pub type CommandList = Vec<AndOrList>;
 
 /// Commands joined by `&&` and `||`.
 #[derive(Clone, Debug)]
-pub struct AndOr {
+pub struct AndOrList {
     /// The first one.
     pub first: Pipeline,
     /// The others, and when they run.
-    pub others: Vec<(Joint, Pipeline)>,
+    pub others: Vec<(ListOperator, Pipeline)>,
 }
 
 /// When the next command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joint {
+pub enum ListOperator {
     /// After a success (`&&`).
     And,
     /// After a failure (`||`).
@@ -52,16 +52,16 @@ pub enum ShellCommand {
     /// Assignments and words.
     Simple(SimpleCommand),
     /// Conditions, each with the commands that run if it holds, and the commands that run if none holds.
-    If(Vec<(List, List)>, List),
+    If(Vec<(CommandList, CommandList)>, CommandList),
     /// A word, and for each branch its patterns and commands.
-    Case(ShellWord, Vec<(Vec<ShellWord>, List)>),
+    Case(ShellWord, Vec<(Vec<ShellWord>, CommandList)>),
 }
 
 /// Assignments, then words.
 #[derive(Clone, Debug, Default)]
 pub struct SimpleCommand {
     /// The assignments.
-    pub assignments: Vec<Assign>,
+    pub assignments: Vec<AssignmentWord>,
     /// The name of the command and its arguments.
     pub words: Vec<ShellWord>,
     /// Whether its input or output is redirected.
@@ -70,11 +70,11 @@ pub struct SimpleCommand {
 
 /// `NAME=word` or `NAME+=word`.
 #[derive(Clone, Debug)]
-pub struct Assign {
+pub struct AssignmentWord {
     /// The variable.
     pub name: String,
     /// The effect on the former value.
-    pub joining: Joining,
+    pub joining: AssignmentMode,
     /// The new value, or the part that is added.
     pub word: ShellWord,
     /// Its line, from 1.
@@ -83,7 +83,7 @@ pub struct Assign {
 
 /// The effect of an assignment on the former value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joining {
+pub enum AssignmentMode {
     /// Replaces it.
     Replaces,
     /// Appends the word directly to it (`+=`).
@@ -99,7 +99,7 @@ const REFUSED: &[&str] = &[
 const ENDS: &[&str] = &["then", "elif", "else", "fi", "esac"];
 
 /// Parses a whole file.
-pub fn parse(path: &str, text: &str) -> Result<List, Uncomputed> {
+pub fn parse(path: &str, text: &str) -> Result<CommandList, EvaluationFailure> {
     let mut reader = ShellReader::new(path, text);
     if text.contains('\0') {
         return Err(reader.refuse("a NUL byte in the file"));
@@ -135,7 +135,7 @@ fn reserved(reader: &mut ShellReader) -> Option<String> {
     bare(&word).map(str::to_owned)
 }
 
-fn list(reader: &mut ShellReader, depth: usize) -> Result<List, Uncomputed> {
+fn list(reader: &mut ShellReader, depth: usize) -> Result<CommandList, EvaluationFailure> {
     if depth > MOST_NESTED {
         return Err(reader.refuse("`if` and `case` nested too deep"));
     }
@@ -165,15 +165,15 @@ fn list(reader: &mut ShellReader, depth: usize) -> Result<List, Uncomputed> {
     }
 }
 
-fn and_or(reader: &mut ShellReader, depth: usize) -> Result<AndOr, Uncomputed> {
+fn and_or(reader: &mut ShellReader, depth: usize) -> Result<AndOrList, EvaluationFailure> {
     let first = pipeline(reader, depth)?;
     let mut others = Vec::new();
     loop {
         reader.skip_blanks();
         let joint = match reader.peek() {
-            Some('&') if reader.starts_with("&&") => Joint::And,
-            Some('|') if reader.starts_with("||") => Joint::Or,
-            _ => return Ok(AndOr { first, others }),
+            Some('&') if reader.starts_with("&&") => ListOperator::And,
+            Some('|') if reader.starts_with("||") => ListOperator::Or,
+            _ => return Ok(AndOrList { first, others }),
         };
         reader.raw_next();
         reader.raw_next();
@@ -182,7 +182,7 @@ fn and_or(reader: &mut ShellReader, depth: usize) -> Result<AndOr, Uncomputed> {
     }
 }
 
-fn pipeline(reader: &mut ShellReader, depth: usize) -> Result<Pipeline, Uncomputed> {
+fn pipeline(reader: &mut ShellReader, depth: usize) -> Result<Pipeline, EvaluationFailure> {
     reader.skip_blanks();
     let mut sense = Sense::Plain;
     if reserved(reader).as_deref() == Some("!") {
@@ -203,7 +203,7 @@ fn pipeline(reader: &mut ShellReader, depth: usize) -> Result<Pipeline, Uncomput
 }
 
 /// Consumes the required reserved word.
-fn expect(reader: &mut ShellReader, expected: &str) -> Result<(), Uncomputed> {
+fn expect(reader: &mut ShellReader, expected: &str) -> Result<(), EvaluationFailure> {
     skip_lines(reader);
     match reserved(reader).as_deref() == Some(expected) {
         true => word(reader).map(drop),
@@ -211,7 +211,7 @@ fn expect(reader: &mut ShellReader, expected: &str) -> Result<(), Uncomputed> {
     }
 }
 
-fn if_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, Uncomputed> {
+fn if_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, EvaluationFailure> {
     word(reader)?;
     let mut branches = Vec::new();
     loop {
@@ -240,7 +240,7 @@ fn if_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, Un
 }
 
 /// A list with at least one command, as `if` requires.
-fn filled(reader: &mut ShellReader, depth: usize) -> Result<List, Uncomputed> {
+fn filled(reader: &mut ShellReader, depth: usize) -> Result<CommandList, EvaluationFailure> {
     let found = list(reader, depth + 1)?;
     match found.is_empty() {
         true => Err(reader.refuse("a command is missing")),
@@ -248,7 +248,7 @@ fn filled(reader: &mut ShellReader, depth: usize) -> Result<List, Uncomputed> {
     }
 }
 
-fn no_redirect(reader: &mut ShellReader) -> Result<(), Uncomputed> {
+fn no_redirect(reader: &mut ShellReader) -> Result<(), EvaluationFailure> {
     reader.skip_blanks();
     match reader.peek() {
         Some('<' | '>') => Err(reader.refuse("`if` or `case` with `<` or `>` behind it")),
@@ -256,7 +256,7 @@ fn no_redirect(reader: &mut ShellReader) -> Result<(), Uncomputed> {
     }
 }
 
-fn case_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, Uncomputed> {
+fn case_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, EvaluationFailure> {
     word(reader)?;
     reader.skip_blanks();
     let subject = word(reader)?;
@@ -303,7 +303,7 @@ fn case_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, 
     }
 }
 
-fn simple(reader: &mut ShellReader) -> Result<SimpleCommand, Uncomputed> {
+fn simple(reader: &mut ShellReader) -> Result<SimpleCommand, EvaluationFailure> {
     let mut found = SimpleCommand::default();
     loop {
         reader.skip_blanks();
@@ -332,7 +332,7 @@ fn simple(reader: &mut ShellReader) -> Result<SimpleCommand, Uncomputed> {
     }
 }
 
-fn redirect(reader: &mut ShellReader, found: &mut SimpleCommand) -> Result<(), Uncomputed> {
+fn redirect(reader: &mut ShellReader, found: &mut SimpleCommand) -> Result<(), EvaluationFailure> {
     while matches!(reader.peek(), Some('0'..='9')) {
         reader.raw_next();
     }
@@ -352,7 +352,7 @@ fn redirect(reader: &mut ShellReader, found: &mut SimpleCommand) -> Result<(), U
 }
 
 /// An assignment, if one follows.
-fn assign(reader: &mut ShellReader) -> Result<Option<Assign>, Uncomputed> {
+fn assign(reader: &mut ShellReader) -> Result<Option<AssignmentWord>, EvaluationFailure> {
     let mut ahead = reader.clone();
     let mut name = String::new();
     ahead.peek();
@@ -367,14 +367,14 @@ fn assign(reader: &mut ShellReader) -> Result<Option<Assign>, Uncomputed> {
         return Ok(None);
     }
     let joining = match ahead.take('+') {
-        true => Joining::Appends,
-        false => Joining::Replaces,
+        true => AssignmentMode::Appends,
+        false => AssignmentMode::Replaces,
     };
     if !ahead.take('=') {
         return Ok(None);
     }
     *reader = ahead;
-    Ok(Some(Assign {
+    Ok(Some(AssignmentWord {
         name,
         joining,
         word: word(reader)?,

@@ -3,9 +3,9 @@
 
 mod substitution;
 
-use super::Uncomputed;
+use super::EvaluationFailure;
 use super::reader::ShellReader;
-use substitution::{End, commands};
+use substitution::{CommandListEnd, commands};
 
 /// A part of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,23 +44,23 @@ pub struct Expansion {
     /// The variable.
     pub name: String,
     /// The alternative text.
-    pub other: Option<Other>,
+    pub other: Option<AlternativeText>,
 }
 
 /// The text that replaces a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Other {
+pub struct AlternativeText {
     /// When it is used.
-    pub taken: TakenWhen,
+    pub used_when: AlternativeCondition,
     /// Whether an empty value counts as unset (`:-`, `:+`).
-    pub empty: EmptyCounts,
+    pub empty: EmptyValueRule,
     /// The pieces of the text.
     pub pieces: Vec<WordPiece>,
 }
 
 /// When the alternative text is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakenWhen {
+pub enum AlternativeCondition {
     /// If the variable is unset (`-`).
     Without,
     /// If it is set (`+`).
@@ -69,7 +69,7 @@ pub enum TakenWhen {
 
 /// How an empty value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EmptyCounts {
+pub enum EmptyValueRule {
     /// As unset.
     AsUnset,
     /// As set.
@@ -82,7 +82,7 @@ pub type ShellWord = Vec<WordPiece>;
 const OUTPUT: &str = "its value is the output of a command";
 
 /// Parses a word up to a blank, a line end or an operator. Empty input is not a word.
-pub fn word(reader: &mut ShellReader) -> Result<ShellWord, Uncomputed> {
+pub fn word(reader: &mut ShellReader) -> Result<ShellWord, EvaluationFailure> {
     let mut pieces = Vec::new();
     loop {
         match reader.peek() {
@@ -149,7 +149,7 @@ fn empty(pieces: &mut ShellWord) {
     });
 }
 
-fn single(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), Uncomputed> {
+fn single(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), EvaluationFailure> {
     let start = reader.line();
     reader.raw_next();
     empty(pieces);
@@ -162,7 +162,7 @@ fn single(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), Uncomp
     }
 }
 
-fn double(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), Uncomputed> {
+fn double(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), EvaluationFailure> {
     let start = reader.line();
     reader.raw_next();
     empty(pieces);
@@ -194,14 +194,14 @@ fn double(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), Uncomp
 }
 
 /// Parses what starts with `$`.
-fn dollar(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
+fn dollar(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, EvaluationFailure> {
     reader.enter()?;
     let piece = expansion(reader, quoting)?;
     reader.leave();
     Ok(piece)
 }
 
-fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
+fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, EvaluationFailure> {
     reader.raw_next();
     let piece = |content| Ok(WordPiece { content, quoting });
     if reader.starts_with("\\\n") {
@@ -213,7 +213,7 @@ fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Un
                 return Err(reader.refuse("arithmetic"));
             }
             reader.raw_next();
-            commands(reader, End::Parenthesis)?;
+            commands(reader, CommandListEnd::Parenthesis)?;
             piece(PieceContent::Output)
         }
         Some('{') => {
@@ -237,7 +237,7 @@ fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Un
     }
 }
 
-fn name(reader: &mut ShellReader) -> Result<String, Uncomputed> {
+fn name(reader: &mut ShellReader) -> Result<String, EvaluationFailure> {
     let mut name = String::new();
     while let Some(letter) = reader.raw_peek()
         && is_name_letter(letter, name.len())
@@ -252,7 +252,7 @@ fn name(reader: &mut ShellReader) -> Result<String, Uncomputed> {
 }
 
 /// Parses the inside of `${...}`.
-fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Uncomputed> {
+fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, EvaluationFailure> {
     let name = name(reader)?;
     if name.is_empty() {
         // `${#NAME}`, `${1}`, `${@}`: no side effect.
@@ -269,17 +269,17 @@ fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Un
     let empty = match reader.raw_peek() {
         Some(':') => {
             reader.raw_next();
-            EmptyCounts::AsUnset
+            EmptyValueRule::AsUnset
         }
-        _ => EmptyCounts::AsSet,
+        _ => EmptyValueRule::AsSet,
     };
     let taken = match (reader.raw_next(), empty) {
-        (Some('}'), EmptyCounts::AsSet) => {
+        (Some('}'), EmptyValueRule::AsSet) => {
             return Ok(PieceContent::Variable(Expansion { name, other: None }));
         }
-        (Some('-'), _) => TakenWhen::Without,
-        (Some('+'), _) => TakenWhen::With,
-        (Some('%' | '#'), EmptyCounts::AsSet) => {
+        (Some('-'), _) => AlternativeCondition::Without,
+        (Some('+'), _) => AlternativeCondition::With,
+        (Some('%' | '#'), EmptyValueRule::AsSet) => {
             plain_until_brace(reader)?;
             return Ok(PieceContent::Unknown(format!("a part of `${name}` is taken")));
         }
@@ -308,12 +308,16 @@ fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Un
         }
     }
     reader.raw_next();
-    let other = Some(Other { taken, empty, pieces });
+    let other = Some(AlternativeText {
+        used_when: taken,
+        empty,
+        pieces,
+    });
     Ok(PieceContent::Variable(Expansion { name, other }))
 }
 
 /// Characters up to `}`, without any that a shell treats specially.
-fn plain_until_brace(reader: &mut ShellReader) -> Result<String, Uncomputed> {
+fn plain_until_brace(reader: &mut ShellReader) -> Result<String, EvaluationFailure> {
     let mut text = String::new();
     loop {
         match reader.raw_next() {
@@ -327,7 +331,7 @@ fn plain_until_brace(reader: &mut ShellReader) -> Result<String, Uncomputed> {
 }
 
 /// Skips a command between backticks. It ends at the first backtick without a backslash.
-fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
+fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, EvaluationFailure> {
     let start = reader.clone();
     reader.raw_next();
     let mut inside = String::new();
@@ -343,7 +347,7 @@ fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Un
             Some(letter) => inside.push(letter),
         }
     }
-    commands(&mut start.inside(&inside), End::Text)?;
+    commands(&mut start.inside(&inside), CommandListEnd::Text)?;
     Ok(WordPiece {
         content: PieceContent::Output,
         quoting,

@@ -1,9 +1,9 @@
 //! Supports Armbian and derivatives with its script (Orange Pi, DietPi): U-Boot appends `extraargs` of the environment file.
 
-use super::{Adds, Loader, variable};
+use super::{Loader, LoaderAdditions, variable};
 use crate::BootError;
-use crate::line::Line;
-use crate::tree::{self, Tree};
+use crate::line::EntryLine;
+use crate::tree::{self, FileTree};
 
 /// The names of the environment file: Armbian's, Orange Pi's, DietPi's (the latter also next to the firmware).
 const PATHS: &[&str] = &[
@@ -28,20 +28,19 @@ pub static LOADER: Loader = Loader {
     },
     fallback: variable::no_fallback,
     trial: variable::NO_TRIAL,
-    adds: Adds::Anything,
+    adds: LoaderAdditions::Anything,
     ..Loader::PLAIN
 };
 
-fn path(tree: &dyn Tree) -> Option<&'static str> {
+fn path(tree: &dyn FileTree) -> Option<&'static str> {
     PATHS.iter().find(|path| tree::is_there(tree, path)).copied()
 }
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     path(tree).map(str::to_owned)
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let path = path(tree).into_iter();
-    path.map(|path| variable::environment(tree, path, VARIABLE))
-        .collect()
+    path.map(|path| variable::environment(tree, path, VARIABLE)).collect()
 }

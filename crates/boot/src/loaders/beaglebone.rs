@@ -1,6 +1,6 @@
 //! Supports BeagleBone and compatible boards: U-Boot adds `cmdline` of `/boot/uEnv.txt` to the boot line.
 
-use super::{Adds, Loader, variable};
+use super::{Loader, LoaderAdditions, variable};
 use crate::tree::{self};
 
 const PATH: &str = "/boot/uEnv.txt";
@@ -15,6 +15,6 @@ pub static LOADER: Loader = Loader {
     entries: |tree| variable::only_entry(tree, PATH, VARIABLE).into_iter().collect(),
     fallback: variable::no_fallback,
     trial: variable::NO_TRIAL,
-    adds: Adds::Anything,
+    adds: LoaderAdditions::Anything,
     ..Loader::PLAIN
 };

@@ -1,9 +1,9 @@
 //! Parses files of the Boot Loader Specification: one key and value per line, with any number of `options`.
 
-use crate::line::{Gather, Line, Slot};
+use crate::line::{EntryLine, LineSlot, SlotChoice};
 use crate::releases::{is_release, is_rescue_line, of_image};
-use crate::tree::{self, Tree};
-use crate::{BootError, Edit, Entry, Writing};
+use crate::tree::{self, FileTree};
+use crate::{BootEntry, BootError, FileEdit, TextEncoding};
 use std::ops::Range;
 
 /// The marker in the names of our own copies. A `~` sorts below the end of a name for systemd-boot and for
@@ -12,7 +12,7 @@ pub const COPY: &str = "~quietcore-";
 
 /// One line of an entry file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct BlsField {
     /// The key, as written.
     pub key: String,
     /// Its value, without leading blanks and the line end, in bytes.
@@ -20,7 +20,7 @@ pub struct Field {
 }
 
 /// The keys and values of an entry file, without comments and keys that have no value.
-pub fn fields(text: &str) -> Vec<Field> {
+pub fn fields(text: &str) -> Vec<BlsField> {
     let mut found = Vec::new();
     let mut at = 0;
     for whole in text.split_inclusive('\n') {
@@ -30,7 +30,7 @@ pub fn fields(text: &str) -> Vec<Field> {
         let value = bare[length..].trim_start_matches([' ', '\t']);
         if !bare.starts_with('#') && length > 0 {
             let end = at + line.len();
-            found.push(Field {
+            found.push(BlsField {
                 key: bare[..length].to_owned(),
                 range: end - value.len()..end,
             });
@@ -54,7 +54,7 @@ pub fn value(text: &str, key: &str) -> Option<String> {
 }
 
 /// Paths of the entry files in a directory, without our own copies.
-pub fn files(tree: &dyn Tree, dir: &str) -> Vec<String> {
+pub fn files(tree: &dyn FileTree, dir: &str) -> Vec<String> {
     let names = tree.names(dir).into_iter();
     names
         .filter(|name| name.ends_with(".conf") && !name.contains(COPY))
@@ -66,7 +66,7 @@ pub fn files(tree: &dyn Tree, dir: &str) -> Vec<String> {
 ///
 /// # Errors
 /// A file that is not text.
-pub fn line(tree: &dyn Tree, path: &str) -> Result<Line, BootError> {
+pub fn line(tree: &dyn FileTree, path: &str) -> Result<EntryLine, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
     let mut slots = Vec::new();
@@ -75,7 +75,7 @@ pub fn line(tree: &dyn Tree, path: &str) -> Result<Line, BootError> {
             0 => "options".to_owned(),
             number => format!("options {}", number + 1),
         };
-        slots.push(Slot::new(&path, key, field.range, Writing::Plain));
+        slots.push(LineSlot::new(&path, key, field.range, TextEncoding::Plain));
     }
     if slots.is_empty() {
         return Err(BootError::NoPlace {
@@ -84,20 +84,20 @@ pub fn line(tree: &dyn Tree, path: &str) -> Result<Line, BootError> {
             next: "add one: `options root=...`, then try again".to_owned(),
         });
     }
-    Ok(Line {
+    Ok(EntryLine {
         name: value(&text, "title").unwrap_or_else(|| name(&path).to_owned()),
-        home: slots.len() - 1,
+        new_word_slot: slots.len() - 1,
         slots,
-        gather: Gather::InPlace,
+        gather: SlotChoice::InPlace,
         shell: None,
     })
 }
 
 /// What an entry file offers.
-pub fn entry(tree: &dyn Tree, path: &str) -> Option<Entry> {
-    let text = tree::look(tree, path)?;
+pub fn entry(tree: &dyn FileTree, path: &str) -> Option<BootEntry> {
+    let text = tree::read_text(tree, path)?;
     let id = name(path).to_owned();
-    Some(Entry {
+    Some(BootEntry {
         title: value(&text, "title").unwrap_or_else(|| id.clone()),
         id,
         path: path.to_owned(),
@@ -107,12 +107,9 @@ pub fn entry(tree: &dyn Tree, path: &str) -> Option<Entry> {
 
 /// The release that an entry file starts: its `version`, else the release in its kernel's path. `None` for a rescue entry, and
 /// if neither has one.
-pub fn release(tree: &dyn Tree, path: &str) -> Option<String> {
-    let text = tree::look(tree, path)?;
-    let (kernel, options) = (
-        value(&text, "linux")?,
-        value(&text, "options").unwrap_or_default(),
-    );
+pub fn release(tree: &dyn FileTree, path: &str) -> Option<String> {
+    let text = tree::read_text(tree, path)?;
+    let (kernel, options) = (value(&text, "linux")?, value(&text, "options").unwrap_or_default());
     if name(path).contains("rescue") || is_rescue_line(&options) {
         return None;
     }
@@ -124,7 +121,7 @@ pub fn release(tree: &dyn Tree, path: &str) -> Option<String> {
 ///
 /// # Errors
 /// A file that is not text.
-pub fn copy(tree: &dyn Tree, path: &str, what: &str, line: Option<&str>) -> Result<Edit, BootError> {
+pub fn copy(tree: &dyn FileTree, path: &str, what: &str, line: Option<&str>) -> Result<FileEdit, BootError> {
     let text = tree::text(tree, path)?.unwrap_or_default();
     let mut made = String::new();
     let mut options = line;
@@ -143,7 +140,7 @@ pub fn copy(tree: &dyn Tree, path: &str, what: &str, line: Option<&str>) -> Resu
         }
     }
     let to = copy_path(path, what);
-    Ok(Edit::new(&to, tree::text(tree, &to)?, Some(made)))
+    Ok(FileEdit::new(&to, tree::text(tree, &to)?, Some(made)))
 }
 
 /// The marker in the title of a copy.
@@ -174,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_with_all_their_bytes() {
+    fn fields_of_bls_entries_are_located_exactly() {
         let text = "# c\r\ntitle   A b \r\n options a  b\r\noptions\tc\nlinux /v\nempty\noptions d";
         assert_eq!(value(text, "title").as_deref(), Some("A b"));
         assert_eq!(value(text, "options").as_deref(), Some("a  b c d"));

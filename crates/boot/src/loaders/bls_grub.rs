@@ -4,14 +4,14 @@
 
 use super::kernel_cmdline::{self, Extent};
 use super::systemd_boot::LATER;
-use super::{Entry, Fallback, Loader, grub_debian};
-use crate::line::{Length, Line, Slot};
+use super::{BootEntry, Fallback, Loader, grub_debian};
+use crate::line::{EntryLine, LengthRule, LineSlot};
 use crate::loaders::bls;
 use crate::releases::choose;
 use crate::tools::first_of;
-use crate::tree::{self, Tree};
-use crate::trial::{Chosen, OneBoot, Trial, TrialWork, trial_line};
-use crate::{BootError, TrialError, Writing};
+use crate::tree::{self, FileTree};
+use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, trial_line};
+use crate::{BootError, TextEncoding, TrialError};
 
 const ENTRIES: &str = "/boot/loader/entries";
 const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
@@ -38,25 +38,25 @@ pub static LOADER: Loader = Loader {
     ..Loader::PLAIN
 };
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     is_used(tree).then(|| ENTRIES.to_owned())
 }
 
 /// Whether GRUB or zipl reads its entries from files.
-pub fn is_used(tree: &dyn Tree) -> bool {
+pub fn is_used(tree: &dyn FileTree) -> bool {
     let files = bls::files(tree, ENTRIES);
     let ostree = files.iter().any(|path| path.contains("/ostree-"));
     let cfg = ["/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"];
-    let told = cfg
+    let reported = cfg
         .iter()
-        .any(|path| tree::look(tree, path).is_some_and(|text| text.contains("blscfg")));
-    !files.is_empty() && !ostree && (told || tree::is_there(tree, ZIPL))
+        .any(|path| tree::read_text(tree, path).is_some_and(|text| text.contains("blscfg")));
+    !files.is_empty() && !ostree && (reported || tree::is_there(tree, ZIPL))
 }
 
 /// The slots of an entry's own line, if it has one in addition to the shared one.
-fn own_line(tree: &dyn Tree, path: &str) -> Result<Option<Line>, BootError> {
+fn own_line(tree: &dyn FileTree, path: &str) -> Result<Option<EntryLine>, BootError> {
     let line = bls::line(tree, path)?;
-    let text = tree::look(tree, path).unwrap_or_default();
+    let text = tree::read_text(tree, path).unwrap_or_default();
     let shared = bls::value(&text, "options").is_some_and(|line| line.contains("$kernelopts"));
     Ok((!shared).then_some(line))
 }
@@ -65,8 +65,8 @@ fn is_rescue(path: &str) -> bool {
     path.contains("-0-rescue")
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    let mut lines: Vec<Line> = shared(tree)?.into_iter().collect();
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
+    let mut lines: Vec<EntryLine> = shared(tree)?.into_iter().collect();
     for path in bls::files(tree, ENTRIES).iter().filter(|path| !is_rescue(path)) {
         lines.extend(own_line(tree, path)?);
     }
@@ -75,7 +75,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
 }
 
 /// Tools that write the same files, and files that nothing reads.
-fn remarks(tree: &dyn Tree) -> Vec<String> {
+fn remarks(tree: &dyn FileTree) -> Vec<String> {
     const GRUBBY: [&str; 2] = [
         "`grubby` edits the same files, and `grubby --info=ALL` lists them",
         "`grub2-mkconfig --update-bls-cmdline` replaces the line of every entry by that of /etc/default/grub, which does not \
@@ -90,7 +90,7 @@ fn remarks(tree: &dyn Tree) -> Vec<String> {
 }
 
 /// The line in the environment block, if there is one.
-fn shared(tree: &dyn Tree) -> Result<Option<Line>, BootError> {
+fn shared(tree: &dyn FileTree) -> Result<Option<EntryLine>, BootError> {
     for block in BLOCKS {
         let path = tree::resolved(tree, block);
         let Some(text) = tree::text(tree, &path)? else {
@@ -100,18 +100,18 @@ fn shared(tree: &dyn Tree) -> Result<Option<Line>, BootError> {
         if let Some(at) = text.find(&name) {
             let start = at + name.len();
             let end = text[start..].find('\n').map_or(text.len(), |end| start + end);
-            let slot = Slot {
-                length: Length::Fixed,
-                ..Slot::new(path, SHARED, start..end, Writing::EnvBlock)
+            let slot = LineSlot {
+                length: LengthRule::Fixed,
+                ..LineSlot::new(path, SHARED, start..end, TextEncoding::EnvBlock)
             };
-            return Ok(Some(Line::of("all entries with $kernelopts", slot)));
+            return Ok(Some(EntryLine::of("all entries with $kernelopts", slot)));
         }
     }
     Ok(None)
 }
 
 /// The line of an entry as GRUB assembles it.
-fn expanded(tree: &dyn Tree, line: &str) -> Result<String, BootError> {
+fn expanded(tree: &dyn FileTree, line: &str) -> Result<String, BootError> {
     let shared = shared(tree)?.map(|shared| shared.text(tree)).transpose()?;
     Ok(match shared {
         Some(shared) => line.replace("$kernelopts", &shared),
@@ -119,21 +119,18 @@ fn expanded(tree: &dyn Tree, line: &str) -> Result<String, BootError> {
     })
 }
 
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    let names = tree
-        .names(ENTRIES)
-        .into_iter()
-        .filter(|name| name.ends_with(".conf"));
+fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
+    let names = tree.names(ENTRIES).into_iter().filter(|name| name.ends_with(".conf"));
     let entries = names.filter_map(|name| {
         let entry = bls::entry(tree, &format!("{ENTRIES}/{name}"))?;
         let line = expanded(tree, &entry.line).unwrap_or_else(|_| entry.line.clone());
-        Some(Entry { line, ..entry })
+        Some(BootEntry { line, ..entry })
     });
     entries.collect()
 }
 
 /// The rescue entry if it has a line of its own; else a copy of the newest entry with its line written out.
-fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let files = bls::files(tree, ENTRIES);
     for path in files.iter().filter(|path| is_rescue(path)) {
         if own_line(tree, path)?.is_some() {
@@ -156,12 +153,12 @@ fn newest(files: &[String]) -> Option<&String> {
     files.iter().rfind(|path| !is_rescue(path))
 }
 
-fn line_of(tree: &dyn Tree, path: &str) -> Result<String, BootError> {
+fn line_of(tree: &dyn FileTree, path: &str) -> Result<String, BootError> {
     let text = tree::text(tree, path)?.unwrap_or_default();
     expanded(tree, &bls::value(&text, "options").unwrap_or_default())
 }
 
-fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
+fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
     let files = bls::files(tree, ENTRIES);
     let newest = newest(&files).ok_or_else(|| BootError::NoPlace {
         path: ENTRIES.to_owned(),
@@ -179,7 +176,7 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
         );
         return Err(TrialError::NoTrial { loader, why, next }.into());
     }
-    let path = match &wanted.kernel {
+    let path = match &one_boot.kernel {
         None => newest,
         Some(release) => {
             let entries = files.iter().rev();
@@ -187,12 +184,12 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
             choose(LOADER.name, release, found)?
         }
     };
-    let line = trial_line(&line_of(tree, path)?, &wanted.words);
+    let line = trial_line(&line_of(tree, path)?, &one_boot.words);
     let edit = bls::copy(tree, path, "trial", Some(&line))?;
     let name = edit.path.rsplit_once('/').map_or("", |(_, name)| name);
     let entry = name.strip_suffix(".conf").unwrap_or(name).to_owned();
     let choices: &[(&str, &[&str])] = &[("grub2-reboot", &[&entry]), ("grub-reboot", &[&entry])];
-    let chosen = Chosen::By(first_of(tree, choices)?);
+    let chosen = OneShotSelection::By(first_of(tree, choices)?);
     Ok(TrialWork {
         edits: vec![edit],
         runs: Vec::new(),

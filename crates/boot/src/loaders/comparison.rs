@@ -4,9 +4,9 @@
 
 use super::contradiction::contradiction;
 use super::word_list::{WordSet, has_name, nearest};
-use super::{Adds, Entry, Loader, Source};
+use super::{BootEntry, EntrySource, Loader, LoaderAdditions};
 use crate::releases::is_rescue_line;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::MARK;
 use crate::{BootError, tuned};
 use machine::cmdline::{Parameter, same_name, words};
@@ -33,31 +33,28 @@ const ADDED: &[&str] = &[
 const VARIABLES: &[&str] = &["$tuned_params", "$kernelopts", "$vt_handoff"];
 
 /// The lines of one loader.
-struct Lines {
+struct LoaderLines {
     /// The line of the configuration files; `None` if the entries are the configuration.
     settings: Option<String>,
     /// Names that the loader or the tool adds to them.
-    adds: Adds,
+    adds: LoaderAdditions,
     /// Words that the tool adds to them.
     by_tool: Vec<String>,
     /// The normal entries.
-    entries: Vec<Entry>,
+    entries: Vec<BootEntry>,
     /// The running line, if this loader created it.
     running: Option<String>,
 }
 
 /// The differences between the lines of a loader. Words of ours that take effect at the next boot do not count.
-pub(super) fn remarks(tree: &dyn Tree, loader: &Loader, ours: &[String]) -> Vec<String> {
+pub(super) fn remarks(tree: &dyn FileTree, loader: &Loader, ours: &[String]) -> Vec<String> {
     let source = (loader.source)(tree);
-    let Some(lines) = Lines::read(tree, loader, &source) else {
+    let Some(lines) = LoaderLines::read(tree, loader, &source) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    if let Source::Settings {
-        files,
-        tool,
-        generated,
-        ..
+    if let EntrySource::Settings {
+        files, tool, generated, ..
     } = &source
     {
         let running = lines.running_words();
@@ -78,16 +75,16 @@ pub(super) fn remarks(tree: &dyn Tree, loader: &Loader, ours: &[String]) -> Vec<
         }
     }
     found.extend(lines.against_running(tree, loader, ours));
-    if matches!(source, Source::Entries) {
+    if matches!(source, EntrySource::Entries) {
         found.extend(lines.against_later(tree, loader));
     }
     found
 }
 
 /// Why the files are not edited: the tool that must run after an edit would remove words of the running line.
-pub(super) fn refusal(tree: &dyn Tree, loader: &Loader) -> Option<BootError> {
+pub(super) fn refusal(tree: &dyn FileTree, loader: &Loader) -> Option<BootError> {
     let source = (loader.source)(tree);
-    let Source::Settings {
+    let EntrySource::Settings {
         files,
         place,
         tool,
@@ -97,7 +94,7 @@ pub(super) fn refusal(tree: &dyn Tree, loader: &Loader) -> Option<BootError> {
     else {
         return None;
     };
-    let lines = Lines::read(tree, loader, &source)?;
+    let lines = LoaderLines::read(tree, loader, &source)?;
     let running = lines.running_words();
     let mut lost = lines.lost();
     lost.retain(|word| running.has(word));
@@ -114,26 +111,26 @@ pub(super) fn refusal(tree: &dyn Tree, loader: &Loader) -> Option<BootError> {
     })
 }
 
-impl Lines {
+impl LoaderLines {
     /// Reads the lines; `None` if the configured line cannot be computed, which is a separate error.
-    fn read(tree: &dyn Tree, loader: &Loader, source: &Source) -> Option<Lines> {
+    fn read(tree: &dyn FileTree, loader: &Loader, source: &EntrySource) -> Option<LoaderLines> {
         let (settings, entries, by_tool) = match source {
-            Source::Entries => (None, (loader.entries)(tree), Vec::new()),
-            Source::Settings { entries, by_tool, .. } => {
+            EntrySource::Entries => (None, (loader.entries)(tree), Vec::new()),
+            EntrySource::Settings { entries, by_tool, .. } => {
                 let lines = (loader.lines)(tree).ok()?;
                 let line = lines.first()?.text(tree).ok()?;
                 (Some(line), entries.clone(), by_tool.clone())
             }
         };
-        let is_normal = |entry: &Entry| {
+        let is_normal = |entry: &BootEntry| {
             !is_rescue_line(&entry.line) && !entry.id.contains("quietcore-") && !entry.line.is_empty()
         };
-        let running = tree::look(tree, "/proc/cmdline").unwrap_or_default();
+        let running = tree::read_text(tree, "/proc/cmdline").unwrap_or_default();
         let by_grub = words(&running).any(|word| word.starts_with("BOOT_IMAGE="));
         let is_ours = words(&running).next().is_some()
             && contradiction(tree, loader).is_none()
             && (loader.efi_name != Some("grub") || by_grub);
-        Some(Lines {
+        Some(LoaderLines {
             settings,
             adds: loader.adds,
             by_tool,
@@ -153,7 +150,7 @@ impl Lines {
         };
         let by_tool = self.by_tool.iter().map(String::as_str);
         let mut known: WordSet = words(settings).chain(by_tool).collect();
-        let is_by_name = |word: &str| matches!(self.adds, Adds::These(names) if has_name(word, names));
+        let is_by_name = |word: &str| matches!(self.adds, LoaderAdditions::These(names) if has_name(word, names));
         let all = self.entries.iter().flat_map(|entry| words(&entry.line));
         all.filter(|word| !is_added(word) && !is_by_name(word) && known.add(word))
             .collect()
@@ -171,7 +168,7 @@ impl Lines {
     }
 
     /// Compares the running line with the line of the next boot.
-    fn against_running(&self, tree: &dyn Tree, loader: &Loader, ours: &[String]) -> Vec<String> {
+    fn against_running(&self, tree: &dyn FileTree, loader: &Loader, ours: &[String]) -> Vec<String> {
         let Some(running) = &self.running else {
             return Vec::new();
         };
@@ -180,8 +177,7 @@ impl Lines {
         let next = self.settings.as_deref().unwrap_or(entry);
         let sets_ours = |word: &str| {
             let name = Parameter::parse(word).name;
-            ours.iter()
-                .any(|own| same_name(&Parameter::parse(own).name, &name))
+            ours.iter().any(|own| same_name(&Parameter::parse(own).name, &name))
         };
         let list = |all: &[&str]| {
             let all = all.iter().filter(|word| !is_added(word) && !sets_ours(word));
@@ -195,7 +191,7 @@ impl Lines {
             ));
         }
         let is_trial = self.running_words().has(MARK);
-        let Adds::These(names) = loader.adds else {
+        let LoaderAdditions::These(names) = loader.adds else {
             return found;
         };
         let foreign = |word: &str| word.starts_with('$') && !VARIABLES.contains(&word);
@@ -218,10 +214,10 @@ impl Lines {
     }
 
     /// Compares the running entry with the line that `kernel-install` gives to kernels installed later.
-    fn against_later(&self, tree: &dyn Tree, loader: &Loader) -> Vec<String> {
+    fn against_later(&self, tree: &dyn FileTree, loader: &Loader) -> Vec<String> {
         let path = tree::resolved(tree, super::kernel_cmdline::PATH);
         let lines = (loader.lines)(tree).unwrap_or_default();
-        let of_later = |line: &&crate::Line| line.slots.iter().any(|slot| slot.path == path);
+        let of_later = |line: &&crate::EntryLine| line.slots.iter().any(|slot| slot.path == path);
         let later = lines.iter().find(of_later).and_then(|line| line.text(tree).ok());
         let running = self.running.as_deref().unwrap_or_default();
         let entry = nearest(running, self.entries.iter().collect(), |entry| &entry.line);

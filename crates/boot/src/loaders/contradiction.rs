@@ -3,14 +3,14 @@
 
 use super::Loader;
 use super::evidence::{efi_loader, running};
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 
 /// Loaders whose name in `LoaderInfo` can contradict the files of another one.
 const KNOWN: &[&str] = &["grub", "systemd-boot", "limine", "refind"];
 
 /// The evidence that a different loader started the machine; `None` if there is none.
 #[must_use]
-pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
+pub fn contradiction(tree: &dyn FileTree, loader: &Loader) -> Option<String> {
     let name = loader.efi_name?;
     let running = running(tree);
     if let Some(reported) = efi_loader(tree)
@@ -20,11 +20,7 @@ pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
         let started_by_refind = reported.contains("refind") && running.image && name == "grub";
         // A loader that started GRUB: GRUB's entries count.
         let made_its_line = name == "systemd-boot" && running.initrd.is_some();
-        if matches!(name, "refind" | "systemd-boot")
-            && reported.contains(name)
-            && running.image
-            && !made_its_line
-        {
+        if matches!(name, "refind" | "systemd-boot") && reported.contains(name) && running.image && !made_its_line {
             return Some(made_by_grub(name));
         }
         return (!reported.contains(name) && !started_by_refind)
@@ -38,13 +34,11 @@ pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
         ("limine", false, Some(word)) => Some(format!(
             "the running line has `{word}`, which loaders of EFI programs add and limine does not"
         )),
-        ("grub", false, None) if running.known => installed(tree).map(|other| {
-            format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} is there")
-        }),
-        ("systemd-boot", true, None) => Some(
-            "the running line has BOOT_IMAGE=, which GRUB and syslinux add and systemd-boot does not"
-                .to_owned(),
-        ),
+        ("grub", false, None) if running.known => installed(tree)
+            .map(|other| format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} is there")),
+        ("systemd-boot", true, None) => {
+            Some("the running line has BOOT_IMAGE=, which GRUB and syslinux add and systemd-boot does not".to_owned())
+        }
         _ => None,
     }
 }
@@ -55,13 +49,13 @@ fn made_by_grub(name: &str) -> String {
 }
 
 /// A file of a loader that quietcore does not edit.
-fn installed(tree: &dyn Tree) -> Option<String> {
+fn installed(tree: &dyn FileTree) -> Option<String> {
     super::limine::file(tree).or_else(|| super::refind::file(tree))
 }
 
 /// The right file on a machine whose loader is known but not edited; `None` if it is unknown.
 #[must_use]
-pub fn other_way(tree: &dyn Tree) -> Option<String> {
+pub fn other_way(tree: &dyn FileTree) -> Option<String> {
     if tree::is_there(tree, super::generated::NIXOS) {
         return Some(super::generated::nixos_next(&[]));
     }

@@ -1,10 +1,10 @@
 //! Supports syslinux and extlinux, and U-Boot with a manually written `extlinux.conf`: each label has its own line.
 
 use super::extlinux_conf::{self, copy, is_rescue, labels};
-use super::{Entry, Fallback, Loader, Words};
+use super::{BootEntry, Fallback, Loader, WordSupport};
 use crate::BootError;
-use crate::line::Line;
-use crate::tree::{self, Tree};
+use crate::line::EntryLine;
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
 
 const PLACES: &[&str] = &[
@@ -29,33 +29,33 @@ pub static LOADER: Loader = Loader {
         why: "U-Boot and syslinux have no choice for one boot in this file",
         next: "`boot set` keeps a second label as it was: choose it on the console when the first does not come up",
     },
-    words: Words::Any,
+    words: WordSupport::Any,
     ..Loader::PLAIN
 };
 
 /// The first existing path of the file.
-pub fn place(tree: &dyn Tree) -> Option<&'static str> {
+pub fn place(tree: &dyn FileTree) -> Option<&'static str> {
     PLACES.iter().copied().find(|path| tree::is_there(tree, path))
 }
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let generated = SOURCES.iter().any(|path| tree::is_there(tree, path));
     let path = place(tree).filter(|_| !generated)?;
     Some(path.to_owned())
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     place(tree).map_or(Ok(Vec::new()), |path| extlinux_conf::lines(tree, path))
 }
 
 /// The labels of the file that the loader reads, regardless of its author.
-pub fn entries(tree: &dyn Tree) -> Vec<Entry> {
+pub fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
     place(tree)
         .map(|path| extlinux_conf::entries(tree, path))
         .unwrap_or_default()
 }
 
-fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let none = || Fallback::None {
         why: "there is no label with an `append` line".to_owned(),
         next: "look at extlinux.conf".to_owned(),
@@ -63,7 +63,7 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     let Some(path) = place(tree) else {
         return Ok(none());
     };
-    let text = tree::look(tree, path).unwrap_or_default();
+    let text = tree::read_text(tree, path).unwrap_or_default();
     if let Some(label) = labels(&text).iter().find(|label| is_rescue(&text, label)) {
         return Ok(Fallback::Stays(format!("`{}`", label.title)));
     }

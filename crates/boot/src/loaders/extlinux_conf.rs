@@ -1,10 +1,10 @@
 //! Parses `extlinux.conf`, as syslinux, U-Boot and others read it: labels with an `append` line each.
 
-use super::Entry;
+use super::BootEntry;
 use crate::blocks::with_block;
-use crate::line::{Line, Slot};
-use crate::tree::{self, Tree};
-use crate::{BootError, Edit, Writing};
+use crate::line::{EntryLine, LineSlot};
+use crate::tree::{self, FileTree};
+use crate::{BootError, FileEdit, TextEncoding};
 use machine::cmdline::words;
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub struct Label {
 }
 
 /// Prefix of our own labels.
-const OURS: &str = "quietcore-";
+const LABEL_PREFIX: &str = "quietcore-";
 
 /// The labels of a file, in order, without ours.
 pub fn labels(text: &str) -> Vec<Label> {
@@ -56,7 +56,7 @@ pub fn labels(text: &str) -> Vec<Label> {
             label.block.end = at;
         }
     }
-    found.retain(|label| !label.name.starts_with(OURS));
+    found.retain(|label| !label.name.starts_with(LABEL_PREFIX));
     found
 }
 
@@ -70,26 +70,26 @@ pub fn is_rescue(text: &str, label: &Label) -> bool {
 ///
 /// # Errors
 /// A file that is not text.
-pub fn lines(tree: &dyn Tree, path: &str) -> Result<Vec<Line>, BootError> {
+pub fn lines(tree: &dyn FileTree, path: &str) -> Result<Vec<EntryLine>, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
     let labels = labels(&text).into_iter().filter(|label| !is_rescue(&text, label));
     let lines = labels.filter_map(|label| {
-        let slot = Slot::new(
+        let slot = LineSlot::new(
             &path,
             format!("append of {}", label.name),
             label.append?,
-            Writing::Plain,
+            TextEncoding::Plain,
         );
-        Some(Line::of(label.title, slot))
+        Some(EntryLine::of(label.title, slot))
     });
     Ok(lines.collect())
 }
 
 /// The entries that the file offers.
-pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
-    let text = tree::look(tree, path).unwrap_or_default();
-    let entry = |label: Label| Entry {
+pub fn entries(tree: &dyn FileTree, path: &str) -> Vec<BootEntry> {
+    let text = tree::read_text(tree, path).unwrap_or_default();
+    let entry = |label: Label| BootEntry {
         id: label.name,
         title: label.title,
         path: path.to_owned(),
@@ -105,7 +105,7 @@ pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
 ///
 /// # Errors
 /// A file that is not text.
-pub fn copy(tree: &dyn Tree, path: &str) -> Result<Option<Edit>, BootError> {
+pub fn copy(tree: &dyn FileTree, path: &str) -> Result<Option<FileEdit>, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
     let Some(label) = labels(&text).into_iter().find(|label| label.append.is_some()) else {
@@ -115,7 +115,7 @@ pub fn copy(tree: &dyn Tree, path: &str) -> Result<Option<Edit>, BootError> {
     for line in text[label.block].split_inclusive('\n') {
         let lower = line.trim_start().to_ascii_lowercase();
         if lower.starts_with("label") {
-            block.push_str(&format!("label {OURS}before\n"));
+            block.push_str(&format!("label {LABEL_PREFIX}before\n"));
         } else if lower.starts_with("menu label") {
             block.push_str("\tmenu label before quietcore\n");
         } else if !lower.starts_with("menu default") {
@@ -124,5 +124,5 @@ pub fn copy(tree: &dyn Tree, path: &str) -> Result<Option<Edit>, BootError> {
         }
     }
     let after = with_block(&text, &block);
-    Ok(Some(Edit::new(path, Some(text), Some(after))))
+    Ok(Some(FileEdit::new(path, Some(text), Some(after))))
 }

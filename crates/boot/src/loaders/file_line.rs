@@ -1,10 +1,10 @@
 //! Handles boot lines of loaders whose files are displayed but not edited: their positions, the running one, the new text.
 
-use super::{Entry, Fallback, Loader, Words, word_list};
-use crate::line::{Line, Slot};
-use crate::tree::{self, Tree};
+use super::{BootEntry, Fallback, Loader, WordSupport, word_list};
+use crate::line::{EntryLine, LineSlot};
+use crate::tree::{self, FileTree};
 
-use crate::Writing;
+use crate::TextEncoding;
 use std::ops::Range;
 
 /// What loaders have in common whose files are displayed but not edited. No entry can be added to the existing ones.
@@ -15,7 +15,7 @@ pub(super) const DISPLAYED: Loader = Loader {
             next: "keep the entry as it is, and edit a copy of it".to_owned(),
         })
     },
-    words: Words::Any,
+    words: WordSupport::Any,
     ..Loader::PLAIN
 };
 
@@ -38,17 +38,17 @@ pub(super) struct FileLine {
 
 impl FileLine {
     /// Converts it to a line of its loader.
-    pub fn line(&self, key: &str) -> Line {
+    pub fn line(&self, key: &str) -> EntryLine {
         let key = format!("{key} of line {}", self.number);
-        Line::of(
+        EntryLine::of(
             self.title.clone(),
-            Slot::new(self.path.clone(), key, self.range.clone(), Writing::Plain),
+            LineSlot::new(self.path.clone(), key, self.range.clone(), TextEncoding::Plain),
         )
     }
 
     /// Converts it to a bootable entry.
-    pub fn entry(self) -> Entry {
-        Entry {
+    pub fn entry(self) -> BootEntry {
+        BootEntry {
             id: format!("{}:{}", self.path, self.number),
             title: self.title,
             path: self.path,
@@ -60,19 +60,17 @@ impl FileLine {
 /// The lines of a text with their numbers from 1 and their bytes, without line ends.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>, &str)> {
     let mut at = 0;
-    text.split_inclusive('\n')
-        .enumerate()
-        .map(move |(number, whole)| {
-            let line = whole.trim_end_matches(['\n', '\r']);
-            let start = at;
-            at += whole.len();
-            (number + 1, start..start + line.len(), line)
-        })
+    text.split_inclusive('\n').enumerate().map(move |(number, whole)| {
+        let line = whole.trim_end_matches(['\n', '\r']);
+        let start = at;
+        at += whole.len();
+        (number + 1, start..start + line.len(), line)
+    })
 }
 
 /// The running line: the one that shares the most words with it, of equal ones the first.
-pub(super) fn started(tree: &dyn Tree, all: Vec<FileLine>) -> Option<FileLine> {
-    let running = tree::look(tree, "/proc/cmdline").unwrap_or_default();
+pub(super) fn started(tree: &dyn FileTree, all: Vec<FileLine>) -> Option<FileLine> {
+    let running = tree::read_text(tree, "/proc/cmdline").unwrap_or_default();
     word_list::nearest(&running, all, |one| &one.text)
 }
 

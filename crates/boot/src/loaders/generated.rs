@@ -1,7 +1,7 @@
 //! Detects entries that another program regenerates from its own configuration: edits are lost with the next kernel.
 
 use crate::BootError;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 
 /// Exists on every NixOS.
 pub const NIXOS: &str = "/etc/NIXOS";
@@ -10,7 +10,7 @@ pub const NIXOS: &str = "/etc/NIXOS";
 const KERNELSTUB: &str = "/etc/kernelstub/configuration";
 
 /// NixOS generates the entries of every loader from its configuration.
-pub fn nixos(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+pub fn nixos(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
     tree::is_there(tree, NIXOS).then(|| {
         BootError::unable(
             "an edit of the loader's entries would not last",
@@ -33,8 +33,8 @@ pub fn nixos_next(words: &[String]) -> String {
 }
 
 /// kernelstub writes the entries of Pop!_OS from its configuration if it manages them.
-pub fn kernelstub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-    let text = tree::look(tree, KERNELSTUB)?;
+pub fn kernelstub(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
+    let text = tree::read_text(tree, KERNELSTUB)?;
     is_managed(&text).then(|| {
         BootError::unable(
             "an edit of the entries of systemd-boot would not last",
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_part_of_kernelstub_counts() {
+    fn the_user_section_of_kernelstub_decides() {
         let text = |default: bool, user: bool| {
             format!(
                 "{{\"default\": {{\"manage_mode\": {default}}},\n\"user\": {{\"x\": 1, \"manage_mode\" : {user}}}}}"

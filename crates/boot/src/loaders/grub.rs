@@ -2,14 +2,14 @@
 //! `grub.cfg`, and our own script in `/etc/grub.d`.
 
 use super::grub_cfg::{self, SCRIPT_DIR, entries, is_distributions, is_rescue};
-use super::{Entry, Fallback, Source, grub_kernels};
-use crate::line::Slot;
-use crate::shell::{Assignment, Keeps, assignments};
+use super::{BootEntry, EntrySource, Fallback, grub_kernels};
+use crate::line::LineSlot;
+use crate::shell::{Assignment, AssignmentEffect, assignments};
 use crate::shell_line::ShellLine;
-use crate::tools::{Run, first_of};
-use crate::tree::{self, Tree};
-use crate::trial::{Chosen, OneBoot, TrialWork, trial_line};
-use crate::{BootError, Edit, TrialError, Writing};
+use crate::tools::{ToolRun, first_of};
+use crate::tree::{self, FileTree};
+use crate::trial::{OneShotEntry, OneShotSelection, TrialWork, trial_line};
+use crate::{BootError, FileEdit, TextEncoding, TrialError};
 use machine::cmdline::words;
 
 /// The file of defaults.
@@ -26,17 +26,17 @@ pub const NORMAL: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
 ///
 /// # Errors
 /// A file that is not text.
-pub fn places(tree: &dyn Tree, files: &[String]) -> Result<Vec<Slot>, BootError> {
+pub fn places(tree: &dyn FileTree, files: &[String]) -> Result<Vec<LineSlot>, BootError> {
     let mut all = Vec::new();
     for variable in [ALL, NORMAL] {
-        let mut live: Vec<Slot> = Vec::new();
+        let mut live: Vec<LineSlot> = Vec::new();
         for path in files {
             let path = tree::resolved(tree, path);
             let text = tree::text(tree, &path)?.unwrap_or_default();
             let mut number = 0;
             for one in assignments(&text).into_iter().filter(|one| one.name == variable) {
                 number += 1;
-                if one.keeps == Keeps::Nothing {
+                if one.former_value_use == AssignmentEffect::Nothing {
                     live.clear();
                 }
                 live.extend(slot(&path, number, &one));
@@ -47,12 +47,12 @@ pub fn places(tree: &dyn Tree, files: &[String]) -> Result<Vec<Slot>, BootError>
     Ok(all)
 }
 
-fn slot(path: &str, number: usize, one: &Assignment) -> Option<Slot> {
+fn slot(path: &str, number: usize, one: &Assignment) -> Option<LineSlot> {
     let key = match number {
         1 => one.name.clone(),
         number => format!("{} {number}", one.name),
     };
-    Some(Slot::new(path, key, one.range.clone(), one.writing?))
+    Some(LineSlot::new(path, key, one.range.clone(), one.writing?))
 }
 
 /// How a shell builds the line from these files.
@@ -69,7 +69,7 @@ pub fn shell_line(files: Vec<String>) -> ShellLine {
 ///
 /// # Errors
 /// A file that is not text, or a value that cannot be computed.
-fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<String, BootError> {
+fn meant(tree: &dyn FileTree, files: &[String], variable: &'static str) -> Result<String, BootError> {
     let line = ShellLine {
         variables: vec![variable],
         ..shell_line(files.to_vec())
@@ -78,7 +78,7 @@ fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<St
 }
 
 /// Words in the files that do not reach the kernel.
-pub fn dropped(tree: &dyn Tree, files: &[String]) -> Vec<String> {
+pub fn dropped(tree: &dyn FileTree, files: &[String]) -> Vec<String> {
     shell_line(files.to_vec()).dropped(tree)
 }
 
@@ -102,8 +102,8 @@ impl Generator {
 
     /// The generator of the entries of the distribution's script.
     #[must_use]
-    pub fn source(&self, tree: &dyn Tree) -> Source {
-        Source::Settings {
+    pub fn source(&self, tree: &dyn FileTree) -> EntrySource {
+        EntrySource::Settings {
             files: DEFAULTS.to_owned(),
             place: place(),
             tool: self.command(),
@@ -115,21 +115,18 @@ impl Generator {
 
     /// Why the files are not edited: their line cannot be computed, or it differs from the generated one.
     #[must_use]
-    pub fn refuses(&self, tree: &dyn Tree, wanted: &[String]) -> Option<BootError> {
+    pub fn refuses(&self, tree: &dyn FileTree, requested: &[String]) -> Option<BootError> {
         let command = self.command();
         let line = match shell_line(self.files.clone()).text(tree) {
             Ok(line) => line,
             Err(error) => {
-                return Some(error.by_hand(wanted, &place(), &command));
+                return Some(error.by_hand(requested, &place(), &command));
             }
         };
-        let entries: Vec<Entry> = entries(tree, &self.cfg)
-            .into_iter()
-            .filter(is_distributions)
-            .collect();
+        let entries: Vec<BootEntry> = entries(tree, &self.cfg).into_iter().filter(is_distributions).collect();
         let first = entries.first()?;
         let expected: Vec<&str> = words(&line).collect();
-        let has_all = |entry: &Entry| {
+        let has_all = |entry: &BootEntry| {
             let there: Vec<&str> = words(&entry.line).collect();
             expected.is_empty() || there.windows(expected.len()).any(|some| some == expected)
         };
@@ -139,10 +136,7 @@ impl Generator {
         Some(BootError::Disagree {
             files: DEFAULTS.to_owned(),
             generated: self.cfg.clone(),
-            why: format!(
-                "the files give `{line}`, and the first entry has `{}`",
-                first.line
-            ),
+            why: format!("the files give `{line}`, and the first entry has `{}`", first.line),
             next: format!(
                 "run `{command}` and read what it prints; where the two still differ, look at the files; then try again"
             ),
@@ -156,23 +150,21 @@ fn place() -> String {
 }
 
 /// Words that the distribution's script itself appends after the kernel, such as Ubuntu's `panic=-1`.
-fn words_of_script(tree: &dyn Tree) -> Vec<String> {
-    let text = tree::look(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
+fn words_of_script(tree: &dyn FileTree) -> Vec<String> {
+    let text = tree::read_text(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
     let lines = text
         .lines()
         .map(str::trim_start)
         .filter(|line| line.starts_with("linux"));
     let all = lines.flat_map(|line| words(line).skip(2));
-    all.filter(|word| !word.contains('$'))
-        .map(str::to_owned)
-        .collect()
+    all.filter(|word| !word.contains('$')).map(str::to_owned).collect()
 }
 
 /// The entry that stays: the rescue entry, which lacks the words of [`NORMAL`]; else one of our own with the former words.
 ///
 /// # Errors
 /// A file that is not text, or a line that cannot be computed.
-pub fn fallback(tree: &dyn Tree, files: &[String], cfg: &str) -> Result<Fallback, BootError> {
+pub fn fallback(tree: &dyn FileTree, files: &[String], cfg: &str) -> Result<Fallback, BootError> {
     let all = shell_line(files.to_vec()).evaluated(tree)?;
     // If the value is unknown, an entry of our own is right in both cases.
     let enabled = all
@@ -189,11 +181,11 @@ pub fn fallback(tree: &dyn Tree, files: &[String], cfg: &str) -> Result<Fallback
 ///
 /// # Errors
 /// A file that is not text, or a line that cannot be computed.
-pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootError> {
-    let (edit, title) = own_script(tree, files, Own::Before)?;
+pub fn own_fallback(tree: &dyn FileTree, files: &[String]) -> Result<Fallback, BootError> {
+    let (edit, title) = own_script(tree, files, OwnScripts::Before)?;
     Ok(Fallback::Made(
         vec![edit],
-        format!("`{title}`, made by {SCRIPT_DIR}/{}", Own::Before.file()),
+        format!("`{title}`, made by {SCRIPT_DIR}/{}", OwnScripts::Before.file()),
     ))
 }
 
@@ -203,10 +195,10 @@ pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootE
 /// A file that is not text; missing tools; an environment block that GRUB cannot write; a kernel that no entry of
 /// `cfg` starts.
 pub fn trial(
-    tree: &dyn Tree,
+    tree: &dyn FileTree,
     files: &[String],
     cfg: &str,
-    wanted: &OneBoot,
+    one_boot: &OneShotEntry,
     tools: Tools,
 ) -> Result<TrialWork, BootError> {
     if let Some(why) = no_one_shot(tree) {
@@ -217,11 +209,11 @@ pub fn trial(
         }
         .into());
     }
-    let release = wanted.kernel.as_deref();
+    let release = one_boot.kernel.as_deref();
     let image = release.map(|release| grub_kernels::image(tree, cfg, release));
     let image = image.transpose()?;
-    let line = trial_line(&meant(tree, files, NORMAL)?, &wanted.words);
-    let own = Own::Trial {
+    let line = trial_line(&meant(tree, files, NORMAL)?, &one_boot.words);
+    let own = OwnScripts::Trial {
         line: &line,
         image: image.as_deref(),
     };
@@ -230,7 +222,7 @@ pub fn trial(
     Ok(TrialWork {
         edits: vec![edit],
         runs: vec![(tools.make)(tree)?],
-        chosen: Chosen::By(reboot),
+        chosen: OneShotSelection::By(reboot),
         line: format!("{} {line}", meant(tree, files, ALL)?),
         entry,
     })
@@ -240,15 +232,15 @@ pub fn trial(
 #[derive(Clone, Copy)]
 pub struct Tools {
     /// Writes `grub.cfg`.
-    pub make: fn(&dyn Tree) -> Result<Run, BootError>,
+    pub make: fn(&dyn FileTree) -> Result<ToolRun, BootError>,
     /// Selects an entry for one boot.
     pub reboot: &'static str,
 }
 
 /// GRUB itself clears the selection, and cannot do so if it only reads: then the trial entry would boot forever (GRUB's
 /// manual, "Environment block": no LVM, no RAID, no file system with checksums).
-pub fn no_one_shot(tree: &dyn Tree) -> Option<String> {
-    let mounts = tree::look(tree, "/proc/mounts")?;
+pub fn no_one_shot(tree: &dyn FileTree) -> Option<String> {
+    let mounts = tree::read_text(tree, "/proc/mounts")?;
     let mut best: Option<(&str, &str, &str)> = None;
     for line in mounts.lines() {
         let mut words = line.split(' ');
@@ -264,14 +256,13 @@ pub fn no_one_shot(tree: &dyn Tree) -> Option<String> {
     let mapped = ["/dev/mapper/", "/dev/dm-", "/dev/md"]
         .iter()
         .any(|start| device.starts_with(start));
-    (mapped || matches!(kind, "btrfs" | "zfs")).then(|| {
-        format!("its environment block is on {place} ({device}, {kind}), where GRUB cannot write at boot")
-    })
+    (mapped || matches!(kind, "btrfs" | "zfs"))
+        .then(|| format!("its environment block is on {place} ({device}, {kind}), where GRUB cannot write at boot"))
 }
 
 /// Scripts of ours.
 #[derive(Clone, Copy)]
-enum Own<'a> {
+enum OwnScripts<'a> {
     /// The former words.
     Before,
     /// Words on trial.
@@ -283,41 +274,41 @@ enum Own<'a> {
     },
 }
 
-impl Own<'_> {
+impl OwnScripts<'_> {
     fn file(self) -> &'static str {
         match self {
-            Own::Before => "42_quietcore_before",
-            Own::Trial { .. } => "43_quietcore_trial",
+            OwnScripts::Before => "42_quietcore_before",
+            OwnScripts::Trial { .. } => "43_quietcore_trial",
         }
     }
 
     fn id(self) -> &'static str {
         match self {
-            Own::Before => "quietcore-before",
-            Own::Trial { .. } => "quietcore-trial",
+            OwnScripts::Before => "quietcore-before",
+            OwnScripts::Trial { .. } => "quietcore-trial",
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            Own::Before => "Linux, before quietcore",
-            Own::Trial { .. } => "Linux, quietcore trial",
+            OwnScripts::Before => "Linux, before quietcore",
+            OwnScripts::Trial { .. } => "Linux, quietcore trial",
         }
     }
 }
 
 /// A script that writes one entry: the first of the distribution's script, or its first with the given kernel, with
 /// other words. The entry therefore follows kernel updates.
-fn own_script(tree: &dyn Tree, files: &[String], own: Own) -> Result<(Edit, String), BootError> {
+fn own_script(tree: &dyn FileTree, files: &[String], own: OwnScripts) -> Result<(FileEdit, String), BootError> {
     let (normal, image) = match own {
-        Own::Before => (meant(tree, files, NORMAL)?, None),
-        Own::Trial { line, image } => (line.to_owned(), image),
+        OwnScripts::Before => (meant(tree, files, NORMAL)?, None),
+        OwnScripts::Trial { line, image } => (line.to_owned(), image),
     };
     let commands = match image {
         Some(image) => grub_kernels::pick(image, own.title(), own.id()),
         None => grub_kernels::first(own.title(), own.id()),
     };
-    let quote = |text: &str| Writing::SingleQuoted.write(text);
+    let quote = |text: &str| TextEncoding::SingleQuoted.write(text);
     let text = format!(
         "#!/bin/sh\n\
          # Written by quietcore: `quietcore boot clear` removes it.\n\
@@ -332,5 +323,5 @@ fn own_script(tree: &dyn Tree, files: &[String], own: Own) -> Result<(Edit, Stri
     );
     let path = format!("{SCRIPT_DIR}/{}", own.file());
     let before = tree::text(tree, &path)?;
-    Ok((Edit::script(path, before, Some(text)), own.title().to_owned()))
+    Ok((FileEdit::script(path, before, Some(text)), own.title().to_owned()))
 }

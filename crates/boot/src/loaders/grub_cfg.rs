@@ -1,53 +1,51 @@
 //! Parses the entries of a generated `grub.cfg`.
 
-use super::Entry;
+use super::BootEntry;
 use crate::releases::is_rescue_line;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 
 /// The directory of the scripts that `grub-mkconfig` runs.
 pub const SCRIPT_DIR: &str = "/etc/grub.d";
 
 /// The normal entries of the distribution's own script.
-pub fn own_entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
-    let text = tree::look(tree, path).unwrap_or_default();
+pub fn own_entries(tree: &dyn FileTree, path: &str) -> Vec<BootEntry> {
+    let text = tree::read_text(tree, path).unwrap_or_default();
     let entries = started_in(&own_section(&text), path).into_iter();
     entries.map(|(entry, _)| entry).filter(is_distributions).collect()
 }
 
 /// Whether an entry is a normal one of the distribution's own script.
-pub fn is_distributions(entry: &Entry) -> bool {
+pub fn is_distributions(entry: &BootEntry) -> bool {
     !is_rescue(entry) && !entry.id.starts_with("quietcore-") && !entry.id.starts_with("osprober-")
 }
 
 /// Whether an entry is for rescue.
-pub fn is_rescue(entry: &Entry) -> bool {
+pub fn is_rescue(entry: &BootEntry) -> bool {
     entry.title.contains("recovery mode") || is_rescue_line(&entry.line)
 }
 
 /// The entries of a `grub.cfg`: the text after `linux` and the path of the kernel.
-pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
+pub fn entries(tree: &dyn FileTree, path: &str) -> Vec<BootEntry> {
     let started = started(tree, path).into_iter();
     started.map(|(entry, _)| entry).collect()
 }
 
 /// The entries of a `grub.cfg` with the paths of their kernels, as GRUB sees them.
-pub fn started(tree: &dyn Tree, path: &str) -> Vec<(Entry, String)> {
-    started_in(&tree::look(tree, path).unwrap_or_default(), path)
+pub fn started(tree: &dyn FileTree, path: &str) -> Vec<(BootEntry, String)> {
+    started_in(&tree::read_text(tree, path).unwrap_or_default(), path)
 }
 
-fn started_in(text: &str, path: &str) -> Vec<(Entry, String)> {
-    let mut found: Vec<(Entry, String)> = Vec::new();
+fn started_in(text: &str, path: &str) -> Vec<(BootEntry, String)> {
+    let mut found: Vec<(BootEntry, String)> = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with("menuentry ") {
             let title = quoted(line).unwrap_or_default();
-            let id = ["$menuentry_id_option ", "--id ", "--id="]
-                .iter()
-                .find_map(|word| {
-                    let (_, rest) = line.split_once(word)?;
-                    quoted(rest).or_else(|| rest.split([' ', '{']).next().map(str::to_owned))
-                });
+            let id = ["$menuentry_id_option ", "--id ", "--id="].iter().find_map(|word| {
+                let (_, rest) = line.split_once(word)?;
+                quoted(rest).or_else(|| rest.split([' ', '{']).next().map(str::to_owned))
+            });
             open = Some((id.unwrap_or_else(|| title.clone()), title));
             continue;
         }
@@ -55,7 +53,7 @@ fn started_in(text: &str, path: &str) -> Vec<(Entry, String)> {
         let is_kernel = matches!(parts.next(), Some("linux" | "linux16" | "linuxefi"));
         if let (true, Some((id, title))) = (is_kernel, open.clone()) {
             let kernel = parts.next().unwrap_or_default().to_owned();
-            let entry = Entry {
+            let entry = BootEntry {
                 id,
                 title,
                 path: path.to_owned(),

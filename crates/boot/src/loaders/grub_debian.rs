@@ -2,19 +2,19 @@
 //! `/etc/default/grub`. Files of others change only to remove a word that ours replaces.
 
 use super::grub::{self, ALL, DEFAULTS, Generator, NORMAL, Tools};
-use super::{Entry, Fallback, Loader, Source, grub_cfg, proxmox};
-use crate::line::{Gather, Line, Slot};
+use super::{BootEntry, EntrySource, Fallback, Loader, grub_cfg, proxmox};
+use crate::line::{EntryLine, LineSlot, SlotChoice};
 use crate::shell::assignments;
-use crate::tools::{Run, first_of};
-use crate::tree::{self, Tree};
-use crate::trial::{OneBoot, Trial, TrialWork};
-use crate::{BootError, Writing};
+use crate::tools::{ToolRun, first_of};
+use crate::tree::{self, FileTree};
+use crate::trial::{OneShotEntry, Trial, TrialWork};
+use crate::{BootError, TextEncoding};
 use machine::cmdline::words;
 
 const SNIPPETS: &str = "/etc/default/grub.d";
 
 /// Sorts last by name: a later snippet could drop its words.
-const OURS: &str = "/etc/default/grub.d/zz-quietcore.cfg";
+const OWN_SNIPPET: &str = "/etc/default/grub.d/zz-quietcore.cfg";
 
 const CFG: &str = "/boot/grub/grub.cfg";
 
@@ -35,18 +35,18 @@ pub static LOADER: Loader = Loader {
     ..Loader::PLAIN
 };
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let there = tree::is_there(tree, DEFAULTS) && tree::is_there(tree, CFG);
     (there && reads_snippets(tree)).then(|| format!("{DEFAULTS} and {CFG}"))
 }
 
 /// Whether `grub-mkconfig` reads the snippets: it does on Debian and Ubuntu, because of a distribution patch.
-pub fn reads_snippets(tree: &dyn Tree) -> bool {
+pub fn reads_snippets(tree: &dyn FileTree) -> bool {
     tree::is_there(tree, "/usr/sbin/update-grub") || tree::is_there(tree, "/etc/debian_version")
 }
 
 /// The files that are read, in order.
-fn files(tree: &dyn Tree) -> Vec<String> {
+fn files(tree: &dyn FileTree) -> Vec<String> {
     let names = tree.names(SNIPPETS).into_iter();
     // `*.cfg` does not match hidden files.
     let snippets = names
@@ -56,21 +56,21 @@ fn files(tree: &dyn Tree) -> Vec<String> {
 }
 
 /// The same files without ours.
-fn others(tree: &dyn Tree) -> Vec<String> {
+fn others(tree: &dyn FileTree) -> Vec<String> {
     let mut files = files(tree);
-    files.retain(|path| path != OURS);
+    files.retain(|path| path != OWN_SNIPPET);
     files
 }
 
-fn source(tree: &dyn Tree) -> Source {
+fn source(tree: &dyn FileTree) -> EntrySource {
     generator(tree).source(tree)
 }
 
-fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+fn refuses(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
     proxmox::owns_grub(tree, words).or_else(|| generator(tree).refuses(tree, words))
 }
 
-fn generator(tree: &dyn Tree) -> Generator {
+fn generator(tree: &dyn FileTree) -> Generator {
     Generator {
         files: files(tree),
         cfg: CFG.to_owned(),
@@ -79,21 +79,19 @@ fn generator(tree: &dyn Tree) -> Generator {
 }
 
 /// Snippets that a `grub-mkconfig` without Debian's patch ignores, with the words that reach no entry.
-pub fn unread(tree: &dyn Tree) -> Option<String> {
+pub fn unread(tree: &dyn FileTree) -> Option<String> {
     if reads_snippets(tree) {
         return None;
     }
     let mut found = Vec::new();
     for path in files(tree).iter().filter(|path| *path != DEFAULTS) {
-        let text = tree::look(tree, path)?;
+        let text = tree::read_text(tree, path)?;
         let words: Vec<String> = assignments(&text)
             .into_iter()
             .filter(|one| [ALL, NORMAL].contains(&one.name.as_str()))
             .flat_map(|one| {
                 let raw = &text[one.range.clone()];
-                let value = one
-                    .writing
-                    .map_or_else(|| raw.to_owned(), |writing| writing.read(raw));
+                let value = one.writing.map_or_else(|| raw.to_owned(), |writing| writing.read(raw));
                 words(&value).map(str::to_owned).collect::<Vec<_>>()
             })
             .filter(|word| !word.starts_with('$'))
@@ -111,68 +109,68 @@ pub fn unread(tree: &dyn Tree) -> Option<String> {
     })
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let mut slots = grub::places(tree, &others(tree))?;
     slots.push(own(tree)?);
     let mut files = files(tree);
-    if !files.iter().any(|path| path == OURS) {
-        files.push(OURS.to_owned());
+    if !files.iter().any(|path| path == OWN_SNIPPET) {
+        files.push(OWN_SNIPPET.to_owned());
     }
-    Ok(vec![Line {
+    Ok(vec![EntryLine {
         name: "normal entries".to_owned(),
-        home: slots.len() - 1,
+        new_word_slot: slots.len() - 1,
         slots,
-        gather: Gather::AtHome,
+        gather: SlotChoice::NewWordSlot,
         shell: Some(grub::shell_line(files)),
     }])
 }
 
 /// The slot in our snippet, whether or not the file exists.
-fn own(tree: &dyn Tree) -> Result<Slot, BootError> {
+fn own(tree: &dyn FileTree) -> Result<LineSlot, BootError> {
     let head = format!("# Written by quietcore: `quietcore boot clear` removes it.\n{NORMAL}=\"");
     let value = format!("${NORMAL}");
     let template = format!("{head}{value}\"\n");
-    let written = match tree::text(tree, OURS)? {
-        Some(_) => grub::places(tree, &[OURS.to_owned()])?.pop(),
+    let written = match tree::text(tree, OWN_SNIPPET)? {
+        Some(_) => grub::places(tree, &[OWN_SNIPPET.to_owned()])?.pop(),
         None => None,
     };
     let slot = written.unwrap_or_else(|| {
-        Slot::new(
-            OURS,
+        LineSlot::new(
+            OWN_SNIPPET,
             NORMAL,
             head.len()..head.len() + value.len(),
-            Writing::DoubleQuoted,
+            TextEncoding::DoubleQuoted,
         )
     });
-    if tree::is_there(tree, OURS) && slot.key != NORMAL {
+    if tree::is_there(tree, OWN_SNIPPET) && slot.key != NORMAL {
         return Err(BootError::NoPlace {
-            path: OURS.to_owned(),
+            path: OWN_SNIPPET.to_owned(),
             why: format!("it does not set {NORMAL} once"),
             next: "remove this file, then try again".to_owned(),
         });
     }
-    Ok(Slot {
+    Ok(LineSlot {
         template: Some(template),
         ..slot
     })
 }
 
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
+fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
     grub_cfg::entries(tree, CFG)
 }
 
-fn update(tree: &dyn Tree) -> Result<Run, BootError> {
+fn update(tree: &dyn FileTree) -> Result<ToolRun, BootError> {
     first_of(tree, &[("update-grub", &[]), ("grub-mkconfig", &["-o", CFG])])
 }
 
-fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     grub::fallback(tree, &others(tree), CFG)
 }
 
-fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
+fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
     let tools = Tools {
         make: update,
         reboot: "grub-reboot",
     };
-    grub::trial(tree, &files(tree), CFG, wanted, tools)
+    grub::trial(tree, &files(tree), CFG, one_boot, tools)
 }

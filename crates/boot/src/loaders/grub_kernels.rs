@@ -4,7 +4,7 @@
 use super::grub_cfg::started;
 use crate::TrialError;
 use crate::releases::{choose, is_rescue_line, of_image};
-use crate::tree::Tree;
+use crate::tree::FileTree;
 
 /// Entries for systems on other disks, created by `30_os-prober` and not by the distribution's script.
 const OTHER_SYSTEMS: &str = "osprober-";
@@ -13,7 +13,7 @@ const OTHER_SYSTEMS: &str = "osprober-";
 ///
 /// # Errors
 /// [`TrialError::NoKernel`], with the available releases.
-pub fn image(tree: &dyn Tree, cfg: &str, release: &str) -> Result<String, TrialError> {
+pub fn image(tree: &dyn FileTree, cfg: &str, release: &str) -> Result<String, TrialError> {
     let found = started(tree, cfg).into_iter().filter_map(|(entry, path)| {
         let is_normal = !is_rescue_line(&entry.line) && !entry.id.starts_with(OTHER_SYSTEMS);
         let release = of_image(&path).filter(|_| is_normal)?.to_owned();

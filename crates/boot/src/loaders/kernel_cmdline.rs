@@ -2,9 +2,9 @@
 //! `mkinitcpio` join all its lines (systemd's `90-loaderentry.install`: `tr -s "$IFS" ' '`). Other tools write it
 //! into an entry unchanged, and a second line is not part of the boot line there.
 
-use crate::line::{Line, Slot};
-use crate::tree::{self, Tree};
-use crate::{BootError, Writing};
+use crate::line::{EntryLine, LineSlot};
+use crate::tree::{self, FileTree};
+use crate::{BootError, TextEncoding};
 use machine::cmdline::words;
 
 /// The file.
@@ -23,7 +23,7 @@ pub enum Extent {
 ///
 /// # Errors
 /// A file that is not text.
-pub fn line(tree: &dyn Tree, name: &str, extent: Extent) -> Result<Option<Line>, BootError> {
+pub fn line(tree: &dyn FileTree, name: &str, extent: Extent) -> Result<Option<EntryLine>, BootError> {
     let path = tree::resolved(tree, PATH);
     let Some(text) = tree::text(tree, &path)? else {
         return Ok(None);
@@ -33,13 +33,13 @@ pub fn line(tree: &dyn Tree, name: &str, extent: Extent) -> Result<Option<Line>,
         Extent::AllLines => 0..text.trim_end_matches(['\n', '\r']).len(),
         Extent::FirstLine => 0..text.find(['\n', '\r']).unwrap_or(text.len()),
     };
-    let slot = Slot::new(path, "line", range, Writing::Plain);
-    Ok(Some(Line::of(name, slot)))
+    let slot = LineSlot::new(path, "line", range, TextEncoding::Plain);
+    Ok(Some(EntryLine::of(name, slot)))
 }
 
 /// Words after the first line, if a tool writes the file into an entry unchanged.
-pub fn lost(tree: &dyn Tree, tool: &str) -> Option<String> {
-    let text = tree::look(tree, PATH)?;
+pub fn lost(tree: &dyn FileTree, tool: &str) -> Option<String> {
+    let text = tree::read_text(tree, PATH)?;
     let (_, rest) = text.split_once('\n')?;
     let rest: Vec<&str> = words(rest).collect();
     (!rest.is_empty()).then(|| {

@@ -3,7 +3,7 @@
 
 use super::file_line::{self, FileLine};
 use super::{Loader, evidence};
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
 use crate::{BootError, merge};
 
@@ -33,28 +33,28 @@ const DEFAULTS: &str = "/etc/default/limine";
 pub static LOADER: Loader = Loader {
     name: "limine",
     about: "Limine with limine.conf, which is shown and not edited",
-    find: |tree| evidence::of_shown(tree, "limine", file(tree)),
+    find: |tree| evidence::of_display_only(tree, "limine", file(tree)),
     lines: |tree| Ok(all(tree).iter().map(|one| one.line("cmdline")).collect()),
     entries: |tree| all(tree).into_iter().map(FileLine::entry).collect(),
-    trial: Trial::By(|tree, wanted| Err(refusal(tree, &wanted.words))),
+    trial: Trial::By(|tree, one_boot| Err(refusal(tree, &one_boot.words))),
     efi_name: Some("limine"),
     refuses: |tree, words| Some(refusal(tree, words)),
     ..file_line::DISPLAYED
 };
 
 /// The existing file.
-pub(super) fn file(tree: &dyn Tree) -> Option<String> {
+pub(super) fn file(tree: &dyn FileTree) -> Option<String> {
     let in_directory = |dir: &'static str| NAMES.iter().map(move |name| format!("{dir}/{name}"));
     let mut all = DIRECTORIES.iter().flat_map(|dir| in_directory(dir));
     all.find(|path| tree::is_there(tree, path))
 }
 
 /// Every line with a boot line of Linux.
-fn all(tree: &dyn Tree) -> Vec<FileLine> {
+fn all(tree: &dyn FileTree) -> Vec<FileLine> {
     let Some(path) = file(tree) else {
         return Vec::new();
     };
-    let text = tree::look(tree, &path).unwrap_or_default();
+    let text = tree::read_text(tree, &path).unwrap_or_default();
     let sign = if path.ends_with(".cfg") { '=' } else { ':' };
     let mut title = String::new();
     let mut found = Vec::new();
@@ -80,7 +80,7 @@ fn all(tree: &dyn Tree) -> Vec<FileLine> {
     found
 }
 
-fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
+fn refusal(tree: &dyn FileTree, words: &[String]) -> BootError {
     let path = file(tree);
     let by_tool = tree::is_there(tree, DEFAULTS);
     let next = match (by_tool, file_line::started(tree, all(tree)), &path) {
@@ -110,7 +110,7 @@ fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
             file_line::words(words)
         ),
     };
-    BootError::Shown {
+    BootError::DisplayOnly {
         loader: "Limine".to_owned(),
         why: (LOADER.find)(tree).unwrap_or_default(),
         next,

@@ -1,11 +1,11 @@
 //! Supports image-based systems with `rpm-ostree`: the tool owns the line and creates a new deployment with it. The running
 //! deployment stays as the entry to return to. The entry files only display the line.
 
-use super::{Adds, Entry, Fallback, Keeper, Loader, Turn};
+use super::{BootEntry, Fallback, LineAuthor, Loader, LoaderAdditions, WordChange};
 use crate::BootError;
 use crate::loaders::bls;
-use crate::tools::{Run, first_of};
-use crate::tree::Tree;
+use crate::tools::{ToolRun, first_of};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 const ENTRIES: &str = "/boot/loader/entries";
@@ -33,44 +33,35 @@ pub static LOADER: Loader = Loader {
         why: "rpm-ostree makes a new default deployment",
         next: "use `boot set`: the deployment that is running stays in the menu, and `rpm-ostree rollback` goes back to it",
     },
-    keeper: Keeper::Tool,
-    adds: Adds::These(&["ostree"]),
+    line_writer: LineAuthor::Tool,
+    adds: LoaderAdditions::These(&["ostree"]),
     remarks: |_| {
-        vec![
-            "rpm-ostree writes the line; edits of the entry files would be lost with the next deployment"
-                .to_owned(),
-        ]
+        vec!["rpm-ostree writes the line; edits of the entry files would be lost with the next deployment".to_owned()]
     },
     ..Loader::PLAIN
 };
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let path = files(tree).into_iter().next()?;
     Some(path)
 }
 
 /// Entries of deployments; the default one has the highest number.
-fn files(tree: &dyn Tree) -> Vec<String> {
+fn files(tree: &dyn FileTree) -> Vec<String> {
     let mut files = bls::files(tree, ENTRIES);
     files.retain(|path| path.contains("/ostree-"));
     files.reverse();
     files
 }
 
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    files(tree)
-        .iter()
-        .filter_map(|path| bls::entry(tree, path))
-        .collect()
+fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
+    files(tree).iter().filter_map(|path| bls::entry(tree, path)).collect()
 }
 
-fn commit(tree: &dyn Tree, turn: &Turn) -> Result<Vec<Run>, BootError> {
-    let gone = turn.gone.iter().map(|word| format!("--delete-if-present={word}"));
+fn commit(tree: &dyn FileTree, turn: &WordChange) -> Result<Vec<ToolRun>, BootError> {
+    let removed = turn.removed.iter().map(|word| format!("--delete-if-present={word}"));
     let new = turn.new.iter().map(|word| format!("--append-if-missing={word}"));
-    let arguments: Vec<String> = std::iter::once("kargs".to_owned())
-        .chain(gone)
-        .chain(new)
-        .collect();
+    let arguments: Vec<String> = std::iter::once("kargs".to_owned()).chain(removed).chain(new).collect();
     if arguments.len() == 1 {
         return Ok(Vec::new());
     }

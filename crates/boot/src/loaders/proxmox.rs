@@ -2,11 +2,11 @@
 //! EFI system partitions that are not mounted (Proxmox VE Administration Guide, "Host Bootloader").
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
-use super::{Fallback, Loader, Source, Words, evidence};
+use super::{EntrySource, Fallback, Loader, WordSupport, evidence};
 use crate::BootError;
-use crate::line::Line;
+use crate::line::EntryLine;
 use crate::tools::first_of;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
 
 /// The partitions that the tool manages.
@@ -21,17 +21,19 @@ pub static LOADER: Loader = Loader {
     commit: |tree, _| Ok(vec![first_of(tree, &[("proxmox-boot-tool", &["refresh"])])?]),
     fallback: |_| {
         Ok(Fallback::None {
-        why: "proxmox-boot-tool gives all entries the same line".to_owned(),
-        next: "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot".to_owned(),
-    })
+            why: "proxmox-boot-tool gives all entries the same line".to_owned(),
+            next:
+                "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot"
+                    .to_owned(),
+        })
     },
     trial: Trial::Cannot {
         why: "proxmox-boot-tool gives all entries the same line",
         next: "use `boot set --force` where you reach the console: `e` in the menu of systemd-boot edits the line for one boot",
     },
-    words: Words::Any,
+    words: WordSupport::Any,
     efi_name: Some("systemd-boot"),
-    source: |_tree| Source::Settings {
+    source: |_tree| EntrySource::Settings {
         files: KERNEL_CMDLINE.to_owned(),
         place: KERNEL_CMDLINE.to_owned(),
         tool: "proxmox-boot-tool refresh".to_owned(),
@@ -39,21 +41,17 @@ pub static LOADER: Loader = Loader {
         entries: Vec::new(),
         by_tool: Vec::new(),
     },
-    remarks: |tree| {
-        kernel_cmdline::lost(tree, "proxmox-boot-tool")
-            .into_iter()
-            .collect()
-    },
+    remarks: |tree| kernel_cmdline::lost(tree, "proxmox-boot-tool").into_iter().collect(),
     ..Loader::PLAIN
 };
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let there = tree::is_there(tree, PARTITIONS) && tree::is_there(tree, KERNEL_CMDLINE);
     (there && !evidence::is_grub(tree)).then(|| format!("{PARTITIONS} and {KERNEL_CMDLINE}"))
 }
 
 /// If the tool manages GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
-pub fn owns_grub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+pub fn owns_grub(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
     tree::is_there(tree, PARTITIONS).then(|| BootError::unable(
         "an edit of /boot/grub/grub.cfg would not last",
         format!("proxmox-boot-tool keeps the GRUB that starts this machine on partitions of its own ({PARTITIONS})"),
@@ -68,7 +66,7 @@ pub fn owns_grub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     ))
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let line = kernel_cmdline::line(tree, "all entries", Extent::FirstLine)?;
     Ok(line.into_iter().collect())
 }

@@ -1,10 +1,10 @@
 //! Supports the firmware of the Raspberry Pi: the boot line is the only line of `cmdline.txt`, next to `config.txt`.
 
-use super::{Adds, Entry, Fallback, Loader, Words};
-use crate::line::{Line, Slot};
-use crate::tree::{self, Tree};
-use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
-use crate::{BootError, Edit, TrialError, Writing};
+use super::{BootEntry, Fallback, Loader, LoaderAdditions, WordSupport};
+use crate::line::{EntryLine, LineSlot};
+use crate::tree::{self, FileTree};
+use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, first_line, trial_line};
+use crate::{BootError, FileEdit, TextEncoding, TrialError};
 use machine::cmdline::words;
 
 /// The directory since Debian 12 and on Ubuntu, and the one before.
@@ -30,13 +30,13 @@ pub static LOADER: Loader = Loader {
     })
     },
     trial: Trial::By(trial),
-    words: Words::Any,
-    adds: Adds::Anything,
+    words: WordSupport::Any,
+    adds: LoaderAdditions::Anything,
     ..Loader::PLAIN
 };
 
 /// The settings of `config.txt` for the line.
-struct Config {
+struct ConfigTxt {
     dir: String,
     text: String,
     /// The file with the line.
@@ -45,18 +45,18 @@ struct Config {
     prefix: String,
 }
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let config = config(tree)?;
     Some(format!("{} beside {}/config.txt", config.path, config.dir))
 }
 
-fn config(tree: &dyn Tree) -> Option<Config> {
+fn config(tree: &dyn FileTree) -> Option<ConfigTxt> {
     PLACES.iter().find_map(|dir| {
-        let text = tree::look(tree, &format!("{dir}/config.txt"))?;
+        let text = tree::read_text(tree, &format!("{dir}/config.txt"))?;
         let (name, prefix) = names(&text);
         let path = [format!("{dir}/{prefix}{name}"), format!("{dir}/{name}")];
         let path = path.into_iter().find(|path| tree::is_there(tree, path))?;
-        Some(Config {
+        Some(ConfigTxt {
             dir: (*dir).to_owned(),
             text,
             path,
@@ -85,7 +85,7 @@ fn names(text: &str) -> (String, String) {
     (name, prefix)
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let Some(config) = config(tree) else {
         return Ok(Vec::new());
     };
@@ -100,25 +100,24 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
                 "it has more than one line, and the firmware takes the first: these words reach no kernel: {}",
                 rest.join(" ")
             ),
-            next: "put what is right of them at the end of the first line, and leave no other line"
-                .to_owned(),
+            next: "put what is right of them at the end of the first line, and leave no other line".to_owned(),
         });
     }
-    Ok(vec![Line::of(
+    Ok(vec![EntryLine::of(
         "the only entry",
-        Slot::new(path, "line", 0..end, Writing::Plain),
+        LineSlot::new(path, "line", 0..end, TextEncoding::Plain),
     )])
 }
 
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
+fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
     let config = config(tree);
     let one = config.and_then(|config| {
-        let line = tree::look(tree, &config.path)?
+        let line = tree::read_text(tree, &config.path)?
             .lines()
             .next()
             .unwrap_or_default()
             .to_owned();
-        Some(Entry {
+        Some(BootEntry {
             id: "cmdline.txt".to_owned(),
             title: "the only entry".to_owned(),
             path: config.path,
@@ -128,8 +127,8 @@ fn entries(tree: &dyn Tree) -> Vec<Entry> {
     one.into_iter().collect()
 }
 
-fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
-    if let Some(release) = &wanted.kernel {
+fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
+    if let Some(release) = &one_boot.kernel {
         return Err(TrialError::OneKernel {
             loader: LOADER.name.to_owned(),
             release: release.clone(),
@@ -146,7 +145,7 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
     };
     let config = config(tree).ok_or_else(|| no("there is no config.txt", "look at /boot/firmware"))?;
     let to = format!("{}/{TRY_CONFIG}", config.dir);
-    let line = trial_line(&first_line(tree, &lines(tree)?)?, &wanted.words);
+    let line = trial_line(&first_line(tree, &lines(tree)?)?, &one_boot.words);
     let gap = if config.text.ends_with('\n') { "" } else { "\n" };
     let text = format!(
         "{}{gap}\n[all]\n# Written by quietcore for one boot.\ncmdline={TRY_LINE}\n",
@@ -163,11 +162,11 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
     let line_before = tree::text(tree, &line_path)?;
     Ok(TrialWork {
         edits: vec![
-            Edit::new(line_path, line_before, Some(format!("{line}\n"))),
-            Edit::new(to, before, Some(text)),
+            FileEdit::new(line_path, line_before, Some(format!("{line}\n"))),
+            FileEdit::new(to, before, Some(text)),
         ],
         runs: Vec::new(),
-        chosen: Chosen::Reboot("0 tryboot"),
+        chosen: OneShotSelection::Reboot("0 tryboot"),
         entry: TRY_CONFIG.to_owned(),
         line,
     })

@@ -3,7 +3,7 @@
 
 use super::file_line::{self, FileLine};
 use super::{Loader, evidence};
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
 use crate::{BootError, merge};
 use std::ops::Range;
@@ -25,30 +25,30 @@ const OWN: &[&str] = &[
 pub static LOADER: Loader = Loader {
     name: "refind",
     about: "rEFInd with refind_linux.conf, which is shown and not edited",
-    find: |tree| evidence::of_shown(tree, "refind", file(tree)),
+    find: |tree| evidence::of_display_only(tree, "refind", file(tree)),
     lines: |tree| Ok(all(tree).iter().map(|one| one.line("options")).collect()),
     entries: |tree| all(tree).into_iter().map(FileLine::entry).collect(),
-    trial: Trial::By(|tree, wanted| Err(refusal(tree, &wanted.words))),
+    trial: Trial::By(|tree, one_boot| Err(refusal(tree, &one_boot.words))),
     efi_name: Some("refind"),
     refuses: |tree, words| Some(refusal(tree, words)),
     ..file_line::DISPLAYED
 };
 
 /// A file with boot lines of Linux.
-pub(super) fn file(tree: &dyn Tree) -> Option<String> {
+pub(super) fn file(tree: &dyn FileTree) -> Option<String> {
     let own = OWN.iter().find(|path| !of_own(tree, path).is_empty());
     let of_kernels = tree::is_there(tree, OF_KERNELS).then_some(&OF_KERNELS);
     of_kernels.or(own).map(ToString::to_string)
 }
 
-fn all(tree: &dyn Tree) -> Vec<FileLine> {
+fn all(tree: &dyn FileTree) -> Vec<FileLine> {
     let own = OWN.iter().flat_map(|path| of_own(tree, path));
     of_kernels(tree).into_iter().chain(own).collect()
 }
 
 /// `"Boot with standard options" "root=UUID=1 rw"`: rEFInd starts the first line by default.
-fn of_kernels(tree: &dyn Tree) -> Vec<FileLine> {
-    let text = tree::look(tree, OF_KERNELS).unwrap_or_default();
+fn of_kernels(tree: &dyn FileTree) -> Vec<FileLine> {
+    let text = tree::read_text(tree, OF_KERNELS).unwrap_or_default();
     let mut found = Vec::new();
     for (number, range, line) in file_line::lines(&text) {
         let Some(title) = quoted(line, 0).filter(|_| line.trim_start().starts_with('"')) else {
@@ -67,8 +67,8 @@ fn of_kernels(tree: &dyn Tree) -> Vec<FileLine> {
 }
 
 /// `options "..."` of the entries in rEFInd's own file.
-fn of_own(tree: &dyn Tree, path: &str) -> Vec<FileLine> {
-    let text = tree::look(tree, path).unwrap_or_default();
+fn of_own(tree: &dyn FileTree, path: &str) -> Vec<FileLine> {
+    let text = tree::read_text(tree, path).unwrap_or_default();
     let mut title = String::new();
     let mut found = Vec::new();
     for (number, range, line) in file_line::lines(&text) {
@@ -85,9 +85,9 @@ fn of_own(tree: &dyn Tree, path: &str) -> Vec<FileLine> {
 }
 
 /// The offset of a line in the file, the line, and the range of its options.
-type Place<'a> = (usize, &'a str, Range<usize>);
+type OptionLine<'a> = (usize, &'a str, Range<usize>);
 
-fn file_line_at(path: &str, number: usize, title: &str, (start, line, options): Place) -> FileLine {
+fn file_line_at(path: &str, number: usize, title: &str, (start, line, options): OptionLine) -> FileLine {
     FileLine {
         path: path.to_owned(),
         number,
@@ -112,7 +112,7 @@ fn quoted(line: &str, from: usize) -> Option<Range<usize>> {
     }
 }
 
-fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
+fn refusal(tree: &dyn FileTree, words: &[String]) -> BootError {
     let next = match file_line::started(tree, all(tree)) {
         Some(one) => {
             let merged = merge::on_line(&one.text, words).replace('"', "\"\"");
@@ -134,7 +134,7 @@ fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
             file_line::words(words)
         ),
     };
-    BootError::Shown {
+    BootError::DisplayOnly {
         loader: "rEFInd".to_owned(),
         why: (LOADER.find)(tree).unwrap_or_default(),
         next,
@@ -146,15 +146,12 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn two_quotes_together_are_one_of_the_text() {
+    fn a_doubled_quote_stays_inside_the_quoted_text() {
         let line = "\"Boot\" \"a=\"\"x y\"\" b\"";
         let title = quoted(line, 0).unwrap();
         assert_eq!(&line[title.clone()], "Boot");
         let options = quoted(line, title.end + 1).unwrap();
         assert_eq!(&line[options], "a=\"\"x y\"\" b");
-        assert_eq!(
-            (quoted("\"open", 0), quoted("", 0), quoted("x", 9)),
-            (None, None, None)
-        );
+        assert_eq!((quoted("\"open", 0), quoted("", 0), quoted("x", 9)), (None, None, None));
     }
 }

@@ -2,13 +2,13 @@
 //! partition, read at every boot. Kernels installed later take their line from `/etc/kernel/cmdline`.
 
 use super::kernel_cmdline::{self, Extent};
-use super::{Entry, Fallback, Loader, Words, generated};
+use super::{BootEntry, Fallback, Loader, WordSupport, generated};
 use crate::BootError;
-use crate::line::Line;
+use crate::line::EntryLine;
 use crate::loaders::bls;
 use crate::releases::choose;
-use crate::tree::{self, Tree};
-use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
+use crate::tree::{self, FileTree};
+use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, first_line, trial_line};
 
 /// Mount points of boot partitions, in addition to those in `/proc/mounts`.
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
@@ -25,20 +25,20 @@ pub static LOADER: Loader = Loader {
     entries,
     fallback,
     trial: Trial::By(trial),
-    words: Words::Any,
+    words: WordSupport::Any,
     efi_name: Some("systemd-boot"),
     refuses: generated::kernelstub,
     ..Loader::PLAIN
 };
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let place = places(tree).into_iter().next()?;
     Some(format!("{place}/loader/entries"))
 }
 
 /// Mount points with entries of systemd-boot: the loader itself, or its configuration, is next to them.
-fn places(tree: &dyn Tree) -> Vec<String> {
-    let mounts = tree::look(tree, "/proc/mounts").unwrap_or_default();
+fn places(tree: &dyn FileTree) -> Vec<String> {
+    let mounts = tree::read_text(tree, "/proc/mounts").unwrap_or_default();
     let fat = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
         let (place, kind) = (words.next()?, words.next()?);
@@ -59,7 +59,7 @@ fn places(tree: &dyn Tree) -> Vec<String> {
     places
 }
 
-fn has_loader(tree: &dyn Tree, place: &str) -> bool {
+fn has_loader(tree: &dyn FileTree, place: &str) -> bool {
     tree::is_there(tree, &format!("{place}/loader/loader.conf"))
         || tree
             .names(&format!("{place}/EFI/systemd"))
@@ -67,17 +67,15 @@ fn has_loader(tree: &dyn Tree, place: &str) -> bool {
             .any(|name| name.starts_with("systemd-boot"))
 }
 
-fn files(tree: &dyn Tree) -> Vec<String> {
-    let dirs = places(tree)
-        .into_iter()
-        .map(|place| format!("{place}/loader/entries"));
+fn files(tree: &dyn FileTree) -> Vec<String> {
+    let dirs = places(tree).into_iter().map(|place| format!("{place}/loader/entries"));
     let all = dirs.flat_map(|dir| bls::files(tree, &dir));
     // An entry for another operating system has no Linux options.
-    all.filter(|path| tree::look(tree, path).is_some_and(|text| bls::value(&text, "linux").is_some()))
+    all.filter(|path| tree::read_text(tree, path).is_some_and(|text| bls::value(&text, "linux").is_some()))
         .collect()
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let mut lines = Vec::new();
     for path in files(tree) {
         lines.push(bls::line(tree, &path)?);
@@ -86,21 +84,18 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     Ok(lines)
 }
 
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
+fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
     let mut all = Vec::new();
     for place in places(tree) {
         let dir = format!("{place}/loader/entries");
-        let names = tree
-            .names(&dir)
-            .into_iter()
-            .filter(|name| name.ends_with(".conf"));
+        let names = tree.names(&dir).into_iter().filter(|name| name.ends_with(".conf"));
         all.extend(names.filter_map(|name| bls::entry(tree, &format!("{dir}/{name}"))));
     }
     all
 }
 
 /// The entry that stays is a copy of the default entry.
-fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let Some(path) = started(tree) else {
         return Ok(Fallback::None {
             why: "there is no entry that starts Linux".to_owned(),
@@ -113,9 +108,8 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
 }
 
 /// The entry of the current boot, else the one in `loader.conf`, else the last by name.
-fn started(tree: &dyn Tree) -> Option<String> {
-    const SELECTED: &str =
-        "/sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+fn started(tree: &dyn FileTree) -> Option<String> {
+    const SELECTED: &str = "/sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
     let files = files(tree);
     let ends = |path: &&String, id: &str| {
         let name = path.rsplit_once('/').map_or("", |(_, name)| name).to_lowercase();
@@ -125,7 +119,7 @@ fn started(tree: &dyn Tree) -> Option<String> {
         .bytes(SELECTED)
         .map(|bytes| super::utf16(bytes.get(4..).unwrap_or_default()));
     let named = places(tree).iter().find_map(|place| {
-        let text = tree::look(tree, &format!("{place}/loader/loader.conf"))?;
+        let text = tree::read_text(tree, &format!("{place}/loader/loader.conf"))?;
         bls::value(&text, "default").map(|name| name.to_lowercase())
     });
     // Without boot counters, which the loader removes too.
@@ -135,18 +129,16 @@ fn started(tree: &dyn Tree) -> Option<String> {
             .find(|path| ends(path, id.as_deref().unwrap_or_default()))
             .cloned()
     };
-    by(selected)
-        .or_else(|| by(named))
-        .or_else(|| files.last().cloned())
+    by(selected).or_else(|| by(named)).or_else(|| files.last().cloned())
 }
 
-fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
+fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
     let started = started(tree).ok_or_else(|| BootError::NoPlace {
         path: "loader/entries".to_owned(),
         why: "there is no entry that starts Linux".to_owned(),
         next: "look at `bootctl list`".to_owned(),
     })?;
-    let path = match &wanted.kernel {
+    let path = match &one_boot.kernel {
         None => started,
         Some(release) => {
             // The default entry first, then the newest.
@@ -156,13 +148,13 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
             choose(LOADER.name, release, found)?
         }
     };
-    let line = trial_line(&first_line(tree, &[bls::line(tree, &path)?])?, &wanted.words);
+    let line = trial_line(&first_line(tree, &[bls::line(tree, &path)?])?, &one_boot.words);
     let edit = bls::copy(tree, &path, "trial", Some(&line))?;
     let entry = edit.path.rsplit_once('/').map_or("", |(_, name)| name).to_owned();
     Ok(TrialWork {
         edits: vec![edit],
         runs: Vec::new(),
-        chosen: Chosen::OneShot(entry.clone()),
+        chosen: OneShotSelection::OneShot(entry.clone()),
         entry,
         line,
     })

@@ -2,12 +2,12 @@
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
 use super::systemd_boot::LATER;
-use super::{Fallback, Loader, Source, extlinux, extlinux_conf, variable};
+use super::{EntrySource, Fallback, Loader, extlinux, extlinux_conf, variable};
 use crate::BootError;
-use crate::line::Line;
+use crate::line::EntryLine;
 use crate::shell::assignments;
 use crate::tools::first_of;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
 
 const DEFAULTS: &str = "/etc/default/u-boot";
@@ -38,12 +38,12 @@ pub static LOADER: Loader = Loader {
     ..Loader::PLAIN
 };
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let path = extlinux::place(tree)?;
     tree::is_there(tree, DEFAULTS).then(|| format!("{DEFAULTS} and {path}"))
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     if is_of_kernel_cmdline(tree) {
         let line = kernel_cmdline::line(tree, LATER, Extent::FirstLine)?;
         return Ok(line.into_iter().collect());
@@ -52,33 +52,31 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
 }
 
 /// Whether the line is that of `/etc/kernel/cmdline`, as on Ubuntu's images.
-fn is_of_kernel_cmdline(tree: &dyn Tree) -> bool {
+fn is_of_kernel_cmdline(tree: &dyn FileTree) -> bool {
     let snippets = tree
         .names(SNIPPETS)
         .into_iter()
         .map(|name| format!("{SNIPPETS}/{name}"));
     let all = snippets.chain([DEFAULTS.to_owned()]);
     let values = all.filter_map(|path| {
-        let text = tree::look(tree, &path)?;
-        let one = assignments(&text)
-            .into_iter()
-            .rfind(|one| one.name == PARAMETERS)?;
+        let text = tree::read_text(tree, &path)?;
+        let one = assignments(&text).into_iter().rfind(|one| one.name == PARAMETERS)?;
         Some(text[one.range].to_owned())
     });
     values.last().is_some_and(|value| value.contains(KERNEL_CMDLINE))
 }
 
-fn remarks(tree: &dyn Tree) -> Vec<String> {
+fn remarks(tree: &dyn FileTree) -> Vec<String> {
     let lost = is_of_kernel_cmdline(tree).then(|| kernel_cmdline::lost(tree, "u-boot-update"));
     lost.flatten().into_iter().collect()
 }
 
-fn source(tree: &dyn Tree) -> Source {
+fn source(tree: &dyn FileTree) -> EntrySource {
     let (files, place) = match is_of_kernel_cmdline(tree) {
         true => (KERNEL_CMDLINE, KERNEL_CMDLINE.to_owned()),
         false => (DEFAULTS, format!("{PARAMETERS} in {DEFAULTS}")),
     };
-    Source::Settings {
+    EntrySource::Settings {
         files: files.to_owned(),
         place,
         tool: "u-boot-update".to_owned(),
@@ -88,7 +86,7 @@ fn source(tree: &dyn Tree) -> Source {
     }
 }
 
-fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+fn refuses(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
     variable::refuses(
         lines(tree),
         tree,
@@ -98,9 +96,9 @@ fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     )
 }
 
-fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let text = extlinux::place(tree)
-        .and_then(|path| tree::look(tree, path))
+        .and_then(|path| tree::read_text(tree, path))
         .unwrap_or_default();
     let labels = extlinux_conf::labels(&text);
     let rescue = labels.iter().find(|label| extlinux_conf::is_rescue(&text, label));
@@ -108,8 +106,7 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
         Some(label) => Fallback::Stays(format!("`{}`", label.title)),
         None => Fallback::None {
             why: "u-boot-update gives all entries the same line".to_owned(),
-            next: "say --force where you reach the console of the board or its card in another computer"
-                .to_owned(),
+            next: "say --force where you reach the console of the board or its card in another computer".to_owned(),
         },
     })
 }

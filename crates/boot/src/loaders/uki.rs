@@ -3,11 +3,11 @@
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
 use super::systemd_boot::LATER;
-use super::{Fallback, Loader, Source, Words, bls_grub};
+use super::{EntrySource, Fallback, Loader, WordSupport, bls_grub};
 use crate::BootError;
-use crate::line::Line;
+use crate::line::EntryLine;
 use crate::loaders::bls;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
 
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
@@ -37,8 +37,8 @@ pub static LOADER: Loader = Loader {
         why: "the line is inside the image",
         next: "build a second image with the words, and choose it with `bootctl set-oneshot`",
     },
-    words: Words::Any,
-    source: |tree| Source::Settings {
+    words: WordSupport::Any,
+    source: |tree| EntrySource::Settings {
         files: KERNEL_CMDLINE.to_owned(),
         place: KERNEL_CMDLINE.to_owned(),
         tool: tool(tree).to_owned(),
@@ -50,17 +50,13 @@ pub static LOADER: Loader = Loader {
     ..Loader::PLAIN
 };
 
-fn images(tree: &dyn Tree) -> Vec<String> {
+fn images(tree: &dyn FileTree) -> Vec<String> {
     let dirs = PLACES.iter().map(|place| format!("{place}/EFI/Linux"));
-    let all = dirs.flat_map(|dir| {
-        tree.names(&dir)
-            .into_iter()
-            .map(move |name| format!("{dir}/{name}"))
-    });
+    let all = dirs.flat_map(|dir| tree.names(&dir).into_iter().map(move |name| format!("{dir}/{name}")));
     all.filter(|path| path.ends_with(".efi")).collect()
 }
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let image = images(tree).into_iter().next()?;
     let entries = PLACES
         .iter()
@@ -68,30 +64,29 @@ fn find(tree: &dyn Tree) -> Option<String> {
     (!entries && !bls_grub::is_used(tree)).then_some(image)
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| BootError::NoPlace {
         path: KERNEL_CMDLINE.to_owned(),
         why: "it is not there, so the images are built with another file".to_owned(),
-        next: "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \
+        next:
+            "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \
                the words of `quietcore plan`"
-            .to_owned(),
+                .to_owned(),
     })?;
     Ok(vec![line])
 }
 
 /// The tool that builds the images with the line.
-fn tool(tree: &dyn Tree) -> &'static str {
+fn tool(tree: &dyn FileTree) -> &'static str {
     match tree::is_there(tree, "/usr/bin/mkinitcpio") {
         true => "mkinitcpio -P",
         false => "kernel-install add-all",
     }
 }
 
-fn remarks(tree: &dyn Tree) -> Vec<String> {
+fn remarks(tree: &dyn FileTree) -> Vec<String> {
     let tool = tool(tree);
-    let secure = tree
-        .bytes(SECURE_BOOT)
-        .is_some_and(|bytes| bytes.get(4) == Some(&1));
+    let secure = tree.bytes(SECURE_BOOT).is_some_and(|bytes| bytes.get(4) == Some(&1));
     let sign = match secure {
         true => {
             " and sign it with this machine's keys: secure boot is on, so a line that is not inside something signed is \
@@ -101,9 +96,7 @@ fn remarks(tree: &dyn Tree) -> Vec<String> {
     };
     let addon = match (stub_version(tree).map(|version| version >= ADDONS_SINCE), secure) {
         (Some(false), _) => "",
-        (_, true) => {
-            "; quietcore makes no add-on (IMAGE.extra.d/*.addon.efi), which would have to be signed as well"
-        }
+        (_, true) => "; quietcore makes no add-on (IMAGE.extra.d/*.addon.efi), which would have to be signed as well",
         (Some(true), false) => {
             "; its systemd-stub would also take an add-on, IMAGE.extra.d/NAME.addon.efi, which quietcore does not make: \
              `ukify build --cmdline='WORDS' --output=NAME.addon.efi`"
@@ -120,7 +113,7 @@ fn remarks(tree: &dyn Tree) -> Vec<String> {
 }
 
 /// The version of the stub that started this machine; `None` if another program did, or if a captured machine lacks the variable.
-fn stub_version(tree: &dyn Tree) -> Option<u32> {
+fn stub_version(tree: &dyn FileTree) -> Option<u32> {
     let bytes = tree.bytes(STUB_INFO)?;
     let text = super::utf16(bytes.get(4..)?);
     let version = text.strip_prefix("systemd-stub ")?;

@@ -1,10 +1,10 @@
 //! Supports Alpine: `update-extlinux` generates `extlinux.conf` from `/etc/update-extlinux.conf`.
 
-use super::{Adds, Fallback, Loader, Source, extlinux, variable};
+use super::{EntrySource, Fallback, Loader, LoaderAdditions, extlinux, variable};
 use crate::BootError;
-use crate::line::Line;
+use crate::line::EntryLine;
 use crate::tools::first_of;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
 
 const SOURCE: &str = "/etc/update-extlinux.conf";
@@ -21,15 +21,14 @@ pub static LOADER: Loader = Loader {
     fallback: |_| {
         Ok(Fallback::None {
             why: "update-extlinux gives all entries the same line".to_owned(),
-            next: "say --force where you reach the console: words can be taken out there with the Tab key"
-                .to_owned(),
+            next: "say --force where you reach the console: words can be taken out there with the Tab key".to_owned(),
         })
     },
     trial: Trial::Cannot {
         why: "extlinux has no choice for one boot in its file",
         next: "use `boot set --force` where you reach the console: words can be taken out there with the Tab key",
     },
-    source: |tree| Source::Settings {
+    source: |tree| EntrySource::Settings {
         files: SOURCE.to_owned(),
         place: format!("{OPTIONS} in {SOURCE}"),
         tool: "update-extlinux".to_owned(),
@@ -37,21 +36,21 @@ pub static LOADER: Loader = Loader {
         entries: extlinux::entries(tree),
         by_tool: Vec::new(),
     },
-    adds: Adds::These(&["console"]),
+    adds: LoaderAdditions::These(&["console"]),
     refuses,
     ..Loader::PLAIN
 };
 
-fn find(tree: &dyn Tree) -> Option<String> {
+fn find(tree: &dyn FileTree) -> Option<String> {
     let path = extlinux::place(tree)?;
     tree::is_there(tree, SOURCE).then(|| format!("{SOURCE} and {path}"))
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     Ok(vec![variable::shell(tree, SOURCE, OPTIONS, "")?])
 }
 
-fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+fn refuses(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
     variable::refuses(
         lines(tree),
         tree,

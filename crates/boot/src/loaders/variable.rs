@@ -1,13 +1,13 @@
 //! Supports lines that are the value of one variable: in a shell file from which a tool generates the loader's file, or in a
 //! U-Boot environment file.
 
-use super::{Entry, Fallback, one_line_fallback};
-use crate::line::{Line, Slot};
+use super::{BootEntry, Fallback, one_line_fallback};
+use crate::line::{EntryLine, LineSlot};
 use crate::shell::assignments;
 use crate::shell_line::ShellLine;
-use crate::tree::{self, Tree};
+use crate::tree::{self, FileTree};
 use crate::trial::Trial;
-use crate::{BootError, Writing};
+use crate::{BootError, TextEncoding};
 
 /// An environment file offers no way to try a line.
 pub const NO_TRIAL: Trial = Trial::Cannot {
@@ -19,22 +19,15 @@ pub const NO_TRIAL: Trial = Trial::Cannot {
 ///
 /// # Errors
 /// None; the signature is the same for every loader.
-pub fn no_fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(one_line_fallback(
-        "U-Boot's script starts one entry with one line",
-    ))
+pub fn no_fallback(_tree: &dyn FileTree) -> Result<Fallback, BootError> {
+    Ok(one_line_fallback("U-Boot's script starts one entry with one line"))
 }
 
 /// A shell variable. A file without it gets it at its end, initialised with the tool's default for an unset variable.
 ///
 /// # Errors
 /// A file that is not text, or a value that commands compute.
-pub fn shell(
-    tree: &dyn Tree,
-    path: &str,
-    name: &'static str,
-    unset: &'static str,
-) -> Result<Line, BootError> {
+pub fn shell(tree: &dyn FileTree, path: &str, name: &'static str, unset: &'static str) -> Result<EntryLine, BootError> {
     let evaluated = ShellLine {
         files: vec![path.to_owned()],
         variables: vec![name],
@@ -43,12 +36,9 @@ pub fn shell(
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
     let Some(one) = assignments(&text).into_iter().rfind(|one| one.name == name) else {
-        let slot = Slot::new(&path, name, text.len()..text.len(), Writing::DoubleQuoted);
-        let line = Line::of(
-            "all entries",
-            framed(slot, &text, &format!("{name}=\"{unset}"), "\"\n"),
-        );
-        return Ok(Line {
+        let slot = LineSlot::new(&path, name, text.len()..text.len(), TextEncoding::DoubleQuoted);
+        let line = EntryLine::of("all entries", framed(slot, &text, &format!("{name}=\"{unset}"), "\"\n"));
+        return Ok(EntryLine {
             shell: Some(evaluated),
             ..line
         });
@@ -62,8 +52,8 @@ pub fn shell(
             next: format!("write it out: {name}=\"...\""),
         });
     };
-    let line = Line::of("all entries", Slot::new(path, name, one.range, writing));
-    Ok(Line {
+    let line = EntryLine::of("all entries", LineSlot::new(path, name, one.range, writing));
+    Ok(EntryLine {
         shell: Some(evaluated),
         ..line
     })
@@ -71,8 +61,8 @@ pub fn shell(
 
 /// Why the file of one variable is not edited: the shell that reads it computes an unknown value.
 pub fn refuses(
-    lines: Result<Vec<Line>, BootError>,
-    tree: &dyn Tree,
+    lines: Result<Vec<EntryLine>, BootError>,
+    tree: &dyn FileTree,
     words: &[String],
     place: &str,
     tool: &str,
@@ -88,7 +78,7 @@ pub fn refuses(
 ///
 /// # Errors
 /// A file that is not text.
-pub fn environment(tree: &dyn Tree, path: &str, name: &str) -> Result<Line, BootError> {
+pub fn environment(tree: &dyn FileTree, path: &str, name: &str) -> Result<EntryLine, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
     let mut at = 0;
@@ -100,12 +90,12 @@ pub fn environment(tree: &dyn Tree, path: &str, name: &str) -> Result<Line, Boot
         }
         at += whole.len();
     }
-    Ok(Line::of(
+    Ok(EntryLine::of(
         "the only entry",
         match range {
-            Some(range) => Slot::new(path, name, range, Writing::Plain),
+            Some(range) => LineSlot::new(path, name, range, TextEncoding::Plain),
             None => {
-                let slot = Slot::new(&path, name, text.len()..text.len(), Writing::Plain);
+                let slot = LineSlot::new(&path, name, text.len()..text.len(), TextEncoding::Plain);
                 framed(slot, &text, &format!("{name}="), "\n")
             }
         },
@@ -113,22 +103,22 @@ pub fn environment(tree: &dyn Tree, path: &str, name: &str) -> Result<Line, Boot
 }
 
 /// A slot at the end of a file, written together with its name.
-fn framed(slot: Slot, text: &str, before: &str, after: &str) -> Slot {
+fn framed(slot: LineSlot, text: &str, before: &str, after: &str) -> LineSlot {
     let gap = if text.is_empty() || text.ends_with('\n') {
         ""
     } else {
         "\n"
     };
-    Slot {
+    LineSlot {
         frame: Some((format!("{gap}{before}"), after.to_owned())),
         ..slot
     }
 }
 
 /// The one entry of an environment file.
-pub fn only_entry(tree: &dyn Tree, path: &str, name: &str) -> Option<Entry> {
+pub fn only_entry(tree: &dyn FileTree, path: &str, name: &str) -> Option<BootEntry> {
     let line = environment(tree, path, name).ok()?;
-    Some(Entry {
+    Some(BootEntry {
         id: name.to_owned(),
         title: format!("the only entry ({name})"),
         path: path.to_owned(),

@@ -66,14 +66,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_and_dashes_make_no_other_word() {
+    fn quotes_and_dashes_do_not_make_a_word_different() {
         let set = WordSet::of_line("\"dyndbg=file a +p\" rcu-nocbs=1 quiet");
         for word in ["dyndbg=\"file a +p\"", "rcu_nocbs=1", "quiet"] {
             assert!(set.has(word), "{word}");
         }
-        assert_eq!(
-            set.missing("quiet=1 rcu_nocbs=2 quiet"),
-            ["quiet=1", "rcu_nocbs=2"]
-        );
+        assert_eq!(set.missing("quiet=1 rcu_nocbs=2 quiet"), ["quiet=1", "rcu_nocbs=2"]);
     }
 }

@@ -2,7 +2,8 @@
 //! them have are named, and are not lost in a change.
 
 use boot::{
-    BootError, Edit, Edited, EveryBoot, Files, Limit, Need, OneBoot, Tree, choose, limit, set, trial,
+    BootError, EditedTree, EveryBoot, FallbackRequirement, FileEdit, FileTree, LineLimit, MachineTree, OneShotEntry,
+    choose, limit, set, trial,
 };
 use root::Root;
 use std::path::Path;
@@ -13,8 +14,8 @@ fn open(name: &str) -> Root {
 }
 
 /// A tree with texts replaced in files: path, old text, new text. An empty old text is the whole file.
-fn changed<'a>(files: &'a Files<'a>, changes: &[(&str, &str, &str)]) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = Vec::new();
+fn changed<'a>(files: &'a MachineTree<'a>, changes: &[(&str, &str, &str)]) -> Vec<FileEdit> {
+    let mut edits: Vec<FileEdit> = Vec::new();
     for (path, old, new) in changes {
         let before = files.bytes(path).map(|bytes| String::from_utf8(bytes).unwrap());
         let after = match old.is_empty() {
@@ -25,35 +26,35 @@ fn changed<'a>(files: &'a Files<'a>, changes: &[(&str, &str, &str)]) -> Vec<Edit
                 text.replace(old, new)
             }
         };
-        edits.push(Edit::new(*path, before, Some(after)));
+        edits.push(FileEdit::new(*path, before, Some(after)));
     }
     edits
 }
 
 /// What is said of a tree after changes, in the order in which it is said.
-fn said(name: &str, changes: &[(&str, &str, &str)]) -> Vec<String> {
+fn reported_differences(name: &str, changes: &[(&str, &str, &str)]) -> Vec<String> {
     let root = open(name);
-    let files = Files::of(&root);
+    let files = MachineTree::of(&root);
     let edits = changed(&files, changes);
-    let tree = Edited::new(&files, &edits);
+    let tree = EditedTree::new(&files, &edits);
     choose(&tree, None, &[]).unwrap().loader.all_remarks(&tree, &[])
 }
 
-fn most() -> Limit {
+fn most() -> LineLimit {
     limit(Some("x86_64"))
 }
 
 /// Why `set` and `trial` do not edit a tree after changes.
 fn refused(name: &str, changes: &[(&str, &str, &str)]) -> BootError {
     let root = open(name);
-    let files = Files::of(&root);
+    let files = MachineTree::of(&root);
     let edits = changed(&files, changes);
-    let tree = Edited::new(&files, &edits);
+    let tree = EditedTree::new(&files, &edits);
     let loader = choose(&tree, None, &[]).unwrap().loader;
     let words = vec!["nohz_full=2-3".to_owned()];
-    let wanted = EveryBoot::new(&words, Need::Nothing);
+    let wanted = EveryBoot::new(&words, FallbackRequirement::Nothing);
     let error = set(&tree, loader, None, wanted, &most()).unwrap_err();
-    let wanted = OneBoot { words, kernel: None };
+    let wanted = OneShotEntry { words, kernel: None };
     assert!(trial(&tree, loader, &wanted, &most()).is_err());
     error
 }
@@ -62,7 +63,7 @@ const CFG: &str = "/boot/grub/grub.cfg";
 const RUNNING: &str = "/proc/cmdline";
 
 #[test]
-fn words_that_run_and_that_the_next_generation_removes_are_a_refusal() {
+fn active_words_that_regeneration_would_remove_are_refused() {
     let both = [
         (CFG, "ro quiet", "ro quiet isolcpus=2 dyndbg=\"file a +p\""),
         (RUNNING, "ro quiet", "ro quiet isolcpus=2 \"dyndbg=file a +p\""),
@@ -83,11 +84,7 @@ fn words_that_run_and_that_the_next_generation_removes_are_a_refusal() {
     );
     for (name, path, line) in [
         ("alpine-3.20-extlinux", "/boot/extlinux.conf", "quiet rootfstype"),
-        (
-            "debian-12-u-boot-menu",
-            "/boot/extlinux/extlinux.conf",
-            "ro quiet",
-        ),
+        ("debian-12-u-boot-menu", "/boot/extlinux/extlinux.conf", "ro quiet"),
     ] {
         let more = format!("isolcpus=2 {line}");
         let error = refused(name, &[(path, line, &more), (RUNNING, line, &more)]);
@@ -96,15 +93,15 @@ fn words_that_run_and_that_the_next_generation_removes_are_a_refusal() {
 }
 
 #[test]
-fn words_of_the_generated_file_alone_are_named() {
-    let remarks = said("debian-12-grub", &[(CFG, "ro quiet", "ro quiet isolcpus=2")]);
+fn words_found_only_in_the_generated_file_are_reported() {
+    let remarks = reported_differences("debian-12-grub", &[(CFG, "ro quiet", "ro quiet isolcpus=2")]);
     assert_eq!(
         remarks,
         [
             "`update-grub` removes these words from /boot/grub/grub.cfg, because /etc/default/grub does not give them: isolcpus=2"
         ]
     );
-    let remarks = said(
+    let remarks = reported_differences(
         "alpine-3.20-extlinux",
         &[("/etc/update-extlinux.conf", "quiet", "quiet isolcpus=2")],
     );
@@ -119,7 +116,7 @@ fn words_of_the_generated_file_alone_are_named() {
 }
 
 #[test]
-fn words_that_do_not_come_from_the_settings_are_no_disagreement() {
+fn words_from_custom_entries_are_no_disagreement() {
     let own = "### BEGIN /etc/grub.d/40_custom ###\nmenuentry 'mine' {\n linux /vmlinuz root=/dev/x isolcpus=2\n}\n### END \
                /etc/grub.d/40_custom ###\n### BEGIN /etc/grub.d/41_custom ###\n";
     let by_hand = ("/boot/grub/grub.cfg", "### BEGIN /etc/grub.d/10_linux ###", own);
@@ -127,7 +124,7 @@ fn words_that_do_not_come_from_the_settings_are_no_disagreement() {
     let by_hand = (by_hand.0, by_hand.1, own_first.as_str());
     let running = (RUNNING, "ro quiet", "ro quiet isolcpus=2");
     assert_eq!(
-        said("debian-12-grub", &[by_hand, running]),
+        reported_differences("debian-12-grub", &[by_hand, running]),
         [
             "the running kernel was started with words that none of the boot files has, so the next boot is without them: isolcpus=2"
         ]
@@ -139,7 +136,7 @@ fn words_that_do_not_come_from_the_settings_are_no_disagreement() {
         (CFG, "ro quiet", "ro quiet panic=-1"),
         (RUNNING, "ro quiet", "ro quiet panic=-1"),
     ];
-    assert!(said("debian-12-grub", &changes).is_empty());
+    assert!(reported_differences("debian-12-grub", &changes).is_empty());
 }
 
 #[test]
@@ -153,37 +150,32 @@ fn every_loader_compares_its_entries_with_the_running_line() {
         ("alpine-3.20-extlinux", "quiet", "typed=1"),
     ] {
         assert_eq!(
-            said(name, &[])
+            reported_differences(name, &[])
                 .iter()
                 .filter(|one| one.contains("running kernel"))
                 .count(),
             0,
             "{name}"
         );
-        let remarks = said(name, &[(RUNNING, before, after)]);
+        let remarks = reported_differences(name, &[(RUNNING, before, after)]);
         for part in [
             "the running kernel was started without quiet: ",
             "the running kernel was started with words that none of the boot files has, so the next boot is without them: typed=1",
         ] {
-            assert!(
-                remarks.iter().any(|one| one.starts_with(part)),
-                "{name}: {remarks:?}"
-            );
+            assert!(remarks.iter().any(|one| one.starts_with(part)), "{name}: {remarks:?}");
         }
     }
-    let remarks = said(
+    let remarks = reported_differences(
         "proxmox-8-systemd-boot",
         &[(RUNNING, "boot=zfs", "boot=zfs isolcpus=2")],
     );
     assert!(
-        remarks
-            .iter()
-            .any(|one| one.ends_with("without them: isolcpus=2")),
+        remarks.iter().any(|one| one.ends_with("without them: isolcpus=2")),
         "{remarks:?}"
     );
     // The script of the board adds words, so only those are named that did not arrive.
     let env = ("/boot/orangepiEnv.txt", "extraargs=", "extraargs=isolcpus=2 ");
-    let remarks = said("orangepi-1.2", &[env]);
+    let remarks = reported_differences("orangepi-1.2", &[env]);
     assert!(
         remarks[0].starts_with("the running kernel was started without isolcpus=2"),
         "{remarks:?}"
@@ -192,10 +184,10 @@ fn every_loader_compares_its_entries_with_the_running_line() {
 }
 
 #[test]
-fn words_that_later_kernels_do_not_get_are_named() {
+fn words_that_later_kernels_lack_are_reported() {
     let file = ("/etc/kernel/cmdline", "", "root=PARTUUID=0a1b rw quiet later=1\n");
     assert_eq!(
-        said("arch-systemd-boot", &[file]),
+        reported_differences("arch-systemd-boot", &[file]),
         [
             "kernels that are installed later take their line from /etc/kernel/cmdline, which does not have these words of the \
              entry arch.conf: loglevel=3",
@@ -206,42 +198,42 @@ fn words_that_later_kernels_do_not_get_are_named() {
 }
 
 #[test]
-fn our_words_that_wait_for_a_boot_are_no_disagreement() {
+fn own_words_that_wait_for_a_boot_are_no_disagreement() {
     let root = open("debian-12-grub");
-    let files = Files::of(&root);
+    let files = MachineTree::of(&root);
     let loader = choose(&files, None, &[]).unwrap().loader;
     let words = ["isolcpus=2-3".to_owned()];
-    let wanted = EveryBoot::new(&words, Need::Nothing);
+    let wanted = EveryBoot::new(&words, FallbackRequirement::Nothing);
     let work = set(&files, loader, None, wanted, &most()).unwrap();
     let cfg = String::from_utf8(files.bytes(CFG).unwrap()).unwrap();
     let mut edits = work.edits.clone();
     let generated = cfg.replace("ro quiet", "ro quiet isolcpus=2-3");
-    edits.push(Edit::new(CFG, Some(cfg), Some(generated)));
-    let after = Edited::new(&files, &edits);
+    edits.push(FileEdit::new(CFG, Some(cfg), Some(generated)));
+    let after = EditedTree::new(&files, &edits);
     assert!(loader.all_remarks(&after, &words).is_empty());
     assert_eq!(loader.all_remarks(&after, &[]).len(), 1);
     let other = ["isolcpus=1".to_owned()];
-    let wanted = EveryBoot::new(&other, Need::Nothing);
-    let again = set(&after, loader, work.ours.as_ref(), wanted, &most());
+    let wanted = EveryBoot::new(&other, FallbackRequirement::Nothing);
+    let again = set(&after, loader, work.own_changes.as_ref(), wanted, &most());
     assert!(again.is_ok(), "{again:?}");
 }
 
 #[test]
-fn every_line_of_etc_kernel_cmdline_counts_as_its_reader_takes_it() {
+fn lines_of_etc_kernel_cmdline_count_as_each_reader_uses_them() {
     let path = "/etc/kernel/cmdline";
     let text = "root=PARTUUID=0a1b rw isolcpus=1\n\nquiet loglevel=3\n\n";
     let running = "root=PARTUUID=0a1b rw isolcpus=1\n";
     let set_on = |name: &str| {
         let root = open(name);
-        let files = Files::of(&root);
+        let files = MachineTree::of(&root);
         let edits = changed(&files, &[(path, "", text), (RUNNING, "", running)]);
-        let tree = Edited::new(&files, &edits);
+        let tree = EditedTree::new(&files, &edits);
         let loader = choose(&tree, None, &[]).unwrap().loader;
         let lines = (loader.lines)(&tree).unwrap();
         let of_file = lines.iter().find(|line| line.slots[0].path == path).unwrap();
         let line = of_file.text(&tree).unwrap();
         let words = ["isolcpus=2-3".to_owned(), "nohz_full=2-3".to_owned()];
-        let wanted = EveryBoot::new(&words, Need::Nothing);
+        let wanted = EveryBoot::new(&words, FallbackRequirement::Nothing);
         let work = set(&tree, loader, None, wanted, &most()).unwrap();
         let edit = work.edits.iter().find(|edit| edit.path == path).unwrap();
         let remarks = loader.all_remarks(&tree, &[]);
@@ -250,10 +242,7 @@ fn every_line_of_etc_kernel_cmdline_counts_as_its_reader_takes_it() {
     // kernel-install joins the lines.
     for name in ["arch-systemd-boot", "fedora-41-bls", "arch-uki"] {
         let (line, after, remarks) = set_on(name);
-        assert_eq!(
-            line, "root=PARTUUID=0a1b rw isolcpus=1 quiet loglevel=3",
-            "{name}"
-        );
+        assert_eq!(line, "root=PARTUUID=0a1b rw isolcpus=1 quiet loglevel=3", "{name}");
         assert_eq!(
             after, "root=PARTUUID=0a1b rw isolcpus=2-3\n\nquiet loglevel=3 nohz_full=2-3\n\n",
             "{name}"

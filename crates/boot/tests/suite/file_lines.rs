@@ -1,7 +1,9 @@
 //! Boot trees of loaders whose files are shown and not edited (`fixtures/boot-shown`): found by their evidence, refused with the
 //! line as it should become.
 
-use boot::{BootError, EveryBoot, Files, Limit, Need, OneBoot, choose, find, limit, set, trial};
+use boot::{
+    BootError, EveryBoot, FallbackRequirement, LineLimit, MachineTree, OneShotEntry, choose, find, limit, set, trial,
+};
 use root::Root;
 use std::path::Path;
 
@@ -14,7 +16,7 @@ fn words() -> Vec<String> {
     ["nohz_full=2-3".to_owned(), "quiet".to_owned()].to_vec()
 }
 
-fn most(root: &Root) -> Limit {
+fn most(root: &Root) -> LineLimit {
     limit(root.value("/proc/sys/kernel/arch").unwrap().as_deref())
 }
 
@@ -50,10 +52,10 @@ const TREES: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn loaders_that_are_shown_are_found_by_evidence_and_refuse_with_the_exact_line() {
+fn display_only_loaders_are_found_and_refuse_with_the_exact_line() {
     for (name, loader, evidence, next) in TREES {
         let root = open(name);
-        let (files, limit) = (Files::of(&root), most(&root));
+        let (files, limit) = (MachineTree::of(&root), most(&root));
         assert_eq!(find(&files).len(), 1, "{name}: {:?}", find(&files));
         let found = choose(&files, None, &[]).unwrap();
         assert_eq!(
@@ -61,7 +63,7 @@ fn loaders_that_are_shown_are_found_by_evidence_and_refuse_with_the_exact_line()
             (*loader, *evidence),
             "{name}"
         );
-        let wanted = OneBoot {
+        let wanted = OneShotEntry {
             words: words(),
             kernel: None,
         };
@@ -70,14 +72,14 @@ fn loaders_that_are_shown_are_found_by_evidence_and_refuse_with_the_exact_line()
                 &files,
                 found.loader,
                 None,
-                EveryBoot::new(&words(), Need::Nothing),
+                EveryBoot::new(&words(), FallbackRequirement::Nothing),
                 &limit,
             )
             .unwrap_err(),
             trial(&files, found.loader, &wanted, &limit).unwrap_err(),
         ];
         for error in refused {
-            let BootError::Shown { next: said, .. } = &error else {
+            let BootError::DisplayOnly { next: said, .. } = &error else {
                 panic!("{name}: {error}");
             };
             assert!(said.ends_with(next), "{name}: {said}");
@@ -91,10 +93,10 @@ fn loaders_that_are_shown_are_found_by_evidence_and_refuse_with_the_exact_line()
 }
 
 #[test]
-fn the_lines_of_a_shown_loader_are_those_of_its_files() {
+fn lines_of_a_display_only_loader_come_from_its_files() {
     let texts = |name: &str| -> Vec<String> {
         let root = open(name);
-        let files = Files::of(&root);
+        let files = MachineTree::of(&root);
         let loader = choose(&files, None, &[]).unwrap().loader;
         let entries = (loader.entries)(&files);
         let lines = (loader.lines)(&files).unwrap();

@@ -1,7 +1,7 @@
 //! Trees with the `grub.cfg` that the real `grub-mkconfig` generated from them (`fixtures/grub-mkconfig`, written by
 //! `scripts/grub-trees`): the line that is computed from the files is the one in `grub.cfg`, or none is computed.
 
-use boot::{BootError, Entry, Files, LOADERS, Loader};
+use boot::{BootEntry, BootError, LOADERS, Loader, MachineTree};
 use machine::cmdline::words;
 use root::Root;
 use std::path::{Path, PathBuf};
@@ -27,28 +27,28 @@ fn loader() -> &'static Loader {
     LOADERS.iter().find(|one| one.name == "grub-debian").unwrap()
 }
 
-fn computed(files: &Files) -> Result<String, BootError> {
+fn computed(files: &MachineTree) -> Result<String, BootError> {
     let lines = (loader().lines)(files)?;
     lines[0].text(files)
 }
 
 /// The words of an entry behind those that `10_linux` adds.
-fn after_root(entry: &Entry) -> Vec<String> {
+fn after_root(entry: &BootEntry) -> Vec<String> {
     let all: Vec<&str> = words(&entry.line).collect();
     assert!(all[0].starts_with("root=UUID=") && all[1] == "ro", "{all:?}");
     all[2..].iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[test]
-fn the_computed_line_is_the_one_that_grub_mkconfig_generates() {
+fn the_computed_line_equals_the_one_of_grub_mkconfig() {
     let (mut random, mut exact) = (0, 0);
     let mut wrong = Vec::new();
     for name in trees() {
         let root = Root::open(&top().join(&name)).unwrap();
-        let files = Files::of(&root);
+        let files = MachineTree::of(&root);
         let line = computed(&files);
         let entries = (loader().entries)(&files);
-        let normal: Vec<&Entry> = entries
+        let normal: Vec<&BootEntry> = entries
             .iter()
             .filter(|entry| !entry.title.contains("recovery mode"))
             .collect();
@@ -67,17 +67,14 @@ fn the_computed_line_is_the_one_that_grub_mkconfig_generates() {
                 for entry in normal {
                     let there = after_root(entry);
                     if there != line {
-                        wrong.push(format!(
-                            "{name}: {there:?} is generated, and {line:?} is computed"
-                        ));
+                        wrong.push(format!("{name}: {there:?} is generated, and {line:?} is computed"));
                     }
                 }
                 if name.starts_with("refused-") {
                     wrong.push(format!("{name}: it is computed"));
                 }
             }
-            Err(BootError::NotComputed { .. }) if name.starts_with("refused-") || name.contains("random") => {
-            }
+            Err(BootError::NotComputed { .. }) if name.starts_with("refused-") || name.contains("random") => {}
             Err(BootError::NotComputed { why, .. }) if name == "windows-line-ends" => {
                 assert!(why.contains("Windows line ends"), "{why}");
             }
@@ -90,10 +87,10 @@ fn the_computed_line_is_the_one_that_grub_mkconfig_generates() {
 }
 
 #[test]
-fn generated_trees_have_nothing_to_remark_but_dropped_words() {
+fn generated_trees_have_only_remarks_about_dropped_words() {
     for name in trees() {
         let root = Root::open(&top().join(&name)).unwrap();
-        let files = Files::of(&root);
+        let files = MachineTree::of(&root);
         if computed(&files).is_err() || (loader().entries)(&files).is_empty() {
             continue;
         }

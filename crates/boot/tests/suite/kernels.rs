@@ -2,7 +2,8 @@
 //! script, really run, prints the one that was meant.
 
 use boot::{
-    BootError, Chosen, Edit, Edited, Files, MARK, OneBoot, Tree, TrialError, Work, choose, limit, trial,
+    BootError, EditedTree, FileEdit, FileTree, MARK, MachineTree, OneShotEntry, OneShotSelection, TrialError, Work,
+    choose, limit, trial,
 };
 use root::Root;
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +17,8 @@ fn open(name: &str) -> Root {
     Root::open(&top.join(name)).unwrap()
 }
 
-fn tried(tree: &dyn Tree, kernel: &str) -> Result<(Work, Chosen), BootError> {
-    let wanted = OneBoot {
+fn tried(tree: &dyn FileTree, kernel: &str) -> Result<(Work, OneShotSelection), BootError> {
+    let wanted = OneShotEntry {
         words: vec!["preempt=none".to_owned()],
         kernel: Some(kernel.to_owned()),
     };
@@ -35,19 +36,15 @@ fn printed(script: &str, cfg: &str) -> String {
     std::fs::set_permissions(&theirs, std::fs::Permissions::from_mode(0o755)).unwrap();
     let script = script.replace("/etc/grub.d/10_linux", theirs.to_str().unwrap());
     let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
-fn grubs_script_prints_the_entry_of_the_named_kernel_also_out_of_a_submenu() {
+fn the_grub_script_prints_the_entry_of_a_kernel_also_in_a_submenu() {
     const CFG: &str = "/boot/grub/grub.cfg";
     let root = open("debian-12-grub");
-    let files = Files::of(&root);
+    let files = MachineTree::of(&root);
     let usual = String::from_utf8(files.bytes(CFG).unwrap()).unwrap();
     // A flavour whose name begins like another's, in front of it; an entry for recovery in front of the normal one.
     let newest = usual
@@ -60,24 +57,9 @@ fn grubs_script_prints_the_entry_of_the_named_kernel_also_out_of_a_submenu() {
         .replace(" (recovery mode)", " (mode de secours)");
     let signed = usual.replace("vmlinuz-6.1.0-28-amd64 ", "vmlinuz-6.1.0-28-amd64.efi.signed ");
     for (cfg, kernel, image, line) in [
-        (
-            &usual,
-            "6.1.0-30-amd64",
-            "6.1.0-30-amd64",
-            "preempt=none panic=30",
-        ),
-        (
-            &usual,
-            "6.1.0-28-amd64",
-            "6.1.0-28-amd64",
-            "preempt=none panic=30",
-        ),
-        (
-            &newest,
-            "6.1.0-30-amd64",
-            "6.1.0-30-amd64",
-            "preempt=none panic=30",
-        ),
+        (&usual, "6.1.0-30-amd64", "6.1.0-30-amd64", "preempt=none panic=30"),
+        (&usual, "6.1.0-28-amd64", "6.1.0-28-amd64", "preempt=none panic=30"),
+        (&newest, "6.1.0-30-amd64", "6.1.0-30-amd64", "preempt=none panic=30"),
         (
             &signed,
             "6.1.0-28-amd64",
@@ -87,57 +69,42 @@ fn grubs_script_prints_the_entry_of_the_named_kernel_also_out_of_a_submenu() {
         // Only the id tells: the titles are those of another language.
         (&swapped, "6.1.0-28-amd64", "6.1.0-28-amd64", "ro single"),
     ] {
-        let edit = [Edit::new(
+        let edit = [FileEdit::new(
             CFG,
             files.bytes(CFG).map(|_| usual.clone()),
             Some(cfg.clone()),
         )];
-        let tree = Edited::new(&files, &edit);
+        let tree = EditedTree::new(&files, &edit);
         let (work, chosen) = tried(&tree, kernel).unwrap();
-        let Chosen::By(run) = chosen else {
+        let OneShotSelection::By(run) = chosen else {
             panic!("{chosen:?}");
         };
         assert_eq!(run.text(), "grub-reboot quietcore-trial");
         let script = work.edits.iter().find(|edit| edit.path == SCRIPT).unwrap();
         let printed = printed(script.after.as_ref().unwrap(), cfg);
         let count = |text: &str| printed.matches(text).count();
-        assert_eq!(
-            (count("menuentry '"), count("submenu")),
-            (1, 0),
-            "{kernel}: {printed}"
-        );
+        assert_eq!((count("menuentry '"), count("submenu")), (1, 0), "{kernel}: {printed}");
         assert!(
             printed.starts_with("menuentry 'Linux, quietcore trial' ")
                 && printed.contains("$menuentry_id_option 'quietcore-trial' {")
                 && printed.trim_end().ends_with('}'),
             "{kernel}: {printed}"
         );
-        assert_eq!(
-            count(&format!("/boot/vmlinuz-{image} root=")),
-            1,
-            "{kernel}: {printed}"
-        );
+        assert_eq!(count(&format!("/boot/vmlinuz-{image} root=")), 1, "{kernel}: {printed}");
         assert_eq!((count("vmlinuz-"), count(line)), (1, 1), "{kernel}: {printed}");
         // The loader sees it as one more entry.
-        let with = [Edit::new(CFG, Some(cfg.clone()), Some(format!("{cfg}{printed}")))];
-        let after = Edited::new(&tree, &with);
+        let with = [FileEdit::new(CFG, Some(cfg.clone()), Some(format!("{cfg}{printed}")))];
+        let after = EditedTree::new(&tree, &with);
         let entries = (choose(&after, None, &[]).unwrap().loader.entries)(&after);
-        let ours = entries
-            .iter()
-            .find(|entry| entry.id == "quietcore-trial")
-            .unwrap();
+        let ours = entries.iter().find(|entry| entry.id == "quietcore-trial").unwrap();
         assert!(line == "ro single" || ours.line.contains(MARK), "{ours:?}");
     }
 }
 
 #[test]
-fn a_kernel_that_no_entry_starts_is_refused_with_those_that_are() {
+fn a_kernel_without_entry_is_refused_and_the_existing_ones_are_listed() {
     for (name, kernel, there) in [
-        (
-            "debian-12-grub",
-            "6.1.0-29-amd64",
-            "6.1.0-30-amd64, 6.1.0-28-amd64",
-        ),
+        ("debian-12-grub", "6.1.0-29-amd64", "6.1.0-30-amd64, 6.1.0-28-amd64"),
         ("debian-12-grub", "6.1.0-30", "6.1.0-30-amd64, 6.1.0-28-amd64"),
         (
             "debian-12-grub",
@@ -151,32 +118,26 @@ fn a_kernel_that_no_entry_starts_is_refused_with_those_that_are() {
             "0-rescue-0f1e2d3c4b5a69788796a5b4c3d2e1f0",
             "5.14.0-503.11.1.el9_5.x86_64",
         ),
-        (
-            "arch-systemd-boot",
-            "linux-rt",
-            "none whose release its name says",
-        ),
+        ("arch-systemd-boot", "linux-rt", "none whose release its name says"),
     ] {
         let root = open(name);
-        let error = tried(&Files::of(&root), kernel).unwrap_err();
+        let error = tried(&MachineTree::of(&root), kernel).unwrap_err();
         assert!(
             matches!(error, BootError::Trial(TrialError::NoKernel { .. })),
             "{name}: {error}"
         );
         assert!(
-            error
-                .to_string()
-                .contains(&format!("its entries start: {there}\n")),
+            error.to_string().contains(&format!("its entries start: {there}\n")),
             "{name}: {error}"
         );
     }
 }
 
 #[test]
-fn a_loader_with_one_kernel_says_so() {
+fn a_loader_with_a_single_kernel_refuses_to_select_one() {
     for name in ["raspberry-pi-os-12", "ubuntu-25.10-raspberry-pi"] {
         let root = open(name);
-        let error = tried(&Files::of(&root), "6.1.0-30-amd64").unwrap_err();
+        let error = tried(&MachineTree::of(&root), "6.1.0-30-amd64").unwrap_err();
         assert!(
             matches!(error, BootError::Trial(TrialError::OneKernel { .. })),
             "{name}: {error}"
@@ -189,7 +150,7 @@ fn a_loader_with_one_kernel_says_so() {
         "armbian-24.8",
     ] {
         let root = open(name);
-        let error = tried(&Files::of(&root), "6.1.0-30-amd64").unwrap_err();
+        let error = tried(&MachineTree::of(&root), "6.1.0-30-amd64").unwrap_err();
         assert!(
             matches!(error, BootError::Trial(TrialError::NoTrial { .. })),
             "{name}: {error}"
@@ -198,12 +159,12 @@ fn a_loader_with_one_kernel_says_so() {
 }
 
 /// An entry file of a second kernel beside those of a tree.
-fn beside(dir: &str, name: &str, text: &str) -> Edit {
-    Edit::new(format!("{dir}/{name}.conf"), None, Some(text.to_owned()))
+fn beside(dir: &str, name: &str, text: &str) -> FileEdit {
+    FileEdit::new(format!("{dir}/{name}.conf"), None, Some(text.to_owned()))
 }
 
 #[test]
-fn entry_files_are_copied_from_that_of_the_named_kernel() {
+fn a_trial_entry_is_copied_from_the_entry_of_the_given_kernel() {
     let fedora = "/boot/loader/entries";
     let systemd = "/efi/loader/entries";
     for (tree, edit, kernel, made, words) in [
@@ -216,10 +177,7 @@ fn entry_files_are_copied_from_that_of_the_named_kernel() {
             ),
             "6.9.0-rt",
             "/boot/loader/entries/0f1e-6.9.0-rt~quietcore-trial.conf",
-            [
-                "linux /vmlinuz-6.9.0-rt\n",
-                "root=UUID=77 quiet preempt=none panic=30",
-            ],
+            ["linux /vmlinuz-6.9.0-rt\n", "root=UUID=77 quiet preempt=none panic=30"],
         ),
         (
             "arch-systemd-boot",
@@ -237,9 +195,9 @@ fn entry_files_are_copied_from_that_of_the_named_kernel() {
         ),
     ] {
         let root = open(tree);
-        let files = Files::of(&root);
+        let files = MachineTree::of(&root);
         let more = [edit];
-        let with = Edited::new(&files, &more);
+        let with = EditedTree::new(&files, &more);
         let (work, _) = tried(&with, kernel).unwrap();
         assert_eq!(work.edits.len(), 1, "{work:?}");
         assert_eq!(work.edits[0].path, made);
@@ -247,8 +205,8 @@ fn entry_files_are_copied_from_that_of_the_named_kernel() {
         assert!(words.iter().all(|words| text.contains(words)), "{tree}: {text}");
         // For rescue it is none, whatever its name is.
         let rescue = more[0].after.clone().unwrap().replace("root=", "single root=");
-        let rescue = [Edit::new(&more[0].path, None, Some(rescue))];
-        let error = tried(&Edited::new(&files, &rescue), kernel).unwrap_err();
+        let rescue = [FileEdit::new(&more[0].path, None, Some(rescue))];
+        let error = tried(&EditedTree::new(&files, &rescue), kernel).unwrap_err();
         assert!(
             matches!(error, BootError::Trial(TrialError::NoKernel { .. })),
             "{tree}: {error}"

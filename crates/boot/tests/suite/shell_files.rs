@@ -1,7 +1,7 @@
 //! Files that a shell reads: what is computed here is what `dash` and `bash` compute, or nothing is computed.
 
 use crate::support::random_shell::{Dice, NAMES};
-use boot::{Dialect, FileKind, Files, Outside, ShellFile, Tree as _, evaluate};
+use boot::{Dialect, ExternalFiles, FileKind, FileTree as _, MachineTree, ShellFile, evaluate};
 use root::{Live, Root};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -52,14 +52,11 @@ const ORACLES: [Oracle; 4] = [
 ];
 
 /// What a shell says of the variables: `None` for one that is not set. Nothing at all where it stopped before the end.
-type Said = Option<Vec<Option<String>>>;
+type ShellAnswer = Option<Vec<Option<String>>>;
 
 impl Oracle {
     fn is_here(&self, test: &str) -> bool {
-        let there = Command::new(self.name)
-            .args(self.arguments)
-            .args(["-c", ":"])
-            .output();
+        let there = Command::new(self.name).args(self.arguments).args(["-c", ":"]).output();
         let here = there.is_ok_and(|output| output.status.success());
         if !here {
             println!("SKIP: {test}: there is no {}", self.name);
@@ -67,7 +64,7 @@ impl Oracle {
         here
     }
 
-    fn said(&self, file: &Path) -> Said {
+    fn output_of(&self, file: &Path) -> ShellAnswer {
         let mut script = ". \"$1\" >/dev/null 2>&1 </dev/null\nprintf 'END'\n".to_owned();
         for name in NAMES {
             writeln!(script, "printf '\\001%s' \"${{{name}-\u{2}}}\"").unwrap();
@@ -93,8 +90,8 @@ impl Oracle {
 fn outside<'a>(
     text: &'a dyn Fn(&str) -> Option<String>,
     kind: &'a dyn Fn(&str) -> Option<FileKind>,
-) -> Outside<'a> {
-    Outside { text, kind }
+) -> ExternalFiles<'a> {
+    ExternalFiles { text, kind }
 }
 
 /// What the shells find on this machine.
@@ -110,19 +107,19 @@ fn kind(path: &str) -> Option<FileKind> {
 }
 
 /// A file and those that it may read.
-struct Written {
+struct ShellFixture {
     path: PathBuf,
     others: BTreeMap<String, String>,
 }
 
-impl Written {
-    fn new(dir: &Path, text: &str, others: &BTreeMap<String, String>) -> Written {
+impl ShellFixture {
+    fn new(dir: &Path, text: &str, others: &BTreeMap<String, String>) -> ShellFixture {
         let path = dir.join("main");
         std::fs::write(&path, text).unwrap();
         for (path, text) in others {
             std::fs::write(path, text).unwrap();
         }
-        Written {
+        ShellFixture {
             path,
             others: others.clone(),
         }
@@ -136,17 +133,14 @@ impl Written {
         };
         let source = |path: &str| self.others.get(path).cloned();
         let computed = evaluate(&[file], &NAMES, oracle.dialect, &outside(&source, &kind));
-        let said = oracle.said(&self.path);
+        let said = oracle.output_of(&self.path);
         let mut count = 0;
         for (at, name) in NAMES.iter().enumerate() {
             let Some(value) = computed.as_ref().ok().and_then(|all| all.value(name).ok()) else {
                 continue;
             };
             let Some(said) = &said else {
-                panic!(
-                    "{seed}: {} stops, and {name} is {value:?} here:\n{text}",
-                    oracle.name
-                );
+                panic!("{seed}: {} stops, and {name} is {value:?} here:\n{text}", oracle.name);
             };
             assert_eq!(
                 value,
@@ -163,11 +157,11 @@ impl Written {
 }
 
 #[test]
-fn random_files_have_the_values_that_the_shells_compute() {
+fn computed_values_of_random_files_equal_those_of_real_shells() {
     let dir = tempfile::tempdir().unwrap();
     let here: Vec<&Oracle> = ORACLES
         .iter()
-        .filter(|oracle| oracle.is_here("random_files_have_the_values_that_the_shells_compute"))
+        .filter(|oracle| oracle.is_here("computed_values_of_random_files_equal_those_of_real_shells"))
         .collect();
     let mut counts = [(Dialect::Bash, 0, 0), (Dialect::Posix, 0, 0)];
     for number in 0..FILES {
@@ -179,7 +173,7 @@ fn random_files_have_the_values_that_the_shells_compute() {
         others.insert(paths[0].clone(), dice.file(&paths[1..]));
         others.insert(paths[1].clone(), dice.assignment() + "\n");
         let text = dice.file(&paths);
-        let written = Written::new(dir.path(), &text, &others);
+        let written = ShellFixture::new(dir.path(), &text, &others);
         for oracle in &here {
             let (said, computed) = written.compare(oracle, &text, &format!("seed {number}"));
             for count in counts.iter_mut().filter(|count| count.0 == oracle.dialect) {
@@ -197,42 +191,37 @@ fn random_files_have_the_values_that_the_shells_compute() {
 }
 
 #[test]
-fn files_of_distributions_are_computed_to_the_end() {
+fn files_of_distributions_are_computed_completely() {
     const DEBIAN: &str = "GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\nGRUB_DISTRIBUTOR=`lsb_release -i -s 2> /dev/null || echo Debian`\n\
         LINE_DEFAULT=\"quiet\"\nLINE=\"\"\n#GRUB_TERMINAL=console\n";
     const UBUNTU: &str = "GRUB_DISTRIBUTOR=`( . /etc/os-release; echo ${NAME:-Ubuntu} ) 2>/dev/null || echo Ubuntu`\n\
         LINE_DEFAULT=\"quiet splash\"\nLINE=\"\"\nLINE_DEFAULT=\"$LINE_DEFAULT crashkernel=2G-4G:320M\"\n";
-    const RED_HAT: &str = "GRUB_DISTRIBUTOR=\"$(sed 's, release .*$,,g' /etc/system-release)\"\nLINE=\"crashkernel=auto rhgb\"\n";
-    const SUSE: &str =
-        "LINE_DEFAULT=\"splash=silent mitigations=auto \\\nquiet security=apparmor\"\nLINE=\"\"\n";
+    const RED_HAT: &str =
+        "GRUB_DISTRIBUTOR=\"$(sed 's, release .*$,,g' /etc/system-release)\"\nLINE=\"crashkernel=auto rhgb\"\n";
+    const SUSE: &str = "LINE_DEFAULT=\"splash=silent mitigations=auto \\\nquiet security=apparmor\"\nLINE=\"\"\n";
     const XEN: &str = "echo \"Including Xen overrides\"\nif [ \"$XEN_OVERRIDE_GRUB_DEFAULT\" = \"\" ]; then\n  echo \"WARNING\"\n  \
         XEN_OVERRIDE_GRUB_DEFAULT=1\nfi\nLINE=a\nif [ \"$XEN_OVERRIDE_GRUB_DEFAULT\" = \"1\" ]; then\n  GRUB_DEFAULT=$( \\\n    \
         printf \"$(gettext \"%s, with Xen hypervisor\")\" \\\n    \"$(gettext \"%s GNU/Linux\")\")\nfi\n";
-    const OURS: &str = "# Written by quietcore.\nLINE_DEFAULT=\"$LINE_DEFAULT isolcpus=2-3\"\n";
+    const OWN_SNIPPET: &str = "# Written by quietcore.\nLINE_DEFAULT=\"$LINE_DEFAULT isolcpus=2-3\"\n";
     const PLUS: &str = "LINE_DEFAULT=\"quiet splash\"\nLINE_DEFAULT+=\"isolcpus=2-3\"\n";
     let dir = tempfile::tempdir().unwrap();
     for oracle in &ORACLES {
-        if !oracle.is_here("files_of_distributions_are_computed_to_the_end") {
+        if !oracle.is_here("files_of_distributions_are_computed_completely") {
             continue;
         }
-        for text in [DEBIAN, UBUNTU, RED_HAT, SUSE, XEN, OURS] {
-            let written = Written::new(dir.path(), text, &BTreeMap::new());
+        for text in [DEBIAN, UBUNTU, RED_HAT, SUSE, XEN, OWN_SNIPPET] {
+            let written = ShellFixture::new(dir.path(), text, &BTreeMap::new());
             let (said, computed) = written.compare(oracle, text, "distribution");
-            assert_eq!(
-                (said, computed),
-                (NAMES.len(), NAMES.len()),
-                "{}: {text}",
-                oracle.name
-            );
+            assert_eq!((said, computed), (NAMES.len(), NAMES.len()), "{}: {text}", oracle.name);
         }
-        let written = Written::new(dir.path(), PLUS, &BTreeMap::new());
+        let written = ShellFixture::new(dir.path(), PLUS, &BTreeMap::new());
         let (_, computed) = written.compare(oracle, PLUS, "+=");
         assert_eq!(computed > 0, oracle.dialect == Dialect::Bash);
     }
 }
 
 #[test]
-fn what_is_not_computed_has_its_line_and_its_reason() {
+fn a_value_that_cannot_be_computed_has_line_and_reason() {
     for (text, line, part) in [
         ("A=1\nA+=x\n", 2, "no assignment in POSIX"),
         ("A=1\n\nA=$(cat /etc/words)\n", 3, "output of a command"),
@@ -255,26 +244,17 @@ fn what_is_not_computed_has_its_line_and_its_reason() {
             path: "/f".to_owned(),
             text: text.to_owned(),
         };
-        let refusal = match evaluate(
-            &[file],
-            &["A", "B"],
-            Dialect::Posix,
-            &outside(&|_| None, &|_| None),
-        ) {
+        let refusal = match evaluate(&[file], &["A", "B"], Dialect::Posix, &outside(&|_| None, &|_| None)) {
             Ok(all) => all.value("A").unwrap_err().clone(),
             Err(refusal) => refusal,
         };
-        assert_eq!(
-            (refusal.path.as_str(), refusal.line),
-            ("/f", line),
-            "{text}: {refusal}"
-        );
+        assert_eq!((refusal.path.as_str(), refusal.line), ("/f", line), "{text}: {refusal}");
         assert!(refusal.why.contains(part), "{text}: {refusal}");
     }
 }
 
 #[test]
-fn files_without_end_are_refused_in_time() {
+fn excessive_files_are_refused_quickly() {
     let doubled = "A=\"$A$A x\"\n".repeat(60);
     let appended = "A+=\"$A x\"\n".repeat(60);
     let nested = "if true; then ".repeat(5000);
@@ -308,7 +288,7 @@ fn files_without_end_are_refused_in_time() {
 }
 
 #[test]
-fn commands_in_a_value_that_no_shell_parses_are_refused() {
+fn invalid_command_substitutions_are_refused() {
     let computed = |text: &str| {
         let file = ShellFile {
             path: "/f".to_owned(),
@@ -342,7 +322,7 @@ fn commands_in_a_value_that_no_shell_parses_are_refused() {
 }
 
 #[test]
-fn tests_of_files_are_computed_where_the_file_can_be_looked_at() {
+fn file_conditions_are_evaluated_if_the_file_can_be_examined() {
     let dir = tempfile::tempdir().unwrap();
     for (condition, expected) in [
         ("[ -f /etc/passwd ]", "yes"),
@@ -352,7 +332,7 @@ fn tests_of_files_are_computed_where_the_file_can_be_looked_at() {
         ("[ -x /etc ]", "yes"),
     ] {
         let text = format!("A=no\nif {condition}; then A=yes; fi\n");
-        let written = Written::new(dir.path(), &text, &BTreeMap::new());
+        let written = ShellFixture::new(dir.path(), &text, &BTreeMap::new());
         let file = ShellFile {
             path: "/f".to_owned(),
             text: text.clone(),
@@ -360,17 +340,13 @@ fn tests_of_files_are_computed_where_the_file_can_be_looked_at() {
         let all = evaluate(&[file], &["A"], Dialect::Posix, &outside(&|_| None, &kind)).unwrap();
         assert_eq!(all.value("A"), Ok(Some(expected)), "{condition}");
         for oracle in ORACLES.iter().filter(|oracle| oracle.is_here("tests_of_files")) {
-            assert_eq!(
-                written.compare(oracle, &text, condition).1,
-                NAMES.len(),
-                "{condition}"
-            );
+            assert_eq!(written.compare(oracle, &text, condition).1, NAMES.len(), "{condition}");
         }
     }
 }
 
 #[test]
-fn a_missing_file_is_known_of_a_running_machine_only() {
+fn a_missing_file_is_certain_only_on_a_running_machine() {
     let dir = tempfile::tempdir().unwrap();
     for folder in ["etc/default", "proc", "sys"] {
         std::fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -390,7 +366,7 @@ fn a_missing_file_is_known_of_a_running_machine_only() {
         ("/etc/broken", None, None),
         ("/proc/gone", None, None),
     ] {
-        assert_eq!(Files::of(&live).kind(path), running, "{path}");
-        assert_eq!(Files::of(&captured).kind(path), archive, "{path}");
+        assert_eq!(MachineTree::of(&live).kind(path), running, "{path}");
+        assert_eq!(MachineTree::of(&captured).kind(path), archive, "{path}");
     }
 }

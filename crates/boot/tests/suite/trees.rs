@@ -2,8 +2,9 @@
 //! nothing; `clear` gives every byte back. `QUIETCORE_BLESS=1` writes the diffs anew, to be reviewed.
 
 use boot::{
-    BootError, Chosen, Edit, Edited, EveryBoot, Files, Found, Keeper, LOADERS, Limit, Need, OneBoot, Ours,
-    Run, Tree, choose, clear, diff, find, has_words, limit, set, trial,
+    BootError, DetectedLoader, EditedTree, EveryBoot, FallbackRequirement, FileEdit, FileTree, LOADERS, LineAuthor,
+    LineLimit, MachineTree, OneShotEntry, OneShotSelection, OwnChanges, ToolRun, choose, clear, diff, find, has_words,
+    limit, set, trial,
 };
 use root::Root;
 use std::path::{Path, PathBuf};
@@ -24,13 +25,11 @@ fn trees() -> Vec<String> {
 }
 
 #[test]
-fn every_loader_is_found_in_a_tree() {
+fn every_loader_has_a_tree() {
     let folders = ["boot", "boot-shown"].map(|folder| top().join(folder));
-    let trees = folders
-        .iter()
-        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let trees = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let found: Vec<&str> = trees
-        .flat_map(|tree| find(&Files::of(&Root::open(&tree.unwrap().path()).unwrap())))
+        .flat_map(|tree| find(&MachineTree::of(&Root::open(&tree.unwrap().path()).unwrap())))
         .map(|found| found.loader.name)
         .collect();
     for loader in LOADERS {
@@ -43,34 +42,30 @@ fn every_loader_is_found_in_a_tree() {
 }
 
 fn words() -> Vec<String> {
-    [
-        "isolcpus=managed_irq,domain,2-3",
-        "nohz_full=2-3",
-        "irqaffinity=0-1",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+    ["isolcpus=managed_irq,domain,2-3", "nohz_full=2-3", "irqaffinity=0-1"]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 fn open(name: &str) -> Root {
     Root::open(&top().join("boot").join(name)).unwrap()
 }
 
-fn limit_of(root: &Root) -> Limit {
+fn limit_of(root: &Root) -> LineLimit {
     limit(root.value("/proc/sys/kernel/arch").unwrap().as_deref())
 }
 
 /// A tree with the work of `set`, and what is ours in it.
 fn with_set(
-    tree: &dyn Tree,
-    found: &Found,
-    ours: Option<&Ours>,
+    tree: &dyn FileTree,
+    found: &DetectedLoader,
+    ours: Option<&OwnChanges>,
     words: &[String],
-    limit: &Limit,
-) -> (Vec<Edit>, Option<Ours>, Vec<Run>) {
-    let wanted = EveryBoot::new(words, Need::Nothing);
+    limit: &LineLimit,
+) -> (Vec<FileEdit>, Option<OwnChanges>, Vec<ToolRun>) {
+    let wanted = EveryBoot::new(words, FallbackRequirement::Nothing);
     let work = set(tree, found.loader, ours, wanted, limit).unwrap();
-    (work.edits, work.ours, work.runs)
+    (work.edits, work.own_changes, work.runs)
 }
 
 /// Compares with a golden file, or writes it.
@@ -85,26 +80,21 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
-fn set_is_as_reviewed_a_second_time_is_nothing_and_clear_gives_every_byte_back() {
+fn set_matches_its_golden_file_and_clear_restores_every_byte() {
     for name in trees() {
         let root = open(&name);
-        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let (files, limit) = (MachineTree::of(&root), limit_of(&root));
         let found = choose(&files, None, &[]).unwrap();
         let (edits, ours, runs) = with_set(&files, &found, None, &words(), &limit);
         let ours = ours.unwrap();
-        let mut text = format!(
-            "loader {} ({})\n{}",
-            found.loader.name,
-            found.evidence,
-            diff(&edits)
-        );
+        let mut text = format!("loader {} ({})\n{}", found.loader.name, found.evidence, diff(&edits));
         runs.iter()
             .for_each(|run| text.push_str(&format!("run {}\n", run.text())));
         golden(&format!("{name}.set"), &text);
-        if found.loader.keeper == Keeper::Tool {
+        if found.loader.line_writer == LineAuthor::Tool {
             continue;
         }
-        let after = Edited::new(&files, &edits);
+        let after = EditedTree::new(&files, &edits);
         // What the kernel gets has each word once.
         for line in (found.loader.lines)(&after).unwrap() {
             let text = line.text(&after).unwrap();
@@ -121,47 +111,38 @@ fn set_is_as_reviewed_a_second_time_is_nothing_and_clear_gives_every_byte_back()
             &after,
             found.loader,
             Some(&ours),
-            EveryBoot::new(&words(), Need::Nothing),
+            EveryBoot::new(&words(), FallbackRequirement::Nothing),
             &limit,
         )
         .unwrap();
-        assert_eq!(
-            (again.edits.len(), again.runs.len()),
-            (0, 0),
-            "{name}: a second time"
-        );
-        assert_eq!(again.ours.as_ref(), Some(&ours), "{name}");
+        assert_eq!((again.edits.len(), again.runs.len()), (0, 0), "{name}: a second time");
+        assert_eq!(again.own_changes.as_ref(), Some(&ours), "{name}");
         // Other words come instead, and the first state is still known.
         let other = vec!["isolcpus=1".to_owned()];
         let (more, ours_then, _) = with_set(&after, &found, Some(&ours), &other, &limit);
-        let then = Edited::new(&after, &more);
+        let then = EditedTree::new(&after, &more);
         for (ours, tree) in [(&ours, &after), (&ours_then.unwrap(), &then)] {
             let work = clear(tree, found.loader, ours).unwrap();
             assert!(work.left.is_empty(), "{name}: {:?}", work.left);
-            let bare = Edited::new(tree, &work.edits);
+            let bare = EditedTree::new(tree, &work.edits);
             for file in &ours.files {
-                assert_eq!(
-                    bare.bytes(&file.path),
-                    files.bytes(&file.path),
-                    "{name}: {}",
-                    file.path
-                );
+                assert_eq!(bare.bytes(&file.path), files.bytes(&file.path), "{name}: {}", file.path);
             }
         }
     }
 }
 
 #[test]
-fn a_hand_edit_after_ours_stays_and_ours_goes() {
+fn clear_keeps_later_manual_edits_and_removes_own_words() {
     for name in trees() {
         let root = open(&name);
-        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let (files, limit) = (MachineTree::of(&root), limit_of(&root));
         let found = choose(&files, None, &[]).unwrap();
         let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
         let ours = ours.unwrap();
-        let after = Edited::new(&files, &edits);
+        let after = EditedTree::new(&files, &edits);
         // Somebody puts a word of his own before one of ours.
-        let by_hand: Vec<Edit> = edits
+        let by_hand: Vec<FileEdit> = edits
             .iter()
             .filter_map(|edit| {
                 let now = edit.after.clone()?;
@@ -171,12 +152,12 @@ fn a_hand_edit_after_ours_stays_and_ours_goes() {
                     changed.truncate(now.len());
                 }
                 (changed != now && !edit.path.contains("grub.d/4"))
-                    .then(|| Edit::new(&edit.path, Some(now), Some(changed)))
+                    .then(|| FileEdit::new(&edit.path, Some(now), Some(changed)))
             })
             .collect();
-        let changed = Edited::new(&after, &by_hand);
+        let changed = EditedTree::new(&after, &by_hand);
         let work = clear(&changed, found.loader, &ours).unwrap();
-        let bare = Edited::new(&changed, &work.edits);
+        let bare = EditedTree::new(&changed, &work.edits);
         for edit in &by_hand {
             let text = String::from_utf8(bare.bytes(&edit.path).unwrap()).unwrap();
             assert!(text.contains("by_hand=1"), "{name}: {text}");
@@ -195,28 +176,28 @@ fn a_hand_edit_after_ours_stays_and_ours_goes() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_refused_before_anything_is_written() {
+fn a_line_that_is_too_long_is_refused_before_writing() {
     for name in trees() {
         let root = open(&name);
-        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let (files, limit) = (MachineTree::of(&root), limit_of(&root));
         let found = choose(&files, None, &[]).unwrap();
         let long = vec![format!("isolcpus={}", "1,".repeat(limit.most / 2))];
-        let wanted = EveryBoot::new(&long, Need::Nothing);
+        let wanted = EveryBoot::new(&long, FallbackRequirement::Nothing);
         let error = set(&files, found.loader, None, wanted, &limit).unwrap_err();
         assert!(matches!(error, BootError::TooLong { .. }), "{name}: {error}");
     }
 }
 
 #[test]
-fn a_trial_is_an_entry_of_its_own_with_panic() {
+fn a_trial_is_a_separate_entry_with_a_panic_timeout() {
     let mut tried = 0;
-    let wanted = OneBoot {
+    let wanted = OneShotEntry {
         words: words(),
         kernel: None,
     };
     for name in trees() {
         let root = open(&name);
-        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let (files, limit) = (MachineTree::of(&root), limit_of(&root));
         let found = choose(&files, None, &[]).unwrap();
         let (work, chosen) = match trial(&files, found.loader, &wanted, &limit) {
             Ok(made) => made,
@@ -227,9 +208,9 @@ fn a_trial_is_an_entry_of_its_own_with_panic() {
         };
         tried += 1;
         let chosen = match chosen {
-            Chosen::By(run) => run.text(),
-            Chosen::OneShot(entry) => format!("LoaderEntryOneShot={entry}"),
-            Chosen::Reboot(argument) => format!("reboot '{argument}'"),
+            OneShotSelection::By(run) => run.text(),
+            OneShotSelection::OneShot(entry) => format!("LoaderEntryOneShot={entry}"),
+            OneShotSelection::Reboot(argument) => format!("reboot '{argument}'"),
         };
         golden(
             &format!("{name}.trial"),
@@ -244,8 +225,8 @@ fn a_trial_is_an_entry_of_its_own_with_panic() {
             text.contains("panic=30") && text.contains("nohz_full=2-3"),
             "{name}: {text}"
         );
-        let after = Edited::new(&files, &work.edits);
-        let gone = clear(&after, found.loader, &work.ours.unwrap()).unwrap();
+        let after = EditedTree::new(&files, &work.edits);
+        let gone = clear(&after, found.loader, &work.own_changes.unwrap()).unwrap();
         assert!(gone.edits.iter().all(|edit| edit.after.is_none()), "{name}");
         assert_eq!(gone.edits.len(), work.edits.len(), "{name}");
     }
@@ -253,10 +234,10 @@ fn a_trial_is_an_entry_of_its_own_with_panic() {
 }
 
 #[test]
-fn the_entries_of_every_tree_are_seen_and_only_one_loader() {
+fn all_entries_of_every_tree_are_found_with_a_single_loader() {
     for name in trees() {
         let root = open(&name);
-        let files = Files::of(&root);
+        let files = MachineTree::of(&root);
         assert_eq!(find(&files).len(), 1, "{name}: {:?}", find(&files));
         let found = choose(&files, None, &[]).unwrap();
         let entries = (found.loader.entries)(&files);
@@ -270,7 +251,7 @@ fn the_entries_of_every_tree_are_seen_and_only_one_loader() {
 }
 
 /// What `rpm-ostree kargs` does to the newest entry.
-fn rpm_ostree(text: &str, run: &Run) -> String {
+fn rpm_ostree(text: &str, run: &ToolRun) -> String {
     let mut text = text.to_owned();
     for argument in &run.arguments {
         if let Some(word) = argument.strip_prefix("--delete-if-present=") {
@@ -284,37 +265,33 @@ fn rpm_ostree(text: &str, run: &Run) -> String {
 }
 
 #[test]
-fn a_tool_that_owns_the_line_is_told_words_and_gets_them_back() {
+fn a_tool_that_owns_the_line_is_called_to_set_and_remove_words() {
     let name = "fedora-coreos-ostree";
     let root = open(name);
-    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let (files, limit) = (MachineTree::of(&root), limit_of(&root));
     let found = choose(&files, None, &[]).unwrap();
-    assert_eq!((found.loader.name, found.loader.keeper), ("ostree", Keeper::Tool));
+    assert_eq!(
+        (found.loader.name, found.loader.line_writer),
+        ("ostree", LineAuthor::Tool)
+    );
     let (edits, ours, runs) = with_set(&files, &found, None, &words(), &limit);
     assert!(edits.is_empty() && runs.len() == 1, "{edits:?} {runs:?}");
-    let first = String::from_utf8(
-        files
-            .bytes("/boot/loader/entries/ostree-1-fedora-coreos.conf")
-            .unwrap(),
-    )
-    .unwrap();
+    let first = String::from_utf8(files.bytes("/boot/loader/entries/ostree-1-fedora-coreos.conf").unwrap()).unwrap();
     // The tool makes a new deployment, which is the first from then on.
     let newer = "/boot/loader/entries/ostree-2-fedora-coreos.conf";
-    let deployed = |text: &str| vec![Edit::new(newer, None, Some(text.to_owned()))];
+    let deployed = |text: &str| vec![FileEdit::new(newer, None, Some(text.to_owned()))];
     let then = rpm_ostree(&first, &runs[0]);
     assert!(
-        then.contains("nohz_full=2-3")
-            && !then.contains("isolcpus=1 ")
-            && then.matches("isolcpus=").count() == 1,
+        then.contains("nohz_full=2-3") && !then.contains("isolcpus=1 ") && then.matches("isolcpus=").count() == 1,
         "{then}"
     );
     let edits = deployed(&then);
-    let after = Edited::new(&files, &edits);
+    let after = EditedTree::new(&files, &edits);
     let again = set(
         &after,
         found.loader,
         ours.as_ref(),
-        EveryBoot::new(&words(), Need::Fallback),
+        EveryBoot::new(&words(), FallbackRequirement::Fallback),
         &limit,
     )
     .unwrap();
@@ -331,62 +308,62 @@ fn a_tool_that_owns_the_line_is_told_words_and_gets_them_back() {
 }
 
 #[test]
-fn a_kernel_that_came_later_has_inherited_our_words_and_loses_them() {
+fn clear_removes_own_words_from_later_kernels_too() {
     let root = open("fedora-41-bls");
-    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let (files, limit) = (MachineTree::of(&root), limit_of(&root));
     let found = choose(&files, None, &[]).unwrap();
     let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
-    let after = Edited::new(&files, &edits);
+    let after = EditedTree::new(&files, &edits);
     let text = "title new\nlinux /vmlinuz-new\noptions root=UUID=5d2f rhgb isolcpus=managed_irq,domain,2-3 nohz_full=2-3 \
                 irqaffinity=0-1\n";
     let newer = "/boot/loader/entries/new.conf";
-    let installed = [Edit::new(newer, None, Some(text.to_owned()))];
-    let grown = Edited::new(&after, &installed);
+    let installed = [FileEdit::new(newer, None, Some(text.to_owned()))];
+    let grown = EditedTree::new(&after, &installed);
     let work = clear(&grown, found.loader, &ours.unwrap()).unwrap();
-    let bare = Edited::new(&grown, &work.edits);
+    let bare = EditedTree::new(&grown, &work.edits);
     let expected = "title new\nlinux /vmlinuz-new\noptions root=UUID=5d2f rhgb\n";
     assert_eq!(String::from_utf8(bare.bytes(newer).unwrap()).unwrap(), expected);
 }
 
 #[test]
-fn words_are_cleared_from_files_that_are_not_computed_any_more() {
+fn words_are_cleared_from_files_that_cannot_be_computed_any_more() {
     let root = open("debian-12-grub");
-    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let (files, limit) = (MachineTree::of(&root), limit_of(&root));
     let found = choose(&files, None, &[]).unwrap();
     let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
-    let after = Edited::new(&files, &edits);
+    let after = EditedTree::new(&files, &edits);
     let path = "/etc/default/grub";
     let before = String::from_utf8(files.bytes(path).unwrap()).unwrap();
     let by_hand = format!("{before}GRUB_CMDLINE_LINUX_DEFAULT+=\" by_hand\"\n");
-    let changed = [Edit::new(path, Some(before), Some(by_hand.clone()))];
-    let tree = Edited::new(&after, &changed);
+    let changed = [FileEdit::new(path, Some(before), Some(by_hand.clone()))];
+    let tree = EditedTree::new(&after, &changed);
     let error = set(
         &tree,
         found.loader,
         ours.as_ref(),
-        EveryBoot::new(&words(), Need::Fallback),
+        EveryBoot::new(&words(), FallbackRequirement::Fallback),
         &limit,
     )
     .unwrap_err();
     assert!(matches!(error, BootError::NotComputed { .. }), "{error}");
     let work = clear(&tree, found.loader, &ours.unwrap()).unwrap();
     assert!(work.left.is_empty() && work.runs.len() == 1, "{work:?}");
-    let bare = Edited::new(&tree, &work.edits);
+    let bare = EditedTree::new(&tree, &work.edits);
     assert_eq!(bare.bytes("/etc/default/grub.d/zz-quietcore.cfg"), None);
     assert_eq!(bare.bytes(path).unwrap(), by_hand.into_bytes());
 }
 
 #[test]
-fn an_entry_that_stays_holds_the_line_written_out() {
+fn a_permanent_entry_contains_the_expanded_line() {
     let root = open("ubuntu-24.04-cloud-grub");
-    let files = Files::of(&root);
+    let files = MachineTree::of(&root);
     let path = "/etc/default/grub.d/50-cloudimg-settings.cfg";
     let text = "SERIAL=ttyS0\nGRUB_CMDLINE_LINUX_DEFAULT=\"console=tty1 console=$SERIAL\"\n";
-    let changed = [Edit::new(path, None, Some(text.to_owned()))];
-    let tree = Edited::new(&files, &changed);
+    let changed = [FileEdit::new(path, None, Some(text.to_owned()))];
+    let tree = EditedTree::new(&files, &changed);
     let found = choose(&tree, None, &[]).unwrap();
     let wanted = ["nohz_full=2-3".to_owned()];
-    let wanted = EveryBoot::new(&wanted, Need::Fallback);
+    let wanted = EveryBoot::new(&wanted, FallbackRequirement::Fallback);
     let work = set(&tree, found.loader, None, wanted, &limit_of(&root)).unwrap();
     let made = work
         .edits
@@ -399,28 +376,28 @@ fn an_entry_that_stays_holds_the_line_written_out() {
 }
 
 #[test]
-fn files_that_are_as_we_left_them_are_given_back_whatever_else_is_not_understood() {
+fn unchanged_files_are_restored_even_if_others_cannot_be_parsed() {
     let root = open("raspberry-pi-os-12");
-    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let (files, limit) = (MachineTree::of(&root), limit_of(&root));
     let found = choose(&files, None, &[]).unwrap();
     let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
     let ours = ours.unwrap();
-    let after = Edited::new(&files, &edits);
+    let after = EditedTree::new(&files, &edits);
     // The firmware's configuration now names a file of two lines.
     let (config, other) = ("/boot/firmware/config.txt", "/boot/firmware/two.txt");
     let text = String::from_utf8(files.bytes(config).unwrap()).unwrap();
     let changed = [
-        Edit::new(
+        FileEdit::new(
             config,
             Some(text.clone()),
             Some(format!("{text}\n[all]\ncmdline=two.txt\n")),
         ),
-        Edit::new(other, None, Some("a\nb\n".to_owned())),
+        FileEdit::new(other, None, Some("a\nb\n".to_owned())),
     ];
-    let tree = Edited::new(&after, &changed);
+    let tree = EditedTree::new(&after, &changed);
     assert!((found.loader.lines)(&tree).is_err());
     let work = clear(&tree, found.loader, &ours).unwrap();
-    let bare = Edited::new(&tree, &work.edits);
+    let bare = EditedTree::new(&tree, &work.edits);
     for file in &ours.files {
         assert_eq!(bare.bytes(&file.path), files.bytes(&file.path), "{}", file.path);
     }

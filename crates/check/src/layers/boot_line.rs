@@ -1,36 +1,35 @@
 //! Checks the boot line: whether the kernel accepted each isolating parameter, and whether it works. The answers are
 //! those of `boot check`, turned into findings.
 
-use super::{Layer, LayerName};
-use crate::{Case, CheckFinding, Evidence, Means};
-use plan::boot_check::{Answer, Checked, Outcome, Truth, told_of_boot_part};
+use super::{IsolationLayer, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
+use plan::boot_check::{CheckAnswer, ParameterCheck, ParameterOutcome, Truth, boot_part_findings};
 use plan::{FindingId, Level};
 
-pub(super) const LAYER: Layer = Layer {
+pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::BootLine,
     what: "each parameter that isolates: whether it reached the kernel, was understood, and works",
-    look,
+    judge,
 };
 
-const ASK: &str =
-    "`quietcore boot check` says more; `quietcore explain --cmdline` judges a line before it is used";
+const ADVICE: &str = "`quietcore boot check` says more; `quietcore explain --cmdline` judges a line before it is used";
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
+fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
     let Some(verdict) = evidence.boot else {
         return;
     };
-    let told = told_of_boot_part(verdict);
-    let is_told = |one: &Checked| told.iter().any(|finding| finding.subject == one.word);
-    let others = verdict.parameters.iter().filter(|one| !is_told(one));
+    let boot_findings = boot_part_findings(verdict);
+    let is_reported = |one: &ParameterCheck| boot_findings.iter().any(|finding| finding.subject == one.word);
+    let others = verdict.parameters.iter().filter(|one| !is_reported(one));
     found.extend(others.filter_map(|one| parameter(case, one)));
-    found.extend(told.iter().cloned().map(CheckFinding::of));
+    found.extend(boot_findings.iter().cloned().map(CheckFinding::of));
 }
 
-fn parameter(case: &Case, one: &Checked) -> Option<CheckFinding> {
+fn parameter(case: &CheckCase, one: &ParameterCheck) -> Option<CheckFinding> {
     let answers = [&one.reached, &one.understood, &one.works];
     let first = |truth: Truth| answers.into_iter().find(|answer| answer.truth == truth);
-    let said = |level, id: FindingId, answer: &Answer| {
-        let found = CheckFinding::new(level, id, one.word.clone(), answer.because.clone()).fix(ASK);
+    let said = |level, id: FindingId, answer: &CheckAnswer| {
+        let found = CheckFinding::new(level, id, one.word.clone(), answer.because.clone()).fix(ADVICE);
         Some(
             answers
                 .iter()
@@ -38,17 +37,13 @@ fn parameter(case: &Case, one: &Checked) -> Option<CheckFinding> {
         )
     };
     match one.outcome {
-        Outcome::Works => None,
-        Outcome::Unknown => said(
-            Level::Info,
-            FindingId::BOOT_PARAMETER_UNSEEN,
-            first(Truth::Unknown)?,
-        ),
-        Outcome::Pending => said(Level::Info, FindingId::BOOT_PART_PENDING, &one.reached),
-        Outcome::Reverted | Outcome::Broken => {
+        ParameterOutcome::Works => None,
+        ParameterOutcome::Unknown => said(Level::Info, FindingId::BOOT_PARAMETER_UNSEEN, first(Truth::Unknown)?),
+        ParameterOutcome::Pending => said(Level::Info, FindingId::BOOT_PART_PENDING, &one.reached),
+        ParameterOutcome::Reverted | ParameterOutcome::Broken => {
             // Next to a partition the line is a supplement; as the only means it is everything.
-            let level = match (one.ours, &case.wish.means) {
-                (Some(_), _) | (None, Means::BootLine) => Level::Error,
+            let level = match (one.ours, &case.isolation.means) {
+                (Some(_), _) | (None, IsolationMeans::BootLine) => Level::Error,
                 (None, _) => Level::Warning,
             };
             said(level, FindingId::BOOT_PARAMETER_BROKEN, first(Truth::No)?)

@@ -5,46 +5,42 @@
 
 mod close;
 
-use super::{Layer, LayerName};
-use crate::{Case, CheckFinding, Counters, Evidence};
+use super::{IsolationLayer, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, ObservedActivity};
 use machine::Machine;
-use observe::{Class, CloseUp, Counted, CpuActivity};
+use observe::{Class, CloseActivity, CounterIncrease, CpuActivity};
 use plan::{FindingId, Level};
 use std::collections::BTreeMap;
 
-pub(super) const LAYER: Layer = Layer {
+pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Effects,
     what: "ticks, interrupts, IPIs, softirqs, context switches, page faults, idle states and stolen time, counted on each CPU",
-    look,
+    judge,
 };
 
 /// A moved interrupt may fire once more: an I/O APIC moves it only then.
 const ONCE_MORE: u64 = 1;
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
-    let Counters::Seen(activity) = evidence.counters else {
+fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
+    let ObservedActivity::Seen(activity) = evidence.counters else {
         return;
     };
     let seconds = activity.duration_ns as f64 / 1e9;
     for cpu in activity.cpus.iter().filter(|one| case.cpus.contains(one.cpu)) {
-        let window = Window { cpu, seconds };
+        let window = ObservationWindow { cpu, seconds };
         devices(evidence.machine, case, &window, found);
         found.extend(tick(evidence.machine, &window));
         found.extend(window.sum(FindingId::IPI_ARRIVED, "IPIs", &cpu.interrupts, is_ipi));
         found.extend(softirqs(case, &window));
         found.extend(switches(&window));
         if let Some(close) = &cpu.close {
-            close::look(case, &window, close, found);
+            close::judge(case, &window, close, found);
         }
         if let Some(steal) = cpu.steal_ns.filter(|steal| *steal > 0) {
-            let message = format!(
-                "the hypervisor took {:.1} ms of {seconds:.1} s",
-                steal as f64 / 1e6
-            );
+            let message = format!("the hypervisor took {:.1} ms of {seconds:.1} s", steal as f64 / 1e6);
             found.push(
-                CheckFinding::new(Level::Warning, FindingId::STEAL, window.subject(), message).fix(
-                    "pin the virtual CPU to a host CPU of its own; nothing inside the guest can stop it",
-                ),
+                CheckFinding::new(Level::Warning, FindingId::STEAL, window.subject(), message)
+                    .fix("pin the virtual CPU to a host CPU of its own; nothing inside the guest can stop it"),
             );
         }
     }
@@ -52,27 +48,27 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
 
 /// Without a domain no CPU balances, except one that idled when it left its domain and has not left `nohz.idle_cpus_mask`
 /// since: busy CPUs ask it to, by a function call each time (`nohz_csd_func` in `kernel/sched/core.c`).
-fn softirqs(case: &Case, window: &Window) -> Option<CheckFinding> {
+fn softirqs(case: &CheckCase, window: &ObservationWindow) -> Option<CheckFinding> {
     let all = &window.cpu.softirqs;
     let found = window.sum(FindingId::SOFTIRQ_RAN, "softirqs", all, |_| true)?;
-    let is_asked = all
+    let is_requested = all
         .iter()
         .any(|one| one.class == Class::SoftSched && one.count > ONCE_MORE);
-    let has_partition = case.wish.applied.contains("cpuset_partition");
-    if !is_asked || !has_partition || case.wish.intent.balances_inside() {
+    let has_partition = case.isolation.applied.contains("cpuset_partition");
+    if !is_requested || !has_partition || case.isolation.intent.balances_inside() {
         return Some(found);
     }
     Some(found.fix(format!(
         "SCHED: busy CPUs ask it to balance for them, because it idled when it left the scheduler's domains; `quietcore \
          apply --resize {}` recreates the partition and keeps the CPU busy at that moment",
-        case.wish.intent.arguments()
+        case.isolation.intent.arguments()
     )))
 }
 
 /// The kernel's most accurate count; without its statistics, the sum over threads that existed throughout.
-fn switches(window: &Window) -> Option<CheckFinding> {
+fn switches(window: &ObservationWindow) -> Option<CheckFinding> {
     let close = window.cpu.close.as_ref();
-    let of_threads = |close: &CloseUp| {
+    let of_threads = |close: &CloseActivity| {
         let counts = close.threads.iter().filter_map(|thread| thread.switches);
         counts.fold(0, u64::saturating_add)
     };
@@ -90,12 +86,12 @@ fn switches(window: &Window) -> Option<CheckFinding> {
 }
 
 /// One CPU and how long it was observed.
-pub(super) struct Window<'a> {
+pub(super) struct ObservationWindow<'a> {
     cpu: &'a CpuActivity,
     seconds: f64,
 }
 
-impl Window<'_> {
+impl ObservationWindow<'_> {
     fn subject(&self) -> String {
         format!("cpu{}", self.cpu.cpu.0)
     }
@@ -114,18 +110,15 @@ impl Window<'_> {
         &self,
         id: FindingId,
         what: &str,
-        counted: &[Counted],
-        wanted: fn(Class) -> bool,
+        counted: &[CounterIncrease],
+        is_selected: fn(Class) -> bool,
     ) -> Option<CheckFinding> {
         let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
-        for one in counted.iter().filter(|one| wanted(one.class)) {
+        for one in counted.iter().filter(|one| is_selected(one.class)) {
             *kinds.entry(&one.name).or_default() += one.count;
         }
         let total: u64 = kinds.values().sum();
-        let each: Vec<String> = kinds
-            .iter()
-            .map(|(name, count)| format!("{name} {count}"))
-            .collect();
+        let each: Vec<String> = kinds.iter().map(|(name, count)| format!("{name} {count}")).collect();
         (total > 0).then(|| {
             self.info(id, &format!("{total} {what} ({})", each.join(", ")))
                 .fix(format!(
@@ -143,22 +136,22 @@ fn is_ipi(class: Class) -> bool {
     )
 }
 
-fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<CheckFinding>) {
+fn devices(machine: &Machine, case: &CheckCase, window: &ObservationWindow, found: &mut Vec<CheckFinding>) {
     let interrupts = machine.interrupts.as_deref().unwrap_or_default();
     let all = window.cpu.interrupts.iter();
     for one in all.filter(|one| one.class == Class::Device) {
         let number: Option<u32> = one.name.parse().ok();
         let interrupt = interrupts.iter().find(|interrupt| Some(interrupt.irq) == number);
         let is_stuck = case
-            .wish
+            .isolation
             .refused
             .contains_key(&format!("irq_affinity/{}", one.name))
             || interrupt.is_some_and(|interrupt| interrupt.immovable().is_some());
-        let is_asked = case.wish.intent.irq_here.iter().any(|asked| *asked == one.name)
-            || case.wish.intent.without.contains("irq_affinity")
-            || (!case.wish.intent.irq_here.is_empty()
+        let is_requested = case.isolation.intent.irq_here.iter().any(|name| *name == one.name)
+            || case.isolation.intent.without.contains("irq_affinity")
+            || (!case.isolation.intent.irq_here.is_empty()
                 && interrupt.is_some_and(|interrupt| interrupt.affinity.as_ref() == Some(&case.cpus)));
-        let level = match (number, is_stuck || is_asked, one.count > ONCE_MORE) {
+        let level = match (number, is_stuck || is_requested, one.count > ONCE_MORE) {
             (Some(_), false, true) => Level::Error,
             _ => Level::Info,
         };
@@ -167,14 +160,22 @@ fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<Chec
             one.count, one.name, one.what, window.seconds
         );
         found.push(
-            CheckFinding::new(level, FindingId::INTERRUPT_ARRIVED, format!("cpu{}/irq{}", window.cpu.cpu.0, one.name), message)
-                .fix(format!("`quietcore inspect --irqs` shows where it may fire; `quietcore blame --cpus {}` who asked for it", window.cpu.cpu.0)),
+            CheckFinding::new(
+                level,
+                FindingId::INTERRUPT_ARRIVED,
+                format!("cpu{}/irq{}", window.cpu.cpu.0, one.name),
+                message,
+            )
+            .fix(format!(
+                "`quietcore inspect --irqs` shows where it may fire; `quietcore blame --cpus {}` who asked for it",
+                window.cpu.cpu.0
+            )),
         );
     }
 }
 
 /// The tick: only `nohz_full=` promises to stop it, while at most one task runs.
-fn tick(machine: &Machine, window: &Window) -> Option<CheckFinding> {
+fn tick(machine: &Machine, window: &ObservationWindow) -> Option<CheckFinding> {
     let ticks = window.cpu.ticks.filter(|ticks| *ticks > 0)?;
     let is_tickless = machine
         .isolation
@@ -185,8 +186,13 @@ fn tick(machine: &Machine, window: &Window) -> Option<CheckFinding> {
     let is_much = ticks as f64 > 2.0 + 2.0 * window.seconds;
     let message = format!("{ticks} timer interrupts in {:.1} s", window.seconds);
     Some(match (is_tickless, is_much) {
-        (true, true) => CheckFinding::new(Level::Warning, FindingId::TICK, window.subject(), format!("{message}, although nohz_full= names this CPU"))
-            .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
+        (true, true) => CheckFinding::new(
+            Level::Warning,
+            FindingId::TICK,
+            window.subject(),
+            format!("{message}, although nohz_full= names this CPU"),
+        )
+        .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
         (true, false) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message),
         (false, _) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message)
             .fix(stops_tick(machine, window.cpu.cpu.0)),
@@ -202,9 +208,11 @@ fn stops_tick(machine: &Machine, cpu: u32) -> String {
         .map(|config| config.get("CONFIG_NO_HZ_FULL").is_some_and(|value| value == "y"));
     match is_built_in {
         Some(true) => format!("boot with nohz_full={cpu} (`quietcore boot set`) to stop the tick of the scheduler"),
-        Some(false) => "nothing stops the tick of the scheduler on this kernel: it was built without CONFIG_NO_HZ_FULL and \
+        Some(false) => {
+            "nothing stops the tick of the scheduler on this kernel: it was built without CONFIG_NO_HZ_FULL and \
                         ignores nohz_full="
-            .to_owned(),
+                .to_owned()
+        }
         None => format!(
             "boot with nohz_full={cpu} (`quietcore boot set`) to stop the tick of the scheduler, if this kernel was built with \
              CONFIG_NO_HZ_FULL: its configuration is not shown here"

@@ -1,17 +1,17 @@
 //! Checks every numbered interrupt: where it may fire, where it fires, and what the kernel reports about moving it.
 
-use super::{Layer, LayerName};
-use crate::{Case, CheckFinding, Evidence, Means};
+use super::{IsolationLayer, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
 use machine::{CpuId, CpuSet, Interrupt};
 use plan::{Change, FindingId, Level};
 
-pub(super) const LAYER: Layer = Layer {
+pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Interrupts,
     what: "every interrupt by requested and effective affinity",
-    look,
+    judge,
 };
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
+fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
     let interrupts = evidence.machine.interrupts.as_deref().unwrap_or_default();
     let planned: Vec<&Change> = case
         .changes()
@@ -27,8 +27,8 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     }
     found.extend(linger(case, &others));
     // The plan's findings about masks that nothing changes at run time.
-    let said = case.plan.iter().flat_map(|plan| &plan.findings);
-    let managed = said
+    let findings = case.plan.iter().flat_map(|plan| &plan.findings);
+    let managed = findings
         .filter(|finding| [FindingId::IRQ_MANAGED, FindingId::IRQ_FIXED].contains(&finding.id))
         .cloned()
         .map(CheckFinding::of);
@@ -45,11 +45,11 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     }));
 }
 
-fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &Change) -> CheckFinding {
+fn misplaced(evidence: &CheckEvidence, case: &CheckCase, interrupt: &Interrupt, change: &Change) -> CheckFinding {
     let path = change.target.as_str();
     let now = change.before.as_deref().unwrap_or("unknown");
     let name = name(interrupt);
-    if let Some(why) = case.wish.refused.get(&change.id) {
+    if let Some(why) = case.isolation.refused.get(&change.id) {
         let message = format!(
             "interrupt {} ({name}) may fire on CPU {now}: the kernel refused to move it when the partition was applied ({why})",
             interrupt.irq
@@ -63,9 +63,9 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
         ));
         return seen(found, interrupt, case);
     }
-    let is_asked_here = CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == case.cpus);
+    let is_requested_here = CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == case.cpus);
     // Without a journal no move was attempted, and kernels before 6.12 do not report otherwise.
-    let is_untried = interrupt.managed.is_none() && case.wish.applied.is_empty();
+    let is_untried = interrupt.managed.is_none() && case.isolation.applied.is_empty();
     let level = match interrupt.name.is_empty() {
         // No driver has requested it, so it does not fire; its mask applies once a driver does.
         true => Level::Info,
@@ -73,12 +73,12 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
         // Also if it has not moved yet: it moves when it fires next.
         false => Level::Error,
     };
-    let message = match is_asked_here {
+    let message = match is_requested_here {
         true => format!(
             "interrupt {} ({name}) should come to CPU {} and may fire on CPU {now}",
             interrupt.irq, case.cpus
         ),
-        false if case.wish.means.isolates() => format!(
+        false if case.isolation.means.isolates() => format!(
             "interrupt {} ({name}) may fire on CPU {now}, which has isolated ones among them",
             interrupt.irq
         ),
@@ -94,7 +94,7 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
         true => format!("{message}; whether the kernel lets anybody move it is not known here"),
         false => message,
     };
-    let message = message + &case.mending(change);
+    let message = message + &case.failed_repair_note(change);
     let found = CheckFinding::new(level, FindingId::IRQ_HERE, path, message).fix(fix(case, change));
     seen(found, interrupt, case).repaired_by(change.clone())
 }
@@ -105,43 +105,28 @@ fn fired_everywhere(interrupt: &Interrupt, online: &CpuSet) -> bool {
     online.len() > 1 && online.is_subset(&fired)
 }
 
-fn fix(case: &Case, change: &Change) -> String {
-    match case.wish.means {
-        Means::Partition => case.remedy(),
+fn fix(case: &CheckCase, change: &Change) -> String {
+    match case.isolation.means {
+        IsolationMeans::Partition => case.remedy(),
         _ => format!("echo {} >{}, or {}", change.after, change.target, case.remedy()),
     }
 }
 
 /// Interrupts that were moved but have not left: they move when they fire next.
-fn linger(case: &Case, interrupts: &[&Interrupt]) -> Option<CheckFinding> {
+fn linger(case: &CheckCase, interrupts: &[&Interrupt]) -> Option<CheckFinding> {
     let is_here = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| set.intersects(&case.cpus));
-    let lingers =
-        |one: &&&Interrupt| is_here(&one.effective) && !is_here(&one.affinity) && !one.name.is_empty();
+    let lingers = |one: &&&Interrupt| is_here(&one.effective) && !is_here(&one.affinity) && !one.name.is_empty();
     let all: Vec<&Interrupt> = interrupts.iter().filter(lingers).copied().collect();
-    let names: Vec<String> = all
-        .iter()
-        .map(|one| format!("{} ({})", one.irq, name(one)))
-        .collect();
+    let names: Vec<String> = all.iter().map(|one| format!("{} ({})", one.irq, name(one))).collect();
     (!all.is_empty()).then(|| {
-        let message = format!(
-            "sent away, and each leaves when it fires next: {}",
-            names.join(", ")
-        );
-        let found = CheckFinding::new(
-            Level::Info,
-            FindingId::IRQ_LINGERS,
-            case.cpus.to_string(),
-            message,
-        );
+        let message = format!("sent away, and each leaves when it fires next: {}", names.join(", "));
+        let found = CheckFinding::new(Level::Info, FindingId::IRQ_LINGERS, case.cpus.to_string(), message);
         all.iter().fold(found, |found, one| seen(found, one, case))
     })
 }
 
-fn seen(found: CheckFinding, interrupt: &Interrupt, case: &Case) -> CheckFinding {
-    let list = |set: &Option<CpuSet>| {
-        set.as_ref()
-            .map_or_else(|| "unknown".to_owned(), ToString::to_string)
-    };
+fn seen(found: CheckFinding, interrupt: &Interrupt, case: &CheckCase) -> CheckFinding {
+    let list = |set: &Option<CpuSet>| set.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let here: u64 = interrupt
         .counts
         .iter()

@@ -1,14 +1,14 @@
 //! Checks every other knob of the profile: queues, workqueues, sysctls, frequency, idle states. Planned again, a knob
 //! that still holds changes nothing.
 
-use super::{Layer, LayerName};
-use crate::{Case, CheckFinding, Evidence, Means};
+use super::{IsolationLayer, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
 use plan::{Action, Change, FindingId, Level, knobs};
 
-pub(super) const LAYER: Layer = Layer {
+pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Knobs,
     what: "every file that the profile sets: queues, workqueues, sysctls, frequency and idle states",
-    look,
+    judge,
 };
 
 /// Knobs that other layers check.
@@ -20,29 +20,26 @@ const ELSEWHERE: &[&str] = &[
     "irq_affinity",
 ];
 
-fn look(_: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
-    let mine = found.len();
-    for change in case
-        .changes()
-        .filter(|change| !ELSEWHERE.contains(&change.knob()))
-    {
+fn judge(_: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
+    let own_start = found.len();
+    for change in case.changes().filter(|change| !ELSEWHERE.contains(&change.knob())) {
         found.extend(lost(case, change));
     }
     // The journal knows the exact values that were written, including those for which a plan of today would choose another.
     let elsewhere = |path: &str| path.starts_with("/proc/irq/") || path.contains("cpuset");
-    for drift in &case.wish.drift {
-        let is_said = found
+    for drift in &case.isolation.drift {
+        let is_reported = found
             .iter()
-            .skip(mine)
+            .skip(own_start)
             .any(|one| one.finding.subject == drift.subject);
-        if !is_said && !elsewhere(&drift.subject) {
+        if !is_reported && !elsewhere(&drift.subject) {
             found.push(CheckFinding::of(drift.clone()));
         }
     }
 }
 
-fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
-    let (now, wanted) = match &change.action {
+fn lost(case: &CheckCase, change: &Change) -> Option<CheckFinding> {
+    let (now, intended) = match &change.action {
         Action::Write { value, compare, .. } => {
             let now = case.now(change)?;
             if compare.same(now, value) {
@@ -52,7 +49,7 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
         }
         // A daemon started since does not know the bans of its predecessor.
         Action::BanCpus { .. }
-            if case.wish.means == Means::Partition && !case.wish.applied.contains(&change.id) =>
+            if case.isolation.means == IsolationMeans::Partition && !case.isolation.applied.contains(&change.id) =>
         {
             (
                 "it started since then and was not notified".to_owned(),
@@ -61,7 +58,7 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
         }
         _ => return None,
     };
-    if let Some(why) = case.wish.refused.get(&change.id) {
+    if let Some(why) = case.isolation.refused.get(&change.id) {
         let message = format!(
             "{} stays at `{now}`: the kernel refused it when it was applied ({why})",
             change.knob()
@@ -74,10 +71,10 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
         ));
     }
     let message = format!(
-        "{} is at `{now}` and the profile sets `{wanted}`: {}{}",
+        "{} is at `{now}` and the profile sets `{intended}`: {}{}",
         change.knob(),
         change.why,
-        case.mending(change)
+        case.failed_repair_note(change)
     );
     let found = CheckFinding::new(Level::Error, FindingId::KNOB_LOST, &change.target, message)
         .seen(format!("{} reads `{now}`", change.target));
@@ -91,12 +88,8 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
             change.knob()
         )),
     };
-    Some(match case.wish.means {
-        Means::Partition => found.fix(case.remedy()).repaired_by(change.clone()),
-        _ => found.fix(format!(
-            "echo '{wanted}' >{}, or {}",
-            change.target,
-            case.remedy()
-        )),
+    Some(match case.isolation.means {
+        IsolationMeans::Partition => found.fix(case.remedy()).repaired_by(change.clone()),
+        _ => found.fix(format!("echo '{intended}' >{}, or {}", change.target, case.remedy())),
     })
 }

@@ -1,13 +1,13 @@
 //! Reports other programs that set the same knobs, move interrupts back, or assign the same CPUs, as the plan finds them.
 
-use super::{Layer, LayerName};
-use crate::{Case, CheckFinding, Evidence, Means};
+use super::{IsolationLayer, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
 use plan::FindingId;
 
-pub(super) const LAYER: Layer = Layer {
+pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Neighbours,
     what: "irqbalance, TuneD, the kubelet, container runtimes, cset and partrt, and cpusets on these CPUs",
-    look,
+    judge,
 };
 
 const IDS: &[FindingId] = &[
@@ -23,15 +23,17 @@ const IDS: &[FindingId] = &[
     FindingId::FOREIGN_CPUSET,
 ];
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
+fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
     let own = case.cgroup(evidence.machine).map(|(set, _)| set);
-    let said = case.plan.iter().flat_map(|plan| &plan.findings);
-    for finding in said.filter(|finding| IDS.contains(&finding.id)) {
+    let findings = case.plan.iter().flat_map(|plan| &plan.findings);
+    for finding in findings.filter(|finding| IDS.contains(&finding.id)) {
         let is_own = own.as_deref() == Some(finding.subject.as_str());
         // The program that isolates them is not a neighbour.
-        let is_means = match case.wish.means {
-            Means::Cpuset(_) => matches!(finding.id, FindingId::OWNER_CSET | FindingId::OWNER_PARTRT),
-            Means::Tuned => finding.id == FindingId::OWNER_TUNED,
+        let is_means = match case.isolation.means {
+            IsolationMeans::Cpuset(_) => {
+                matches!(finding.id, FindingId::OWNER_CSET | FindingId::OWNER_PARTRT)
+            }
+            IsolationMeans::Tuned => finding.id == FindingId::OWNER_TUNED,
             _ => false,
         };
         if !is_own && !is_means {

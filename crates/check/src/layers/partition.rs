@@ -1,40 +1,35 @@
 //! Checks the partition: that it exists, is valid, has the right CPUs, and is outside all other scheduling domains.
 
-use super::{Layer, LayerName};
-use crate::{Case, CheckFinding, Evidence, Means};
+use super::{IsolationLayer, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
 use machine::{Machine, Partition, Version};
 use plan::{Action, Change, FindingId, Level};
 
-pub(super) const LAYER: Layer = Layer {
+pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Partition,
     what: "the cpuset that owns the CPUs: there, valid, with these CPUs, and not balanced with the rest",
-    look,
+    judge,
 };
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
-    let offline = case.wish.intent.cpus.minus(&case.cpus);
+fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
+    let offline = case.isolation.intent.cpus.minus(&case.cpus);
     if !offline.is_empty() {
         let message = format!("CPU {offline} is offline, so no program can run there");
         found.push(
-            CheckFinding::new(
-                Level::Error,
-                FindingId::CPU_OFFLINE,
-                format!("cpu{offline}"),
-                message,
-            )
-            .fix(format!(
-                "echo 1 >/sys/devices/system/cpu/cpu{offline}/online for each, then check again"
-            ))
-            .seen(format!(
-                "/sys/devices/system/cpu/online reads {}",
-                evidence.machine.topology.online
-            )),
+            CheckFinding::new(Level::Error, FindingId::CPU_OFFLINE, format!("cpu{offline}"), message)
+                .fix(format!(
+                    "echo 1 >/sys/devices/system/cpu/cpu{offline}/online for each, then check again"
+                ))
+                .seen(format!(
+                    "/sys/devices/system/cpu/online reads {}",
+                    evidence.machine.topology.online
+                )),
         );
     }
     if let Err(refusal) = &case.plan {
         let text = refusal.to_string();
         let why = text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-        let subject = case.wish.intent.cpus.to_string();
+        let subject = case.isolation.intent.cpus.to_string();
         let message = format!("the intended isolation is not possible on this machine as it is: {why}");
         found.push(CheckFinding::new(
             Level::Error,
@@ -43,45 +38,44 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
             message,
         ));
     }
-    match &case.wish.means {
-        Means::Partition => ours(evidence.machine, case, found),
-        Means::Missing => found.push(missing(case, "it is declared and not in force")),
-        Means::Nothing => found.push(missing(
+    match &case.isolation.means {
+        IsolationMeans::Partition => check_own(evidence.machine, case, found),
+        IsolationMeans::Missing => found.push(missing(case, "it is declared and not in force")),
+        IsolationMeans::Nothing => found.push(missing(
             case,
             "no partition of ours, no cpuset and no boot parameter keeps anything away from them",
         )),
-        Means::Cpuset(set) => found.extend(foreign(evidence.machine, set)),
-        Means::BootLine => found.extend(domains(evidence.machine, case)),
-        Means::Slices => found.push(bounded(case)),
-        Means::Tuned => {}
+        IsolationMeans::Cpuset(set) => found.extend(foreign(evidence.machine, set)),
+        IsolationMeans::BootLine => found.extend(domains(evidence.machine, case)),
+        IsolationMeans::Slices => found.push(bounded(case)),
+        IsolationMeans::Tuned => {}
     }
 }
 
-fn missing(case: &Case, why: &str) -> CheckFinding {
-    let name = case.wish.intent.name.to_string();
-    let message = format!("CPU {} is not isolated: {why}", case.wish.intent.cpus);
+fn missing(case: &CheckCase, why: &str) -> CheckFinding {
+    let name = case.isolation.intent.name.to_string();
+    let message = format!("CPU {} is not isolated: {why}", case.isolation.intent.cpus);
     CheckFinding::new(Level::Error, FindingId::PARTITION_MISSING, name, message).fix(case.remedy())
 }
 
-fn ours(machine: &Machine, case: &Case, found: &mut Vec<CheckFinding>) {
+fn check_own(machine: &Machine, case: &CheckCase, found: &mut Vec<CheckFinding>) {
     if machine.cgroups.cpuset.is_none() {
         found.push(missing(case, "no cpuset controller is mounted any more"));
         return;
     }
     let own = case.cgroup(machine).map(|(_, dir)| dir).unwrap_or_default();
-    let is_gone = matches!(case.values.get(&own), Some(None));
-    if is_gone {
+    let is_missing = matches!(case.values.get(&own), Some(None));
+    if is_missing {
         let again = format!(
             "`quietcore undo --partition {} --force`, then `quietcore apply {}`",
-            case.wish.intent.name,
-            case.wish.intent.arguments()
+            case.isolation.intent.name,
+            case.isolation.intent.arguments()
         );
         found.push(missing(case, &format!("its cgroup {own} is gone")).fix(again));
         return;
     }
     // For a plan that creates the partition again, the existing one belongs to another owner.
-    let is_own =
-        |change: &Change| change.knob() == "foreign_cpusets" && change.target.starts_with(&format!("{own}/"));
+    let is_own = |change: &Change| change.knob() == "foreign_cpusets" && change.target.starts_with(&format!("{own}/"));
     for change in case
         .changes()
         .filter(|change| is_of_the_partition(change) && !is_own(change))
@@ -91,14 +85,11 @@ fn ours(machine: &Machine, case: &Case, found: &mut Vec<CheckFinding>) {
 }
 
 fn is_of_the_partition(change: &Change) -> bool {
-    matches!(
-        change.knob(),
-        "cpuset_partition" | "systemd_slice" | "foreign_cpusets"
-    )
+    matches!(change.knob(), "cpuset_partition" | "systemd_slice" | "foreign_cpusets")
 }
 
 /// A file of the partition, or a directory that it needs, that is not as planned.
-fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFinding> {
+fn differs(machine: &Machine, case: &CheckCase, change: &Change) -> Option<CheckFinding> {
     if case.is_unread(change) {
         return None;
     }
@@ -120,14 +111,10 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
                 _ => (Level::Error, FindingId::PARTITION_DIFFERS),
             };
             let message = format!("it reads `{now}` and should read `{value}`: {}", change.why);
-            Some(
-                mendable(case, change, CheckFinding::new(level, id, path, message))
-                    .seen(format!("{path}: {now}")),
-            )
+            Some(with_repair(case, change, CheckFinding::new(level, id, path, message)).seen(format!("{path}: {now}")))
         }
         Action::MakePartition { path, words } => {
-            let is_right =
-                |now: &str| words.first().is_some_and(|word| word == now) || is_fallback(case, change, now);
+            let is_right = |now: &str| words.first().is_some_and(|word| word == now) || is_fallback(case, change, now);
             let is_valid = now.is_some_and(is_right);
             (!is_valid).then(|| not_a_partition(case, change, path))
         }
@@ -137,7 +124,7 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
                 let message = format!("{path} is gone: {}", change.why);
                 let found = CheckFinding::new(Level::Warning, FindingId::PARTITION_DIFFERS, path, message);
                 match &change.action {
-                    Action::StartSlice { .. } => mendable(case, change, found),
+                    Action::StartSlice { .. } => with_repair(case, change, found),
                     _ => found.fix("take the partition back (`quietcore undo --force`) and apply it again"),
                 }
             })
@@ -147,7 +134,7 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
 }
 
 /// The kind of a partition that is not as planned.
-fn not_a_partition(case: &Case, change: &Change, path: &str) -> CheckFinding {
+fn not_a_partition(case: &CheckCase, change: &Change, path: &str) -> CheckFinding {
     let read = case.now(change);
     let now = read.unwrap_or("absent");
     let message = match now.split_once("invalid") {
@@ -161,7 +148,7 @@ fn not_a_partition(case: &Case, change: &Change, path: &str) -> CheckFinding {
     // partition that is created before its CPUs are available again is invalid, or becomes one of another kind.
     let found = match read {
         None => found.fix(case.remedy()),
-        Some(_) => mendable(case, change, found),
+        Some(_) => with_repair(case, change, found),
     };
     found.seen(format!("{path}: {now}"))
 }
@@ -172,11 +159,11 @@ fn is_v1(machine: &Machine) -> bool {
 }
 
 /// Kernels without `isolated` created a `root` partition when it was applied.
-fn is_fallback(case: &Case, change: &Change, now: &str) -> bool {
-    now == "root" && case.wish.refused.contains_key(&change.id)
+fn is_fallback(case: &CheckCase, change: &Change, now: &str) -> bool {
+    now == "root" && case.isolation.refused.contains_key(&change.id)
 }
 
-fn mendable(case: &Case, change: &Change, found: CheckFinding) -> CheckFinding {
+fn with_repair(case: &CheckCase, change: &Change, found: CheckFinding) -> CheckFinding {
     found.fix(case.remedy()).repaired_by(change.clone())
 }
 
@@ -189,9 +176,8 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
         Version::V2 => {
             let state = set.partition.as_deref()?;
             state.contains("invalid").then(|| {
-                let message = format!(
-                    "the kernel made the partition invalid ({state}): its CPUs are shared with the rest"
-                );
+                let message =
+                    format!("the kernel made the partition invalid ({state}): its CPUs are shared with the rest");
                 CheckFinding::new(
                     Level::Error,
                     FindingId::PARTITION_INVALID,
@@ -204,8 +190,7 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
         Version::V1 => {
             let balances = |set: &Partition| set.sched_load_balance == Some(true);
             hierarchy.set("/").filter(|root| balances(root)).map(|_| {
-                let message =
-                    "the root cpuset balances load, and its domain covers all CPUs whatever its children say";
+                let message = "the root cpuset balances load, and its domain covers all CPUs whatever its children say";
                 CheckFinding::new(
                     Level::Error,
                     FindingId::PARTITION_DIFFERS,
@@ -219,38 +204,26 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
 }
 
 /// For systemd's slices: their lists limit what systemd starts, and nothing else.
-fn bounded(case: &Case) -> CheckFinding {
+fn bounded(case: &CheckCase) -> CheckFinding {
     let message = format!(
         "the scheduler still balances load over CPU {}: AllowedCPUs= keeps services and sessions away, and neither kernel \
          threads nor interrupts",
         case.cpus
     );
-    CheckFinding::new(
-        Level::Info,
-        FindingId::STILL_BALANCED,
-        case.cpus.to_string(),
-        message,
-    )
-    .fix(case.remedy())
+    CheckFinding::new(Level::Info, FindingId::STILL_BALANCED, case.cpus.to_string(), message).fix(case.remedy())
 }
 
 /// For the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.
-fn domains(machine: &Machine, case: &Case) -> Option<CheckFinding> {
+fn domains(machine: &Machine, case: &CheckCase) -> Option<CheckFinding> {
     let isolated = machine.isolation.boot_isolated.as_ref()?;
     let inside = case.cpus.minus(isolated);
     (!inside.is_empty()).then(|| {
-        let message = format!(
-            "the scheduler still balances load over CPU {inside}, because isolcpus= does not name it"
-        );
-        CheckFinding::new(
-            Level::Warning,
-            FindingId::STILL_BALANCED,
-            inside.to_string(),
-            message,
-        )
-        .fix(format!(
-            "`quietcore apply --cpus {inside}`, or isolcpus=domain,{inside} on the boot line"
-        ))
-        .seen(format!("/sys/devices/system/cpu/isolated reads `{isolated}`"))
+        let message =
+            format!("the scheduler still balances load over CPU {inside}, because isolcpus= does not name it");
+        CheckFinding::new(Level::Warning, FindingId::STILL_BALANCED, inside.to_string(), message)
+            .fix(format!(
+                "`quietcore apply --cpus {inside}`, or isolcpus=domain,{inside} on the boot line"
+            ))
+            .seen(format!("/sys/devices/system/cpu/isolated reads `{isolated}`"))
     })
 }

@@ -1,22 +1,22 @@
 //! Checks every thread that may run on the CPUs: which belong there, which are movable but were not moved, and which
 //! are not movable.
 
-use super::{Layer, LayerName};
-use crate::{Case, CheckFinding, Evidence, Means};
+use super::{IsolationLayer, LayerName};
+use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
 use machine::Task;
 use plan::{Action, Change, FindingId, Level};
 use std::collections::BTreeMap;
 
-pub(super) const LAYER: Layer = Layer {
+pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Tasks,
     what: "every thread that may run on the CPUs, and whether it can be moved",
-    look,
+    judge,
 };
 
 /// With more names than this the list is useless: nothing keeps tasks off the CPUs.
 const MOST_NAMES: usize = 24;
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
+fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
     let tasks = evidence.machine.tasks_that_may_run_on(&case.cpus);
     // A task that has ended keeps its mask, but does not run.
     let (inside, outside): (Vec<&Task>, Vec<&Task>) = tasks
@@ -25,21 +25,19 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
         .filter(|task| !task.is_over())
         .partition(|task| case.is_inside(evidence.machine, task));
     if !inside.is_empty() {
-        found.push(inhabitants(case, &inside));
+        found.push(inside_tasks(case, &inside));
     }
     // The mask of such a thread follows its interrupt's, and is reported there.
     let outside = outside.into_iter().filter(|task| !task.is_irq_thread());
     let (movable, fixed): (Vec<&Task>, Vec<&Task>) = outside.partition(|task| task.is_movable());
-    let (bound, placed): (Vec<&Task>, Vec<&Task>) =
-        fixed.into_iter().partition(|task| task.is_bound_to(&case.cpus));
+    let (bound, placed): (Vec<&Task>, Vec<&Task>) = fixed.into_iter().partition(|task| task.is_bound_to(&case.cpus));
     if !bound.is_empty() {
         found.push(per_cpu(case, &bound));
     }
     if !placed.is_empty() {
         found.push(placed_by_masks(case, &placed));
     }
-    let (pinned, free): (Vec<&Task>, Vec<&Task>) =
-        movable.into_iter().partition(|task| is_pinned_here(case, task));
+    let (pinned, free): (Vec<&Task>, Vec<&Task>) = movable.into_iter().partition(|task| is_pinned_here(case, task));
     for (comm, tasks) in by_name(&pinned) {
         let message = format!(
             "{} pinned to CPU {}; that is how programs come to CPUs of the boot line",
@@ -51,12 +49,15 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
             &tasks,
         ));
     }
-    found.extend(strangers(case, &free));
+    found.extend(foreign_tasks(case, &free));
 }
 
 /// Without a partition, programs are assigned to CPUs by pinning: a program pinned only to these is there on purpose.
-fn is_pinned_here(case: &Case, task: &Task) -> bool {
-    let is_pinnable = matches!(case.wish.means, Means::BootLine | Means::Slices | Means::Tuned);
+fn is_pinned_here(case: &CheckCase, task: &Task) -> bool {
+    let is_pinnable = matches!(
+        case.isolation.means,
+        IsolationMeans::BootLine | IsolationMeans::Slices | IsolationMeans::Tuned
+    );
     let only_here = task
         .allowed
         .as_ref()
@@ -64,21 +65,21 @@ fn is_pinned_here(case: &Case, task: &Task) -> bool {
     is_pinnable && only_here && !task.is_kernel()
 }
 
-fn inhabitants(case: &Case, tasks: &[&Task]) -> CheckFinding {
+fn inside_tasks(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!("{} in the partition: {}", count(tasks), names.join(", "));
     evidence_of(
         CheckFinding::new(
             Level::Info,
             FindingId::TASKS_INSIDE,
-            case.wish.intent.name.to_string(),
+            case.isolation.intent.name.to_string(),
             message,
         ),
         tasks,
     )
 }
 
-fn per_cpu(case: &Case, tasks: &[&Task]) -> CheckFinding {
+fn per_cpu(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!(
         "{} of the kernel {} bound to these CPUs and cannot be moved: {}",
@@ -92,7 +93,7 @@ fn per_cpu(case: &Case, tasks: &[&Task]) -> CheckFinding {
 }
 
 /// Unmovable kernel threads that are not bound to these CPUs: workers and rescuers of unbound workqueues.
-fn placed_by_masks(case: &Case, tasks: &[&Task]) -> CheckFinding {
+fn placed_by_masks(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!(
         "{} of the kernel may run here and elsewhere, and only a mask keeps them away: {}",
@@ -104,7 +105,7 @@ fn placed_by_masks(case: &Case, tasks: &[&Task]) -> CheckFinding {
     evidence_of(found, tasks)
 }
 
-fn strangers(case: &Case, tasks: &[&Task]) -> Vec<CheckFinding> {
+fn foreign_tasks(case: &CheckCase, tasks: &[&Task]) -> Vec<CheckFinding> {
     let groups = by_name(tasks);
     if groups.len() > MOST_NAMES {
         let message = format!(
@@ -114,7 +115,7 @@ fn strangers(case: &Case, tasks: &[&Task]) -> Vec<CheckFinding> {
             case.cpus
         );
         let found = CheckFinding::new(Level::Error, FindingId::TASK_HERE, case.cpus.to_string(), message);
-        return vec![evidence_of(with_mend(case, found, tasks), tasks)];
+        return vec![evidence_of(with_repair(case, found, tasks), tasks)];
     }
     let one = |(comm, tasks): (&str, Vec<&Task>)| {
         let what = if tasks.iter().all(|task| task.is_kernel()) {
@@ -128,13 +129,13 @@ fn strangers(case: &Case, tasks: &[&Task]) -> Vec<CheckFinding> {
             case.cpus
         );
         let found = CheckFinding::new(Level::Error, FindingId::TASK_HERE, comm, message);
-        evidence_of(with_mend(case, found, &tasks), &tasks)
+        evidence_of(with_repair(case, found, &tasks), &tasks)
     };
     groups.into_iter().map(one).collect()
 }
 
 /// The change that keeps tasks off the CPUs, if it covers all of these.
-fn with_mend(case: &Case, found: CheckFinding, tasks: &[&Task]) -> CheckFinding {
+fn with_repair(case: &CheckCase, found: CheckFinding, tasks: &[&Task]) -> CheckFinding {
     let reaches = |change: &&Change| match &change.action {
         Action::NarrowTasks { .. } => true,
         Action::MoveTasks { from, .. } => {
@@ -147,15 +148,12 @@ fn with_mend(case: &Case, found: CheckFinding, tasks: &[&Task]) -> CheckFinding 
         .changes()
         .filter(|change| change.id == "task_placement")
         .find(reaches);
-    match (&case.wish.means, change) {
-        (Means::Partition, Some(change)) => found.fix(case.remedy()).repaired_by(change.clone()),
-        (Means::Partition, None) => {
+    match (&case.isolation.means, change) {
+        (IsolationMeans::Partition, Some(change)) => found.fix(case.remedy()).repaired_by(change.clone()),
+        (IsolationMeans::Partition, None) => {
             found.fix("move it to a cpuset without these CPUs, or narrow its mask: taskset -pc CPUS TID")
         }
-        _ => found.fix(format!(
-            "{}; or narrow its mask: taskset -pc CPUS TID",
-            case.remedy()
-        )),
+        _ => found.fix(format!("{}; or narrow its mask: taskset -pc CPUS TID", case.remedy())),
     }
 }
 
@@ -176,9 +174,7 @@ fn count(tasks: &[&Task]) -> String {
 
 fn evidence_of(found: CheckFinding, tasks: &[&Task]) -> CheckFinding {
     tasks.iter().fold(found, |found, task| {
-        let cpu = task
-            .cpu
-            .map_or_else(|| "unknown".to_owned(), |cpu| cpu.0.to_string());
+        let cpu = task.cpu.map_or_else(|| "unknown".to_owned(), |cpu| cpu.0.to_string());
         let allowed = task
             .allowed
             .as_ref()

@@ -1,83 +1,65 @@
 //! What is left out of a judgement, and who is not accused.
 
 use crate::support::bench::{bench, counted, three};
-use check::{CheckFinding, Counters, Evidence, Intention, Source, Verdict, judge};
+use check::{CheckEvidence, CheckFinding, CheckVerdict, Intention, IntentionSource, ObservedActivity, judge};
 use plan::Level;
 
 #[test]
-fn who_ignores_a_subject_that_nobody_found_is_told() {
+fn unused_ignore_rules_are_reported() {
     let bench = bench();
-    let evidence = Evidence {
+    let evidence = CheckEvidence {
         machine: &bench.machine,
         counters: &bench.counters,
         boot: None,
     };
     let intention = Intention {
-        source: Source::Journal,
-        wishes: vec![bench.wish.clone()],
+        source: IntentionSource::Journal,
+        isolations: vec![bench.isolation.clone()],
         unseen: Vec::new(),
     };
-    let found = vec![CheckFinding::new(
-        Level::Error,
-        plan::FindingId::IRQ_HERE,
-        "1",
-        "it is",
-    )];
+    let found = vec![CheckFinding::new(Level::Error, plan::FindingId::IRQ_HERE, "1", "it is")];
     let ignore = ["irq-here:1", "irq-here:99", "task-here"].map(str::to_owned);
     let judged = judge(&evidence, &intention, found, &ignore, Level::Error);
     assert_eq!(judged.unused, ["irq-here:99"]);
 }
 
 #[test]
-fn who_has_ended_runs_nowhere() {
+fn exiting_tasks_are_not_reported() {
     for (state, flags) in [('Z', 0), ('X', 0), ('R', machine::Task::PF_EXITING)] {
         let mut bench = bench();
         let task = bench.task(true);
         task.allowed = three();
         task.state = state;
         task.flags |= flags;
-        let (found, verdict) = bench.look();
+        let (found, verdict) = bench.judge();
         assert!(
             !found.iter().any(|one| one.finding.id.as_str() == "task-here"),
             "{state} {flags}"
         );
-        assert_eq!(verdict, Verdict::Quiet, "{state} {flags}");
+        assert_eq!(verdict, CheckVerdict::Quiet, "{state} {flags}");
     }
 }
 
 #[test]
-fn what_stops_the_tick_is_said_of_this_kernel() {
+fn the_fix_for_the_tick_depends_on_the_kernel_configuration() {
     let fix = |config: Option<&[(&str, &str)]>| {
         let mut bench = bench();
         bench.machine.kernel.config = config.map(|all| {
-            let all = all
-                .iter()
-                .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+            let all = all.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
             std::sync::Arc::new(all.collect())
         });
         let mut activity = counted(&[]);
         activity.cpus[0].ticks = Some(100);
-        bench.counters = Counters::Seen(activity);
-        let (found, _) = bench.look();
-        let tick = found
-            .into_iter()
-            .find(|one| one.finding.id.as_str() == "tick")
-            .unwrap();
+        bench.counters = ObservedActivity::Seen(activity);
+        let (found, _) = bench.judge();
+        let tick = found.into_iter().find(|one| one.finding.id.as_str() == "tick").unwrap();
         tick.finding.fix
     };
-    assert!(
-        fix(Some(&[])).contains("ignores nohz_full="),
-        "{}",
-        fix(Some(&[]))
-    );
+    assert!(fix(Some(&[])).contains("ignores nohz_full="), "{}", fix(Some(&[])));
     let built_in = fix(Some(&[("CONFIG_NO_HZ_FULL", "y")]));
     assert!(
         built_in.contains("nohz_full=3") && built_in.ends_with("tick of the scheduler"),
         "{built_in}"
     );
-    assert!(
-        fix(None).contains("if this kernel was built with"),
-        "{}",
-        fix(None)
-    );
+    assert!(fix(None).contains("if this kernel was built with"), "{}", fix(None));
 }

@@ -1,27 +1,27 @@
 //! Each layer on a captured machine whose partition was in force: whole, and with one thing broken in the model.
 
 use crate::support::bench;
-use crate::support::bench::{Bench, bench, counted, three};
-use check::{CheckFinding, Counters, Verdict};
+use crate::support::bench::{CheckFixture, bench, counted, three};
+use check::{CheckFinding, CheckVerdict, ObservedActivity};
 use machine::CpuSet;
-use observe::{Activity, Class, CloseUp, Counted, IdleEntered, ThreadDid};
+use observe::{Activity, Class, CloseActivity, CounterIncrease, IdleStateEntries, ThreadActivity};
 use plan::Level;
 
 #[test]
-fn a_cpu_that_is_asked_to_balance_is_told_how_that_ends() {
+fn repeated_balancing_on_a_cpu_is_reported_with_a_fix() {
     let fix = |count, take: &str| {
         let mut bench = bench();
-        bench.wish.intent.take(take).unwrap();
-        let Counters::Seen(activity) = &mut bench.counters else {
+        bench.isolation.intent.take(take).unwrap();
+        let ObservedActivity::Seen(activity) = &mut bench.counters else {
             panic!("nothing was counted");
         };
-        activity.cpus[0].softirqs.push(Counted {
+        activity.cpus[0].softirqs.push(CounterIncrease {
             name: "SCHED".to_owned(),
             what: String::new(),
             class: Class::SoftSched,
             count,
         });
-        let (found, _) = bench.look();
+        let (found, _) = bench.judge();
         let ran = found
             .iter()
             .find(|one| one.finding.id.as_str() == "softirq-ran")
@@ -43,14 +43,11 @@ fn a_cpu_that_is_asked_to_balance_is_told_how_that_ends() {
 }
 
 #[test]
-fn what_was_applied_is_quiet() {
-    let (found, verdict) = bench().look();
-    let wrong: Vec<&CheckFinding> = found
-        .iter()
-        .filter(|one| one.finding.level == Level::Error)
-        .collect();
+fn an_intact_partition_is_quiet() {
+    let (found, verdict) = bench().judge();
+    let wrong: Vec<&CheckFinding> = found.iter().filter(|one| one.finding.level == Level::Error).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(verdict, Verdict::Quiet);
+    assert_eq!(verdict, CheckVerdict::Quiet);
     let refused: Vec<&CheckFinding> = found
         .iter()
         .filter(|one| one.finding.id.as_str() == "irq-refused")
@@ -70,15 +67,15 @@ fn what_was_applied_is_quiet() {
 }
 
 /// What is broken, the finding and its subject, and the knob that mends it.
-type Breakage = (
+type LayerBreakage = (
     &'static str,
-    fn(&mut Bench),
+    fn(&mut CheckFixture),
     &'static str,
     &'static str,
     Option<&'static str>,
 );
 
-const BREAKAGES: &[Breakage] = &[
+const BREAKAGES: &[LayerBreakage] = &[
     (
         "an interrupt comes back",
         |bench| {
@@ -181,7 +178,7 @@ const BREAKAGES: &[Breakage] = &[
     (
         "an interrupt that could be moved arrives",
         |bench| {
-            bench.counters = Counters::Seen(counted(&[("1", Class::Device, 7)]));
+            bench.counters = ObservedActivity::Seen(counted(&[("1", Class::Device, 7)]));
         },
         "interrupt-arrived",
         "cpu3/irq1",
@@ -190,11 +187,11 @@ const BREAKAGES: &[Breakage] = &[
 ];
 
 #[test]
-fn every_breakage_is_found_with_what_mends_it() {
+fn every_breakage_is_found_with_its_repair() {
     for (name, breaks, id, subject, knob) in BREAKAGES {
         let mut bench = bench();
         breaks(&mut bench);
-        let (found, verdict) = bench.look();
+        let (found, verdict) = bench.judge();
         let one = found
             .iter()
             .find(|one| one.finding.id.as_str() == *id && one.finding.subject == *subject);
@@ -204,23 +201,23 @@ fn every_breakage_is_found_with_what_mends_it() {
         assert_eq!(one.finding.level, Level::Error, "{name}");
         assert_eq!(one.knob(), *knob, "{name}");
         assert!(!one.finding.fix.is_empty(), "{name}");
-        assert_eq!(verdict, Verdict::Noisy, "{name}");
+        assert_eq!(verdict, CheckVerdict::Noisy, "{name}");
     }
 }
 
 #[test]
-fn what_is_no_broken_promise() {
-    let told = |breaks: fn(&mut Bench), id: &str| {
+fn deviations_that_were_never_promised_are_only_info() {
+    let told = |breaks: fn(&mut CheckFixture), id: &str| {
         let mut bench = bench();
         breaks(&mut bench);
-        let (found, verdict) = bench.look();
+        let (found, verdict) = bench.judge();
         let one = found.iter().find(|one| one.finding.id.as_str() == id);
         assert_eq!(
             one.map(|one| one.finding.level),
             Some(Level::Info),
             "{id} in {found:#?}"
         );
-        assert_eq!(verdict, Verdict::Quiet, "{id}");
+        assert_eq!(verdict, CheckVerdict::Quiet, "{id}");
     };
     told(|bench| bench.task(false).allowed = three(), "per-cpu-threads");
     told(
@@ -232,19 +229,19 @@ fn what_is_no_broken_promise() {
         "tasks-inside",
     );
     told(
-        |bench| bench.counters = Counters::Seen(counted(&[("28", Class::Device, 7)])),
+        |bench| bench.counters = ObservedActivity::Seen(counted(&[("28", Class::Device, 7)])),
         "interrupt-arrived",
     );
     told(
-        |bench| bench.counters = Counters::Seen(counted(&[("CAL", Class::FunctionCall, 7)])),
+        |bench| bench.counters = ObservedActivity::Seen(counted(&[("CAL", Class::FunctionCall, 7)])),
         "ipi-arrived",
     );
 }
 
 #[test]
-fn threads_that_a_mask_places_are_not_counted_as_bound() {
-    let named = |bench: &Bench, id: &str| -> Vec<String> {
-        let (found, _) = bench.look();
+fn threads_placed_by_a_mask_do_not_count_as_bound() {
+    let named = |bench: &CheckFixture, id: &str| -> Vec<String> {
+        let (found, _) = bench.judge();
         let one = found.into_iter().find(|one| one.finding.id.as_str() == id);
         one.map(|one| one.evidence).unwrap_or_default()
     };
@@ -255,10 +252,7 @@ fn threads_that_a_mask_places_are_not_counted_as_bound() {
     task.allowed = three();
     assert_eq!(named(&bench, "per-cpu-threads").len(), bound);
     let placed = named(&bench, "mask-placed-threads");
-    assert!(
-        placed.iter().any(|line| line.contains("kworker/u8:3")),
-        "{placed:?}"
-    );
+    assert!(placed.iter().any(|line| line.contains("kworker/u8:3")), "{placed:?}");
     // Of one memory node the mask may be within the isolated CPUs, and it is a mask all the same.
     bench.task(false).comm = "kworker/u8:4".to_owned();
     let task = bench
@@ -282,22 +276,22 @@ fn threads_that_a_mask_places_are_not_counted_as_bound() {
 }
 
 /// What was looked at of CPU 3 alone.
-fn closely(bench: &mut Bench, close: CloseUp) {
+fn closely(bench: &mut CheckFixture, close: CloseActivity) {
     let mut activity = counted(&[]);
     activity.cpus[0].close = Some(close);
-    bench.counters = Counters::Seen(activity);
+    bench.counters = ObservedActivity::Seen(activity);
 }
 
-fn entered(name: &str, latency_us: u64) -> IdleEntered {
-    IdleEntered {
+fn entered(name: &str, latency_us: u64) -> IdleStateEntries {
+    IdleStateEntries {
         name: name.to_owned(),
         latency_us,
         count: 4,
     }
 }
 
-fn faults(minor_faults: u64, major_faults: u64) -> ThreadDid {
-    ThreadDid {
+fn faults(minor_faults: u64, major_faults: u64) -> ThreadActivity {
+    ThreadActivity {
         tid: 77,
         comm: "trader".to_owned(),
         minor_faults,
@@ -307,11 +301,11 @@ fn faults(minor_faults: u64, major_faults: u64) -> ThreadDid {
 }
 
 #[test]
-fn what_is_counted_of_a_cpu_alone_is_told_with_its_weight() {
-    let told = |close: CloseUp, limit: Option<&str>| {
+fn per_cpu_counts_are_reported_with_the_right_level() {
+    let told = |close: CloseActivity, limit: Option<&str>| {
         let mut bench = bench();
         if let Some(limit) = limit {
-            let with = &mut bench.wish.intent.with;
+            let with = &mut bench.isolation.intent.with;
             with.insert("pm_qos_resume_latency_us".to_owned(), Some(limit.to_owned()));
             bench.file(
                 "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us",
@@ -319,13 +313,13 @@ fn what_is_counted_of_a_cpu_alone_is_told_with_its_weight() {
             );
         }
         closely(&mut bench, close);
-        let (found, _) = bench.look();
+        let (found, _) = bench.judge();
         let of_cpu = found.into_iter().filter(|one| one.finding.subject == "cpu3");
         of_cpu
             .map(|one| (one.finding.id.to_string(), one.finding.level))
             .collect::<Vec<_>>()
     };
-    let everything = || CloseUp {
+    let everything = || CloseActivity {
         timeslices: Some(0),
         idle: Some(Vec::new()),
         frequency_changes: Some(0),
@@ -352,10 +346,7 @@ fn what_is_counted_of_a_cpu_alone_is_told_with_its_weight() {
     close.idle = Some(vec![entered("POLL", 0), entered("C1", 2)]);
     assert_eq!(told(close.clone(), None), is("idle-states", Level::Info));
     assert_eq!(told(close.clone(), Some("20")), is("idle-states", Level::Info));
-    assert_eq!(
-        told(close.clone(), Some("n/a")),
-        is("idle-too-deep", Level::Warning)
-    );
+    assert_eq!(told(close.clone(), Some("n/a")), is("idle-too-deep", Level::Warning));
     assert_eq!(told(close, Some("1")), is("idle-too-deep", Level::Warning));
     let mut close = everything();
     close.idle = None;
@@ -368,36 +359,33 @@ fn what_is_counted_of_a_cpu_alone_is_told_with_its_weight() {
 }
 
 #[test]
-fn what_nobody_counted_is_not_quiet() {
+fn a_cpu_without_counts_is_never_quiet() {
     let mut bench = bench();
-    bench.counters = Counters::Unseen("for a test".to_owned());
-    assert_eq!(bench.look().1, Verdict::Unknown);
-    bench.counters = Counters::Seen(Activity::default());
-    assert_eq!(bench.look().1, Verdict::Unknown, "a window without the CPU");
+    bench.counters = ObservedActivity::Unseen("for a test".to_owned());
+    assert_eq!(bench.judge().1, CheckVerdict::Unknown);
+    bench.counters = ObservedActivity::Seen(Activity::default());
+    assert_eq!(bench.judge().1, CheckVerdict::Unknown, "a window without the CPU");
     let mut bench = bench::bench();
     bench.machine.tasks = None;
-    assert_eq!(bench.look().1, Verdict::Unknown, "no tasks");
+    assert_eq!(bench.judge().1, CheckVerdict::Unknown, "no tasks");
     let mut bench = bench::bench();
     bench.unseen.push("the journal".to_owned());
-    assert_eq!(bench.look().1, Verdict::Unknown, "what was applied is not known");
+    assert_eq!(bench.judge().1, CheckVerdict::Unknown, "what was applied is not known");
     let mut bench = bench::bench();
-    bench.machine.unreadable.push(machine::Unreadable {
+    bench.machine.unreadable.push(machine::UnreadableFile {
         path: "/proc/irq/1/smp_affinity_list".to_owned(),
         why: "Permission denied (os error 13)".to_owned(),
     });
-    assert_eq!(bench.look().1, Verdict::Unknown, "a file that is for others");
+    assert_eq!(bench.judge().1, CheckVerdict::Unknown, "a file that is for others");
 }
 
 #[test]
-fn ignoring_one_or_all_of_an_id() {
+fn an_ignore_rule_matches_one_subject_or_a_whole_id() {
     let mut bench = bench();
     bench.irq(1).affinity = three();
     bench.irq(1).effective = three();
-    let (found, _) = bench.look();
-    let one = found
-        .iter()
-        .find(|one| one.finding.id.as_str() == "irq-here")
-        .unwrap();
+    let (found, _) = bench.judge();
+    let one = found.iter().find(|one| one.finding.id.as_str() == "irq-here").unwrap();
     assert!(one.is_meant_by("irq-here"));
     assert!(one.is_meant_by("irq-here:/proc/irq/1/smp_affinity_list"));
     assert!(!one.is_meant_by("irq-here:/proc/irq/2/smp_affinity_list"));

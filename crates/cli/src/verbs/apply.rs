@@ -5,32 +5,32 @@ mod install;
 mod many;
 mod planned_declaration;
 
-use crate::intent::Wanted;
-use apply::guard::{Guard, Watch};
-use apply::{Applied, Request};
+use crate::intent::IntentArgs;
+use apply::guard::{Guard, GuardTrigger};
+use apply::{ApplyOutcome, ApplyRequest};
 use machine::CpuSet;
-use plan::declared::{BootPart, CpuWish, Declaration};
+use plan::declared::{BootPart, CpuSpec, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use planned_declaration::PlannedDeclaration;
-use report::Length;
+use report::KnobDetail;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
-use session::entries::EntryJson;
+use session::entries::ChangeEntryJson;
 use session::isolation::plan_on;
 use session::resize;
 use session::{ChangeLock, Session};
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// Arguments of `apply`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: IntentArgs,
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -60,19 +60,19 @@ pub struct Args {
     good_after: Duration,
     /// Install what brings the declared partitions back at boot: a unit of systemd, or an init script with its links
     #[arg(long, value_name = "INIT", num_args = 0..=1, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize"])]
-    install_unit: Option<Option<install::Init>>,
+    install_unit: Option<Option<install::InitSystem>>,
 }
 
 /// JSON of `apply`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct ApplyJson<'a> {
     schema: &'static str,
     partition: &'a str,
     isolated: &'a CpuSet,
     housekeeping: &'a CpuSet,
     in_force: bool,
     saved: Option<&'a str>,
-    entries: Vec<EntryJson>,
+    entries: Vec<ChangeEntryJson>,
     findings: &'a [&'a Finding],
 }
 
@@ -108,8 +108,8 @@ fn dry_run(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status
     let machine = session.machine().for_plan(session.root());
     let (_, plan) = args.wanted.plan(session, &machine)?;
     match screen.form {
-        Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
-        Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
+        OutputFormat::Json => screen.stream(|out| report::plan_json(&plan, out)),
+        OutputFormat::Text => screen.text(&report::plan_text(&plan, KnobDetail::Whole, screen.style())),
     }
     Ok(Status::Done)
 }
@@ -132,57 +132,55 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         )?),
         false => None,
     };
-    let because = Because {
+    let because = ApplyReason {
         reason: "apply",
         limit: args.confirm_within,
-        room: if args.resize { Room::OfItsOwn } else { Room::Beside },
+        room: if args.resize {
+            NameConflict::OfItsOwn
+        } else {
+            NameConflict::Beside
+        },
     };
     let planned = planned.or_again(session, &declaration, &none)?;
-    let brought = bring(&changing, planned, &because)?;
+    let brought = apply_declaration(&changing, planned, &because)?;
     let saved = draft.map(|draft| draft.write(session)).transpose()?;
     let saved = saved.as_ref();
     let declared = match saved {
-        Some(_) => declared::read(session, args.config.as_deref())?
-            .and_then(|file| file.only(brought.intent.name.as_str())),
+        Some(_) => {
+            declared::read(session, args.config.as_deref())?.and_then(|file| file.only(brought.intent.name.as_str()))
+        }
         None => None,
     };
-    let told = declared
+    let boot_part = declared
         .map(|file| boot_findings(session, &file))
         .transpose()?
         .unwrap_or_default();
-    let findings: Vec<&Finding> = brought.applied.findings.iter().chain(&told).collect();
-    screen.json(&Report {
+    let findings: Vec<&Finding> = brought.applied.findings.iter().chain(&boot_part).collect();
+    screen.json(&ApplyJson {
         schema: "quietcore.apply/1",
         partition: brought.intent.name.as_str(),
         isolated: &brought.plan.isolated,
         housekeeping: &brought.plan.housekeeping,
         in_force: brought.applied.in_force,
         saved: saved.map(|saved| saved.path.as_str()),
-        entries: brought.applied.entries.iter().map(EntryJson::from).collect(),
+        entries: brought.applied.entries.iter().map(ChangeEntryJson::from).collect(),
         findings: &findings,
     });
     let mut text = brought.text(args.confirm_within, screen);
     if let Some(saved) = saved {
         text.push_str(&saved.text());
     }
-    text.push_str(&report::findings_text(&told, screen.style()));
+    text.push_str(&report::findings_text(&boot_part, screen.style()));
     screen.text(&text);
-    Ok(match (brought.status(), boot_status(&told)) {
+    Ok(match (brought.status(), boot_status(&boot_part)) {
         (Status::Done, status) | (status, _) => status,
     })
 }
 
 /// Saves a partition with `boot = true` where the boot line already isolates its CPUs.
-fn on_line(
-    session: &Session,
-    declaration: Declaration,
-    args: &Args,
-    planned: &PlannedDeclaration,
-) -> Declaration {
-    let is_named = matches!(declaration.cpus, CpuWish::Named(_));
-    match args.boot
-        || (is_named && session::boot_files::declaration::line_covers(session, &planned.intent.cpus))
-    {
+fn on_line(session: &Session, declaration: Declaration, args: &Args, planned: &PlannedDeclaration) -> Declaration {
+    let is_named = matches!(declaration.cpus, CpuSpec::Named(_));
+    match args.boot || (is_named && session::boot_files::declaration::line_covers(session, &planned.intent.cpus)) {
         true => Declaration {
             boot: BootPart::OnLine,
             ..declaration
@@ -192,18 +190,18 @@ fn on_line(
 }
 
 /// How a declaration is applied.
-struct Because {
+struct ApplyReason {
     /// The cause in the history: `apply`, `boot`.
     reason: &'static str,
     /// A time limit.
     limit: Option<Duration>,
     /// What to do with a partition of the same name.
-    room: Room,
+    room: NameConflict,
 }
 
 /// What to do with an active partition of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+enum NameConflict {
     /// It stays; another intent for it is a conflict.
     Beside,
     /// It is removed, and its programs move to the new one.
@@ -214,21 +212,21 @@ enum Room {
 struct AppliedPartition {
     intent: Intent,
     plan: Plan,
-    applied: Applied,
+    applied: ApplyOutcome,
 }
 
 /// Applies one declaration, under the lock.
-fn bring(
+fn apply_declaration(
     changing: &ChangeLock,
     planned: PlannedDeclaration,
-    because: &Because,
+    because: &ApplyReason,
 ) -> Result<AppliedPartition, Failure> {
     let (session, root) = (changing.session, changing.session.root());
     let stop = session::stop_flag();
     let (mut machine, intent, mut plan) = (planned.machine, planned.intent, planned.plan);
     let former = match because.room {
-        Room::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
-        Room::Beside => None,
+        NameConflict::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
+        NameConflict::Beside => None,
     };
     if let Some(former) = &former {
         session.refresh();
@@ -236,9 +234,9 @@ fn bring(
         // The intent stays as it was chosen before; only its plan changes without the former partition.
         plan = plan_on(session, &machine, &intent).map_err(|error| former.failed(error.into(), changing))?;
     }
-    let arm = |time| Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time));
+    let arm = |time| Guard::arm("/proc/self/exe", &plan.housekeeping, GuardTrigger::Deadline(time));
     let guard = because.limit.map(arm).transpose()?;
-    let request = Request {
+    let request = ApplyRequest {
         machine: &machine,
         intent: &intent,
         plan: &plan,
@@ -263,17 +261,13 @@ fn bring(
         }
     };
     if let Some(former) = &former {
-        former.come_back(changing, &machine, &mut applied, &intent)?;
+        former.move_back(changing, &machine, &mut applied, &intent)?;
     }
     session.refresh();
     if applied.in_force {
         guard.into_iter().for_each(Guard::disarm);
     }
-    Ok(AppliedPartition {
-        intent,
-        plan,
-        applied,
-    })
+    Ok(AppliedPartition { intent, plan, applied })
 }
 
 impl AppliedPartition {
@@ -292,11 +286,7 @@ impl AppliedPartition {
     }
 
     fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
-        let AppliedPartition {
-            intent,
-            plan,
-            applied,
-        } = self;
+        let AppliedPartition { intent, plan, applied } = self;
         let mut text = session::entries::entries_text(&applied.entries);
         text.push_str(&report::findings_text(&applied.findings, screen.style()));
         if applied.in_force {
@@ -306,7 +296,7 @@ impl AppliedPartition {
             ));
             return text;
         }
-        text.push_str(&match report::company(plan) {
+        text.push_str(&match report::shared_owners(plan) {
             None => format!(
                 "CPU {} is isolated as partition {}; everything else runs on CPU {}.\n",
                 plan.isolated, intent.name, plan.housekeeping
@@ -321,9 +311,8 @@ impl AppliedPartition {
                 "It is undone in {} s unless `quietcore confirm` is run.\n",
                 limit.as_secs()
             )),
-            None => text.push_str(
-                "Run a program there with `quietcore run -- PROGRAM`; take it back with `quietcore undo`.\n",
-            ),
+            None => text
+                .push_str("Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n"),
         }
         text
     }

@@ -9,7 +9,7 @@ use crate::flags::KprobesArgs;
 use crate::progress_bar::ProgressBar;
 use clap::ValueEnum;
 use investigate::{
-    BlameOptions, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions, ProcessOptions, Stage,
+    BlameOptions, BlameStage, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions, ProcessOptions,
     ThreadScope, TraceClock,
 };
 use machine::{CpuSet, parse_duration};
@@ -130,9 +130,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 hwlat: args.hwlat,
             };
             investigate::blame_probe(&options, &probe, session, &mut |stage| match stage {
-                Stage::Started(cpus) => note_start(session, cpus),
-                Stage::Measuring(progress) => bar.show(progress),
-                Stage::Measured => bar.clear(),
+                BlameStage::Started(cpus) => note_start(session, cpus),
+                BlameStage::Measuring(progress) => bar.show(progress),
+                BlameStage::Measured => bar.clear(),
             })?
         }
         (Some(pid), _) => {
@@ -142,7 +142,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             };
             let process = ProcessOptions { pid, scope };
             investigate::blame_process(&options, process, session, &mut |stage| {
-                if let Stage::Started(cpus) = stage {
+                if let BlameStage::Started(cpus) = stage {
                     note_start(session, cpus);
                 }
             })?

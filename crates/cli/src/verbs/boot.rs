@@ -20,11 +20,11 @@ use terminal::Screen;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: BootCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum BootCommand {
     /// Show the loader, its entries, what of them is ours, and the line that is running
     Show(show::Args),
     /// Put words on the line; shows the difference first
@@ -45,12 +45,12 @@ enum What {
 /// What the verb says.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     match &args.what {
-        What::Show(args) => show::run(args, session, screen),
-        What::Set(args) => set::run(args, session, screen),
-        What::Trial(args) => trial::run(args, session, screen),
-        What::Confirm(args) => confirm::run(args, session, screen),
-        What::Clear(args) => clear::run(args, session, screen),
-        What::Check(args) => check::run(args, session, screen),
+        BootCommand::Show(args) => show::run(args, session, screen),
+        BootCommand::Set(args) => set::run(args, session, screen),
+        BootCommand::Trial(args) => trial::run(args, session, screen),
+        BootCommand::Confirm(args) => confirm::run(args, session, screen),
+        BootCommand::Clear(args) => clear::run(args, session, screen),
+        BootCommand::Check(args) => check::run(args, session, screen),
     }
 }
 

@@ -1,18 +1,18 @@
 //! `check`: compares the intended with the actual state, layer by layer, with evidence and fix, and measures whether the CPUs
 //! are really quiet.
 
-use crate::reading::Reading;
-use check::{Verdict, judge};
+use crate::reading::ReadingArgs;
+use check::{CheckVerdict, judge};
 use clap::ValueEnum;
 use machine::parse_duration;
 use plan::{Level, Profile};
-use report::{Checked, Length};
+use report::{CheckOutput, KnobDetail};
 use root::{Failure, Origin, Status};
 use session::Session;
 use session::boot_files::BootScene;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{Form, Screen, Volume};
+use terminal::{OutputFormat, Screen, Volume};
 use verify::examination::{Examination, examine};
 use verify::intention::{CheckScope, Declarations};
 use verify::repair::repair;
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
 }
 
 /// Levels by name.
@@ -92,26 +92,26 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Some(word) => word.profile(),
         None => Profile::Minimal,
     };
-    let asked = CheckScope {
+    let scope = CheckScope {
         cpus: args.cpus.as_deref(),
         profile,
         declarations: Declarations::OfMachine,
     };
-    let look = || examine(&scene, &asked, args.window);
+    let look = || examine(&scene, &scope, args.window);
     let mut looked = look()?;
-    let mut mended = Vec::new();
+    let mut repairs = Vec::new();
     // Where a whole controller was removed, its files must exist again before their values can be set.
     for _ in 0..if args.fix { MOST_ROUNDS } else { 0 } {
         let lines = repair(session, &looked, &args.ignore)?;
-        let new: Vec<String> = lines.into_iter().filter(|line| !mended.contains(line)).collect();
+        let new: Vec<String> = lines.into_iter().filter(|line| !repairs.contains(line)).collect();
         // A repair that is refused in every round is reported once.
         if new.is_empty() {
             break;
         }
-        mended.extend(new);
+        repairs.extend(new);
         looked = look()?;
     }
-    tell(args, &looked, &mended, screen)
+    print_report(args, &looked, &repairs, screen)
 }
 
 /// Refuses unknown ids: a misspelled id would have no effect, without a message.
@@ -130,12 +130,7 @@ fn refuse_unknown(ignore: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn tell(
-    args: &Args,
-    looked: &Examination,
-    mended: &[String],
-    screen: &mut Screen,
-) -> Result<Status, Failure> {
+fn print_report(args: &Args, looked: &Examination, repairs: &[String], screen: &mut Screen) -> Result<Status, Failure> {
     let threshold = args.level.level();
     let judged = judge(
         &looked.evidence(),
@@ -144,7 +139,7 @@ fn tell(
         &args.ignore,
         threshold,
     );
-    let checked = Checked {
+    let checked = CheckOutput {
         origin: match looked.machine.origin {
             Origin::Live => "live",
             Origin::Captured => "captured",
@@ -153,23 +148,23 @@ fn tell(
         judged: &judged,
         window_ns: looked.window_ns(),
         unread: &looked.unread,
-        mended,
+        repairs,
     };
     if let Some(path) = &args.junit {
         root::output::write(path, report::check_junit(&checked, threshold).as_bytes())?;
     }
     let length = if screen.volume == Volume::Verbose {
-        Length::Whole
+        KnobDetail::Whole
     } else {
-        Length::Short
+        KnobDetail::Short
     };
     match screen.form {
-        Form::Json => screen.json(&report::check_json(&checked)),
-        Form::Text => screen.text(&report::check_text(&checked, length, screen.style())),
+        OutputFormat::Json => screen.json(&report::check_json(&checked)),
+        OutputFormat::Text => screen.text(&report::check_text(&checked, length, screen.style())),
     }
     Ok(match (judged.fails, judged.verdict) {
         (true, _) => Status::Failed,
-        (false, Verdict::Unknown) => Status::Unable,
+        (false, CheckVerdict::Unknown) => Status::Unable,
         (false, _) => Status::Done,
     })
 }

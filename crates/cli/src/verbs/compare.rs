@@ -2,14 +2,14 @@
 
 mod groups;
 
-use ::compare::{Set, Verdict, compared};
-use formats::requirement::{Outcome, Requirement};
+use ::compare::{RunSet, Verdict, compared};
+use formats::requirement::{Requirement, RequirementOutcome};
 use machine::{Nanos, parse_duration};
-use report::{Compared, Judged};
+use report::{ComparedFile, RequirementResult};
 use root::{Failure, Status};
 use session::{Session, read_recording};
 use std::path::{Path, PathBuf};
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
@@ -50,14 +50,14 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     for group in &groups {
         let before = files.len();
         for path in &group.files {
-            files.push(Compared {
+            files.push(ComparedFile {
                 file: path.display().to_string(),
                 recording: read_recording(path)?,
             });
         }
         sizes.push(files.len() - before);
     }
-    let judged = Judged::all(&files, &args.require);
+    let judged = RequirementResult::all(&files, &args.require);
     let names = groups.into_iter().map(|group| group.name);
     let sets: Vec<(String, usize)> = names.zip(sizes).collect();
     let verdicts = verdicts(&sets, &files);
@@ -69,18 +69,15 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
                 None => screen.stream(|out| out.write_all(page.as_bytes())),
             }
         }
-        Form::Json => screen.json(&report::comparison_json(&files, &judged, &verdicts)),
-        Form::Text if verdicts.is_empty() => {
+        OutputFormat::Json => screen.json(&report::comparison_json(&files, &judged, &verdicts)),
+        OutputFormat::Text if verdicts.is_empty() => {
             screen.text(&report::comparison_text(&files, &judged, screen.style()))
         }
-        Form::Text => screen.text(&report::sets_text(
-            &verdicts,
-            args.detect,
-            &judged,
-            screen.style(),
-        )),
+        OutputFormat::Text => screen.text(&report::sets_text(&verdicts, args.detect, &judged, screen.style())),
     }
-    let held = judged.iter().all(|one| one.judgement.outcome == Outcome::Held);
+    let held = judged
+        .iter()
+        .all(|one| one.judgement.outcome == RequirementOutcome::Held);
     let mut answers = verdicts.iter().flat_map(|one| &one.answers);
     let is_worse = args.fail_on_worse && answers.any(|(_, answer)| answer.verdict == Verdict::Higher);
     Ok(if held && !is_worse {
@@ -92,17 +89,17 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
 
 /// Compares each set with the first; `sets` has their names and numbers of files. Single files get no verdict: one run of
 /// each cannot show anything.
-fn verdicts(sets: &[(String, usize)], files: &[Compared]) -> Vec<::compare::Compared> {
+fn verdicts(sets: &[(String, usize)], files: &[ComparedFile]) -> Vec<::compare::SetComparison> {
     let mut rest = files;
     let sets = sets.iter().map(|(name, size)| {
         let (own, others) = rest.split_at((*size).min(rest.len()));
         rest = others;
-        Set {
+        RunSet {
             name: name.clone(),
             runs: own.iter().map(|one| &one.recording).collect(),
         }
     });
-    let sets: Vec<Set<'_>> = sets.collect();
+    let sets: Vec<RunSet<'_>> = sets.collect();
     let is_repeated = sets.iter().any(|set| set.runs.len() > 1);
     match sets.split_first() {
         Some((first, others)) if is_repeated => others.iter().map(|other| compared(first, other)).collect(),
@@ -113,10 +110,10 @@ fn verdicts(sets: &[(String, usize)], files: &[Compared]) -> Vec<::compare::Comp
 /// The page.
 fn html(
     args: &Args,
-    files: &[Compared],
+    files: &[ComparedFile],
     sets: &[(String, usize)],
-    judged: &[Judged],
-    verdicts: &[::compare::Compared],
+    judged: &[RequirementResult],
+    verdicts: &[::compare::SetComparison],
 ) -> String {
     let json = serde_json::to_vec(&report::comparison_json(files, judged, verdicts)).ok();
     let path = args.out.as_deref().unwrap_or(Path::new("comparison"));
@@ -157,17 +154,17 @@ fn requirement(text: &str) -> Result<Requirement, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use formats::requirement::Which;
+    use formats::requirement::BoundedStatistic;
 
     #[test]
-    fn rules_have_a_value_and_a_limit_with_a_unit() {
+    fn a_requirement_needs_a_value_and_a_limit_with_a_unit() {
         let rule = requirement("p99.99 < 50us").unwrap();
-        assert!(matches!(rule.which, Which::Quantile(share) if (share - 0.9999).abs() < 1e-9));
+        assert!(matches!(rule.which, BoundedStatistic::Quantile(share) if (share - 0.9999).abs() < 1e-9));
         assert_eq!(rule.below_ns, 50_000);
         assert_eq!(requirement("max<=1ms").unwrap().below_ns, 1_000_001);
         assert_eq!(
             requirement("noise max < 1s").unwrap().kind,
-            Some(formats::Kind::Noise)
+            Some(formats::SeriesKind::Noise)
         );
         for (wrong, why) in [
             ("", "is no rule"),

@@ -1,6 +1,6 @@
 //! `confirm`: keeps what was applied with a time limit, and marks a boot as good.
 
-use apply::{ApplyError, Lasting, boot_attempt};
+use apply::{ApplyError, DurableStorage, boot_attempt};
 use root::{Failure, Status};
 use serde_json::json;
 use session::Session;
@@ -22,20 +22,20 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         None => session.lock_existing()?,
     };
     let boot = match &lasting {
-        Some(state) => boot_attempt::forget(&Lasting(state))?,
+        Some(state) => boot_attempt::remove_record(&DurableStorage(state))?,
         None => false,
     };
-    let kept = match &changing {
+    let confirmed = match &changing {
         Some(changing) => apply::guard::confirm(changing.state()),
         None => Err(ApplyError::NothingToConfirm {
             why: "nothing is in force".to_owned(),
         }),
     };
-    match kept {
+    match confirmed {
         Err(ApplyError::NothingToConfirm { .. }) if boot => {}
         other => {
             other?;
-            screen.text("Kept. `quietcore undo` takes it back.\n");
+            screen.text("Kept. `quietcore undo` undoes it.\n");
         }
     }
     if boot {

@@ -1,6 +1,6 @@
 //! `cpus`: prints a CPU expression in every notation.
 
-use crate::reading::Reading;
+use crate::reading::ReadingArgs;
 use machine::CpuSet;
 use report::CpusReport;
 use root::{Failure, Status};
@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     expression: String,
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
 }
 
 /// Runs the command.
@@ -52,13 +52,15 @@ fn of_script(_script: &str) -> Result<CpuSet, Failure> {
 #[cfg(feature = "compat")]
 fn of_script(script: &str) -> Result<CpuSet, Failure> {
     use compat::bitcalc;
-    bitcalc::evaluate(script).and_then(|bits| bitcalc::cpus(&bits)).map_err(|why| {
-        Failure::usage(
-            "the script cannot be used",
-            report::safe(&why.to_string()),
-            "write values and operators in postfix notation: '#0-3 #2 xor'; `quietcore bitcalc -h` lists them",
-        )
-    })
+    bitcalc::evaluate(script)
+        .and_then(|bits| bitcalc::cpus(&bits))
+        .map_err(|why| {
+            Failure::usage(
+                "the script cannot be used",
+                report::safe(&why.to_string()),
+                "write values and operators in postfix notation: '#0-3 #2 xor'; `quietcore bitcalc -h` lists them",
+            )
+        })
 }
 
 #[cfg(test)]
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_are_told_from_expressions() {
+    fn bitcalc_scripts_are_distinguished_from_cpu_expressions() {
         for script in ["#1-3", "&4", "7f f and", "#0-3 #2 xor"] {
             assert!(is_script(script), "{script}");
         }

@@ -1,13 +1,13 @@
 //! `diff`: shows what changed between two snapshots, or between one and now.
 
 use crate::reading::captured;
-use plan::diff::Reading;
-use report::Length;
+use plan::diff::MachineReading;
+use report::KnobDetail;
 use root::{Failure, Origin, Status};
 use session::Session;
 use session::isolation::cpus;
 use std::path::PathBuf;
-use terminal::{Form, Screen, Volume};
+use terminal::{OutputFormat, Screen, Volume};
 
 /// Arguments of `diff`.
 #[derive(clap::Args)]
@@ -37,20 +37,20 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         .transpose()?;
     let diff = plan::diff::diff(&before, &after, matter.as_ref());
     let length = if screen.volume == Volume::Verbose {
-        Length::Whole
+        KnobDetail::Whole
     } else {
-        Length::Short
+        KnobDetail::Short
     };
     match screen.form {
-        Form::Json => screen.stream(|out| report::diff_json(&diff, out)),
-        Form::Text => screen.text(&report::diff_text(&diff, length, screen.style())),
+        OutputFormat::Json => screen.stream(|out| report::diff_json(&diff, out)),
+        OutputFormat::Text => screen.text(&report::diff_text(&diff, length, screen.style())),
     }
     Ok(Status::Done)
 }
 
-fn reading(session: &Session) -> Reading {
+fn reading(session: &Session) -> MachineReading {
     let root = session.root();
-    Reading {
+    MachineReading {
         machine: session.machine().with_tasks_and_interrupts(root),
         settings: machine::settings::read(root, plan::knobs::compared()),
         own_pid: (root.origin() == Origin::Live).then(std::process::id),

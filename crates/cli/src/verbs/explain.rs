@@ -1,18 +1,18 @@
 //! `explain`: explains a word, or checks a boot line.
 
-use crate::reading::Reading;
+use crate::reading::ReadingArgs;
 use machine::cmdline::MOST_LINE;
 use machine::{CpuSet, Interrupt, Machine, interrupts, parse_cmdline};
-use plan::lint::{Facts, Outcome, Verdict, assigned, lint, lint_assuming};
+use plan::lint::{KernelFacts, LintResult, ObservedBoot, assigned, lint, lint_assuming};
 use report::explain::{
-    EXPLAIN_SCHEMA, Entry, LintReport, Surroundings, contents_text, explain, explain_text, lint_text, words,
+    EXPLAIN_SCHEMA, Explanation, LintReport, Surroundings, contents_text, explain, explain_text, lint_text, words,
 };
 use root::{Failure, Root, Status};
 use serde::Serialize;
 use session::Session;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 
 /// Arguments of `explain`.
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "cmdline")]
     config: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
 }
 
 /// Runs the command.
@@ -53,14 +53,14 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 }
 
 #[derive(Serialize)]
-struct Meaning<'a> {
+struct ExplainJson<'a> {
     schema: &'static str,
     word: &'a str,
-    entries: &'a [Entry],
+    entries: &'a [Explanation],
 }
 
 fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let entries = explain(word, &Here::new(session)).map_err(|near| {
+    let entries = explain(word, &RunningMachine::new(session)).map_err(|near| {
         let next = if near.0.is_empty() {
             "`quietcore explain --list` shows every word".to_owned()
         } else {
@@ -73,7 +73,7 @@ fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status,
         )
     })?;
     screen.text(&explain_text(&entries, screen.style()));
-    screen.json(&Meaning {
+    screen.json(&ExplainJson {
         schema: EXPLAIN_SCHEMA,
         word,
         entries: &entries,
@@ -82,14 +82,14 @@ fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status,
 }
 
 /// The running machine, read when an explanation needs it.
-struct Here<'a> {
+struct RunningMachine<'a> {
     session: &'a Session,
     machine: OnceCell<Machine>,
 }
 
-impl<'a> Here<'a> {
-    fn new(session: &'a Session) -> Here<'a> {
-        Here {
+impl<'a> RunningMachine<'a> {
+    fn new(session: &'a Session) -> RunningMachine<'a> {
+        RunningMachine {
             session,
             machine: OnceCell::new(),
         }
@@ -101,7 +101,7 @@ impl<'a> Here<'a> {
     }
 }
 
-impl Surroundings for Here<'_> {
+impl Surroundings for RunningMachine<'_> {
     fn interrupt(&self, irq: u32) -> Option<Interrupt> {
         interrupts::read_one_of(self.session.root(), irq, self.machine().kernel.version)
     }
@@ -144,9 +144,7 @@ fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen
         _ => Some(args.reading.open(session)?),
     };
     let machine = opened.as_ref().map(|opened| opened.machine());
-    let own = machine
-        .as_ref()
-        .and_then(|machine| machine.kernel.cmdline.as_ref());
+    let own = machine.as_ref().and_then(|machine| machine.kernel.cmdline.as_ref());
     let line = match (line, own) {
         (Some(line), _) => line.to_owned(),
         (None, Some(own)) => own.text.clone(),
@@ -161,14 +159,14 @@ fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen
     refuse_long(&line)?;
     // Kernel messages apply only to the kernel's own line.
     let same = own.is_some_and(|own| own.parameters == parse_cmdline(&line).parameters);
-    let kernel = Named::of(args, same);
-    let mut facts = facts(args, machine.as_ref().filter(|_| kernel != Named::Any))?;
+    let kernel = KernelSource::of(args, same);
+    let mut facts = facts(args, machine.as_ref().filter(|_| kernel != KernelSource::Any))?;
     if let (Some(opened), Some(machine), None) = (&opened, &machine, &args.kernel)
-        && kernel != Named::Any
+        && kernel != KernelSource::Any
     {
         let root = opened.root();
         facts.sched_ext = sched_ext(root);
-        facts.outcome = same.then(|| Outcome {
+        facts.outcome = same.then(|| ObservedBoot {
             messages: root.kernel_log().unwrap_or_default(),
             isolated: machine.isolation.boot_isolated.clone(),
             nohz_full: machine.isolation.nohz_full.clone(),
@@ -178,12 +176,12 @@ fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen
     let verdict = kernel.verdict(&line, &facts);
     let report = LintReport::new(&line, facts.release.as_deref(), &verdict);
     let report = match kernel {
-        Named::Assumed => report.assumed(),
-        Named::Known | Named::Any => report,
+        KernelSource::Assumed => report.assumed(),
+        KernelSource::Known | KernelSource::Any => report,
     };
     match screen.form {
-        Form::Json => screen.json(&report),
-        Form::Text => screen.text(&lint_text(&report, screen.style())),
+        OutputFormat::Json => screen.json(&report),
+        OutputFormat::Text => screen.text(&lint_text(&report, screen.style())),
     }
     Ok(if report.has_error() {
         Status::Failed
@@ -194,7 +192,7 @@ fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen
 
 /// How the kernel of a checked line is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum KernelSource {
     /// The kernel was named, by its release or by its machine; or the line is the one that this machine was booted with.
     Known,
     /// The line may be for this machine: its kernel is assumed, and what only this kernel refuses is a warning.
@@ -203,24 +201,24 @@ enum Named {
     Any,
 }
 
-impl Named {
-    fn of(args: &Args, is_own_line: bool) -> Named {
+impl KernelSource {
+    fn of(args: &Args, is_own_line: bool) -> KernelSource {
         let is_given = matches!(args.cmdline, Some(Some(_)));
         if !is_given || args.kernel.is_some() || args.reading.root.is_some() {
-            Named::Known
+            KernelSource::Known
         } else if args.cpus.is_some() || args.config.is_some() {
-            Named::Any
+            KernelSource::Any
         } else if is_own_line {
-            Named::Known
+            KernelSource::Known
         } else {
-            Named::Assumed
+            KernelSource::Assumed
         }
     }
 
-    fn verdict(self, line: &str, facts: &Facts) -> Verdict {
+    fn verdict(self, line: &str, facts: &KernelFacts) -> LintResult {
         match self {
-            Named::Assumed => lint_assuming(line, facts),
-            Named::Known | Named::Any => lint(line, facts),
+            KernelSource::Assumed => lint_assuming(line, facts),
+            KernelSource::Known | KernelSource::Any => lint(line, facts),
         }
     }
 }
@@ -237,10 +235,10 @@ fn refuse_long(line: &str) -> Result<(), Failure> {
     ))
 }
 
-fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, Failure> {
-    let mut facts = machine.map(Facts::of_machine).unwrap_or_default();
+fn facts(args: &Args, machine: Option<&Machine>) -> Result<KernelFacts, Failure> {
+    let mut facts = machine.map(KernelFacts::of_machine).unwrap_or_default();
     if let Some(release) = &args.kernel {
-        let named = Facts::of_release(release).ok_or_else(|| {
+        let named = KernelFacts::of_release(release).ok_or_else(|| {
             Failure::usage(
                 format!("`{}` is no kernel release", report::safe(release)),
                 "it does not begin with two numbers",
@@ -248,7 +246,7 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, Failure> {
             )
         })?;
         // The CPUs come from the captured machine; kernel and configuration are the named ones.
-        facts = Facts {
+        facts = KernelFacts {
             release: named.release,
             version: named.version,
             realtime: named.realtime,

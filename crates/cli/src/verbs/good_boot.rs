@@ -1,6 +1,6 @@
 //! `good-boot` (internal): waits, then removes the record of the boot attempt, because the machine stayed up.
 
-use apply::{Host, Lasting, boot_attempt, guard};
+use apply::{DurableStorage, Host, boot_attempt, guard};
 use root::{Failure, Status};
 use session::Session;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Statu
         return Ok(Status::Done);
     };
     if let Some(state) = session.lasting_state()? {
-        boot_attempt::good(&Lasting(&state), changing.session.boot_id().as_deref())?;
+        boot_attempt::good(&DurableStorage(&state), changing.session.boot_id().as_deref())?;
     }
     Ok(Status::Done)
 }

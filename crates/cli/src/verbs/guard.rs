@@ -1,6 +1,6 @@
 //! `guard` (internal): the detached process that undoes everything when its parent dies or the time is up.
 
-use apply::guard::{GuardTask, Watch, stand};
+use apply::guard::{GuardTask, GuardTrigger, run_guard};
 use apply::{ApplyError, Host};
 use machine::CpuSet;
 use root::{Failure, Status};
@@ -29,8 +29,8 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, Failure> {
     let housekeeping = CpuSet::parse_list(&args.cpus)
         .map_err(|error| Failure::usage("guard", error.to_string(), "it is started by quietcore itself"))?;
-    let watch = args.seconds.map_or(Watch::Parent, |seconds| {
-        Watch::Deadline(Duration::from_secs(seconds))
+    let watch = args.seconds.map_or(GuardTrigger::Parent, |seconds| {
+        GuardTrigger::Deadline(Duration::from_secs(seconds))
     });
     let state = session.made_state()?;
     // Terminal and session signals are for the parent; the guard ends by its pipe or its clock.
@@ -40,7 +40,7 @@ pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Statu
             .lock_existing()
             .map_err(|error| ApplyError::Busy { holder: error.why })
     };
-    stand(
+    run_guard(
         &Host::new(session.writable()?.clone()),
         &*state,
         GuardTask {

@@ -1,7 +1,7 @@
 //! `history`: shows what was done during this boot, and what is active.
 
 use apply::resize::Resize;
-use apply::{Event, JournalState, Layer, LayerState};
+use apply::{ApplyLayer, JournalEvent, JournalState, LayerState};
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
@@ -12,15 +12,15 @@ use terminal::Screen;
 pub struct Args {}
 
 #[derive(Serialize)]
-struct Report {
+struct HistoryJson {
     schema: &'static str,
-    journals: Vec<Summary>,
+    journals: Vec<JournalSummary>,
     /// Why archived journals cannot be shown.
     unreadable: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct JournalSummary {
     /// The number of the journal of its records, from 1 for the oldest. Each journal numbers its records from 1, so `seq` and
     /// `end` identify a record only together with it.
     journal: usize,
@@ -85,7 +85,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     for line in &unreadable {
         screen.text(&format!("Not shown: {line}\n"));
     }
-    screen.json(&Report {
+    screen.json(&HistoryJson {
         schema: "quietcore.history/1",
         journals,
         unreadable,
@@ -93,22 +93,19 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     Ok(Status::Done)
 }
 
-fn summary(journal: usize, layer: &Layer, current: Option<JournalState>) -> Summary {
+fn summary(journal: usize, layer: &ApplyLayer, current: Option<JournalState>) -> JournalSummary {
     let why = layer.undone_why.unwrap_or("undo");
     let state = match (layer.state, current) {
-        (LayerState::Gone, _) => format!("undone ({why})"),
+        (LayerState::Undone, _) => format!("undone ({why})"),
         (_, Some(JournalState::Void)) => "of an earlier boot".to_owned(),
         (LayerState::InForce, Some(_)) => "in force".to_owned(),
-        (LayerState::Applying | LayerState::Undoing, Some(_)) => {
-            "unfinished: run `quietcore undo`".to_owned()
-        }
+        (LayerState::Applying | LayerState::Undoing, Some(_)) => "unfinished: run `quietcore undo`".to_owned(),
         (_, None) => "put away".to_owned(),
     };
-    let is_made = |record: &&&apply::Record| matches!(record.event, Event::Did { .. });
-    Summary {
+    let is_made = |record: &&&apply::JournalRecord| matches!(record.event, JournalEvent::Did { .. });
+    JournalSummary {
         journal,
-        current: matches!(current, Some(state) if state != JournalState::Void)
-            && layer.state != LayerState::Gone,
+        current: matches!(current, Some(state) if state != JournalState::Void) && layer.state != LayerState::Undone,
         seq: layer.seq,
         end: layer.end,
         began: machine::utc_text(layer.at_ns / 1_000_000_000),
@@ -124,7 +121,7 @@ fn summary(journal: usize, layer: &Layer, current: Option<JournalState>) -> Summ
     }
 }
 
-fn text(journals: &[Summary]) -> String {
+fn text(journals: &[JournalSummary]) -> String {
     if journals.is_empty() {
         return "Nothing was changed on this boot.\n".to_owned();
     }
@@ -161,8 +158,8 @@ fn text(journals: &[Summary]) -> String {
 mod tests {
     use super::*;
 
-    fn row(partition: &str, seq: u64, current: bool) -> Summary {
-        Summary {
+    fn row(partition: &str, seq: u64, current: bool) -> JournalSummary {
+        JournalSummary {
             journal: 1 + usize::from(current),
             current,
             seq,
@@ -192,7 +189,7 @@ mod tests {
 
     /// The same number in two journals is two records, so the row names the journal.
     #[test]
-    fn a_number_of_a_record_has_its_journal_in_json() {
+    fn a_record_number_in_json_names_its_journal() {
         let old = serde_json::to_value(row("old", 1, false)).unwrap();
         let now = serde_json::to_value(row("one", 1, true)).unwrap();
         assert_eq!(old["seq"], now["seq"]);

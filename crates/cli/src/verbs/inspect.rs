@@ -1,17 +1,17 @@
 //! `inspect`: shows the hardware and the current isolation.
 
-use crate::reading::Reading;
-use report::{Part, View};
+use crate::reading::ReadingArgs;
+use report::{InspectView, PartDetail};
 use root::{Failure, Origin, Status};
 use session::Session;
 use session::isolation::existing_cpus;
-use terminal::{Form, Screen, Volume};
+use terminal::{OutputFormat, Screen, Volume};
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
     /// Show who may run, and who is, on the isolated CPUs (or those of --cpus)
     #[arg(long)]
     tasks: bool,
@@ -30,7 +30,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let root = session.root();
     let mut machine = session.machine();
     // The text output marks busy CPUs, so it needs the tasks in every case but one.
-    if args.tasks || (screen.form == Form::Text && !args.irqs) {
+    if args.tasks || (screen.form == OutputFormat::Text && !args.irqs) {
         machine = machine.with_tasks(root);
     }
     if args.irqs {
@@ -41,13 +41,13 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         .as_deref()
         .map(|expression| existing_cpus(expression, &machine))
         .transpose()?;
-    let part = |asked: bool| match (asked, screen.volume) {
-        (false, _) => Part::Left,
-        (true, Volume::Verbose) => Part::Whole,
-        (true, _) => Part::Shown,
+    let part = |is_requested: bool| match (is_requested, screen.volume) {
+        (false, _) => PartDetail::Left,
+        (true, Volume::Verbose) => PartDetail::Whole,
+        (true, _) => PartDetail::Shortened,
     };
     let own_pid = (root.origin() == Origin::Live).then(std::process::id);
-    let view = View {
+    let view = InspectView {
         tasks: part(args.tasks),
         interrupts: part(args.irqs),
         cpus,
@@ -55,8 +55,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     let style = screen.style();
     match screen.form {
-        Form::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),
-        Form::Text => {
+        OutputFormat::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),
+        OutputFormat::Text => {
             let mut text = Vec::new();
             // Writing to memory never fails.
             let _ = report::inspect_text(&machine, &view, style, &mut text);

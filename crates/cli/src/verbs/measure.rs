@@ -6,7 +6,7 @@ mod kernel_tracer;
 mod run_file;
 mod waking;
 
-use crate::foreign::{WrittenAs, written_as};
+use crate::foreign::{ForeignFormatArg, written_as};
 use crate::progress_bar::with_progress;
 use break_args::BreakArgs;
 use claim::parse_claim;
@@ -16,7 +16,8 @@ use machine::nanoseconds;
 use machine::parse_duration;
 use machine::{CpuSet, Machine};
 use measure::{
-    Break, Claim, Environment, IdleStates, Level, Measurement, Method, Request, SamplerPolicy, parse_policy,
+    Break, Claim, Environment, IdleStates, KernelTracer, MeasureRequest, Measurement, NoteLevel, SamplerPolicy,
+    parse_policy,
 };
 use report::Histograms;
 use root::{Failure, Status};
@@ -25,85 +26,85 @@ use session::{Session, cpuset_entry};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use terminal::{Form, Screen, Volume};
-use waking::Waking;
+use terminal::{OutputFormat, Screen, Volume};
+use waking::WakeUpArgs;
 
 /// Arguments of `measure`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: MeasureCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum MeasureCommand {
     /// How late does a thread wake up that asks to be woken periodically? (cyclictest's question)
     Latency {
         #[command(flatten)]
-        shared: Shared,
+        shared: SharedMeasureArgs,
         #[command(flatten)]
-        waking: Waking,
+        waking: WakeUpArgs,
         /// Have a tracer of the kernel measure, where it has one
         #[arg(long, value_name = "TRACER", conflicts_with_all = [
             "loops", "distance", "clock", "policy", "aligned", "secaligned", "relative", "break_trace", "trace_out",
         ])]
-        method: Option<kernel_tracer::Waking>,
+        method: Option<kernel_tracer::LatencyTracer>,
     },
     /// How often, and for how long, is a thread stopped that never sleeps? (oslat's and sysjitter's question)
     Noise {
         #[command(flatten)]
-        shared: Shared,
+        shared: SharedMeasureArgs,
         #[command(flatten)]
-        spinning: Spinning,
+        spinning: NoiseArgs,
         /// other, or fifo:1 to fifo:99, rr:1 to rr:99, which measure how the kernel throttles the thread itself
         #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy)]
         policy: SamplerPolicy,
         /// Have a tracer of the kernel measure, where it has one
         #[arg(long, value_name = "TRACER", conflicts_with_all = ["policy", "break_trace", "trace_out", "gaps"])]
-        method: Option<kernel_tracer::Spinning>,
+        method: Option<kernel_tracer::NoiseTracer>,
     },
     /// Both at the same time: a thread that wakes up above one that never sleeps, on each CPU, with one clock
     ///
     /// The gaps that our own wake-ups make are known and counted apart.
     All {
         #[command(flatten)]
-        shared: Shared,
+        shared: SharedMeasureArgs,
         #[command(flatten)]
-        waking: Waking,
+        waking: WakeUpArgs,
         #[command(flatten)]
-        spinning: Spinning,
+        spinning: NoiseArgs,
     },
     /// A whole run described in a file: samplers, loads, programs (also a configuration file of systress)
     Run(run_file::Args),
 }
 
-impl What {
+impl MeasureCommand {
     /// Adds the options of the question to a request.
-    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), Failure> {
-        if let What::Latency { waking, .. } | What::All { waking, .. } = self {
+    fn fill<'a>(&'a self, request: &mut MeasureRequest<'a>) -> Result<(), Failure> {
+        if let MeasureCommand::Latency { waking, .. } | MeasureCommand::All { waking, .. } = self {
             waking.fill(request);
         }
-        if let What::Noise { spinning, .. } | What::All { spinning, .. } = self {
+        if let MeasureCommand::Noise { spinning, .. } | MeasureCommand::All { spinning, .. } = self {
             spinning.fill(request)?;
         }
-        if let What::Noise { policy, .. } = self {
+        if let MeasureCommand::Noise { policy, .. } = self {
             request.each(|lane| policy.fill(lane));
         }
         Ok(())
     }
 
     /// The tracer of the kernel that measures, with its period or threshold.
-    fn tracer(&self) -> Option<(Method, Duration)> {
+    fn tracer(&self) -> Option<(KernelTracer, Duration)> {
         match self {
-            What::Latency { waking, method, .. } => method.map(|method| (method.into(), waking.interval())),
-            What::Noise { spinning, method, .. } => method.map(|method| (method.into(), spinning.threshold)),
-            What::All { .. } | What::Run(_) => None,
+            MeasureCommand::Latency { waking, method, .. } => method.map(|method| (method.into(), waking.interval())),
+            MeasureCommand::Noise { spinning, method, .. } => method.map(|method| (method.into(), spinning.threshold)),
+            MeasureCommand::All { .. } | MeasureCommand::Run(_) => None,
         }
     }
 }
 
 #[derive(clap::Args)]
-struct Spinning {
+struct NoiseArgs {
     /// The shortest gap that counts: 100ns or more
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
     threshold: Duration,
@@ -115,9 +116,9 @@ struct Spinning {
     gaps: Option<PathBuf>,
 }
 
-impl Spinning {
+impl NoiseArgs {
     /// Adds the options to a request, after checking that the file can be written.
-    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), Failure> {
+    fn fill<'a>(&'a self, request: &mut MeasureRequest<'a>) -> Result<(), Failure> {
         request.each(|lane| lane.threshold_ns = nanoseconds(self.threshold));
         if let Some(path) = &self.gaps {
             root::output::check_named(path)?;
@@ -128,7 +129,7 @@ impl Spinning {
 }
 
 #[derive(clap::Args)]
-struct Shared {
+struct SharedMeasureArgs {
     /// CPUs to measure; without it the isolated ones, or one core where none is isolated
     #[arg(long, value_name = "EXPR")]
     cpus: Option<String>,
@@ -143,7 +144,7 @@ struct Shared {
     out: Option<PathBuf>,
     /// Print the result in a foreign format (another word lists them)
     #[arg(long, value_name = "FORMAT", value_parser = written_as, conflicts_with = "json")]
-    format: Option<WrittenAs>,
+    format: Option<ForeignFormatArg>,
     /// Stop at the first wake-up that comes so late, or gap that takes so long; the exit status is then 1
     #[arg(long = "break", value_name = "TIME", value_parser = parse_duration)]
     limit: Option<Duration>,
@@ -158,11 +159,11 @@ struct Shared {
     /// `hold` that is requested and refused ends the measurement (status 3). The default that is refused is an information in
     /// the result.
     #[arg(long, value_name = "WHAT")]
-    idle: Option<Idle>,
+    idle: Option<IdleArg>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Idle {
+enum IdleArg {
     /// Keep them out: latency of the kernel, not of waking hardware
     Hold,
     /// Leave them as the machine has them
@@ -170,31 +171,31 @@ enum Idle {
 }
 
 /// Without the option, a refusal is a finding in the result.
-fn idle_states(idle: Option<Idle>) -> IdleStates {
+fn idle_states(idle: Option<IdleArg>) -> IdleStates {
     match idle {
         None => IdleStates::Hold,
-        Some(Idle::Hold) => IdleStates::Require,
-        Some(Idle::Leave) => IdleStates::Leave,
+        Some(IdleArg::Hold) => IdleStates::Require,
+        Some(IdleArg::Leave) => IdleStates::Leave,
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let (request, shared): (fn(_, _, _, _) -> _, _) = match &args.what {
-        What::Run(args) => return run_file::run(args, session, screen),
-        What::Latency { shared, .. } => (Request::latency, shared),
-        What::Noise { shared, .. } => (Request::noise, shared),
-        What::All { shared, .. } => (Request::all, shared),
+        MeasureCommand::Run(args) => return run_file::run(args, session, screen),
+        MeasureCommand::Latency { shared, .. } => (MeasureRequest::latency, shared),
+        MeasureCommand::Noise { shared, .. } => (MeasureRequest::noise, shared),
+        MeasureCommand::All { shared, .. } => (MeasureRequest::all, shared),
     };
     // First, so that a path that cannot be written costs no time.
-    let kept = shared.out.as_deref().map(ResultFile::at).transpose()?;
+    let result_file = shared.out.as_deref().map(ResultFile::at).transpose()?;
     let machine = session.machine();
     let cpus = chosen_cpus(shared, &machine, screen)?;
     let environment = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));
     let stop = session::stop_flag();
     let door = cpuset_entry::door(session.root(), &machine, &cpus);
     let join = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
-    let mut request: Request = request(cpus, shared.duration, environment, stop);
+    let mut request: MeasureRequest = request(cpus, shared.duration, environment, stop);
     args.what.fill(&mut request)?;
     request.each(|lane| lane.claim = shared.claim);
     let tracer = args.what.tracer();
@@ -216,11 +217,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
     }
     let keep = |result: &Measurement| {
-        if let Some(kept) = &kept {
-            kept.so_far(result);
+        if let Some(result_file) = &result_file {
+            result_file.so_far(result);
         }
     };
-    request.keep = kept.is_some().then_some(&keep);
+    request.on_intermediate = result_file.is_some().then_some(&keep);
     let mut result = sample(&request, tracer, session, screen)?;
     match trace {
         Some(Ok(trace)) => trace.end(session, &mut result),
@@ -228,9 +229,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         None => {}
     }
     show(&result, shared, screen);
-    if let Some(kept) = &kept {
-        kept.end(&result)?;
-        if let Some(page) = kept.page() {
+    if let Some(result_file) = &result_file {
+        result_file.end(&result)?;
+        if let Some(page) = result_file.page() {
             screen.note(&format!("the page: {}\n", page.display()));
         }
     }
@@ -242,8 +243,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 /// Measures with our samplers, or with a tracer of the kernel and its period or threshold.
 fn sample(
-    request: &Request,
-    tracer: Option<(Method, Duration)>,
+    request: &MeasureRequest,
+    tracer: Option<(KernelTracer, Duration)>,
     session: &Session,
     screen: &Screen,
 ) -> Result<Measurement, Failure> {
@@ -251,7 +252,7 @@ fn sample(
     let Some((method, time)) = tracer else {
         return with_progress(screen, |progress| measure::run(request, root, progress));
     };
-    let mut instance = tracing::tracer::begin(session, method, request, time)?;
+    let mut instance = tracing::tracer::start(session, method, request, time)?;
     let pipe = instance.file("trace_pipe");
     let mut result = with_progress(screen, |progress| {
         measure::method::listen(request, method, &pipe, root, progress)
@@ -266,14 +267,14 @@ const INTERRUPTED: &str = "interrupted: the result covers only the time until th
 /// The exit status of a result: a limit that was exceeded, or numbers that cannot be trusted, are a failure.
 fn status(result: &Measurement) -> Status {
     let mut findings = result.findings.iter();
-    match result.broke.is_some() || findings.any(|finding| finding.level == Level::Error) {
+    match result.broke.is_some() || findings.any(|finding| finding.level == NoteLevel::Error) {
         true => Status::Failed,
         false => Status::Done,
     }
 }
 
 /// Prints a result.
-fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
+fn show(result: &Measurement, shared: &SharedMeasureArgs, screen: &mut Screen) {
     match (&shared.format, screen.form) {
         (Some(format), _) => {
             let (text, left_out) = format.write(&formats::of_measurement(result.clone()));
@@ -282,17 +283,13 @@ fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
                 screen.note(&format!("{left_out}\n"));
             }
         }
-        (None, Form::Json) => screen.json(result),
-        (None, Form::Text) => screen.text(&report::measurement_text(
-            result,
-            Histograms::Drawn,
-            screen.style(),
-        )),
+        (None, OutputFormat::Json) => screen.json(result),
+        (None, OutputFormat::Text) => screen.text(&report::measurement_text(result, Histograms::Drawn, screen.style())),
     }
 }
 
 /// The CPUs of `--cpus`; otherwise the isolated CPUs, which an affinity mask would hide; otherwise one core.
-fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, Failure> {
+fn chosen_cpus(shared: &SharedMeasureArgs, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, Failure> {
     if let Some(expression) = &shared.cpus {
         return existing_cpus(expression, machine);
     }

@@ -7,7 +7,7 @@ use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::comm_pattern::Glob;
-use session::task_move::{Direction, Fate, MoveOptions, MovedTask, Selection, Summary, move_tasks};
+use session::task_move::{Direction, MoveOptions, MoveSummary, MovedTask, Selection, ThreadOutcome, move_tasks};
 use std::collections::{BTreeMap, BTreeSet};
 use terminal::Screen;
 
@@ -71,19 +71,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 impl Args {
     fn options(&self) -> MoveOptions {
-        let SelectionArgs {
-            pid,
-            tid,
-            name,
-            thread,
-        } = self.selection.clone();
+        let SelectionArgs { pid, tid, name, thread } = self.selection.clone();
         MoveOptions {
-            selection: Selection {
-                pid,
-                tid,
-                name,
-                thread,
-            },
+            selection: Selection { pid, tid, name, thread },
             user: self.user.clone(),
             children: self.children,
             direction: match self.out {
@@ -101,7 +91,7 @@ impl Args {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct MoveJson<'a> {
     schema: &'static str,
     partition: &'a str,
     cpus: &'a CpuSet,
@@ -116,17 +106,17 @@ struct Report<'a> {
     findings: &'a [Finding],
 }
 
-fn show(summary: &Summary, screen: &mut Screen) {
-    screen.json(&Report {
+fn show(summary: &MoveSummary, screen: &mut Screen) {
+    screen.json(&MoveJson {
         schema: "quietcore.move/1",
         partition: &summary.partition,
         cpus: &summary.cpus,
         direction: if summary.out { "out" } else { "into" },
         dry_run: summary.dry_run,
-        moved: summary.count(Fate::Moved),
-        already: summary.count(Fate::Already),
-        left: summary.count(Fate::Left),
-        gone: summary.count(Fate::Gone),
+        moved: summary.count(ThreadOutcome::Moved),
+        already: summary.count(ThreadOutcome::Already),
+        left: summary.count(ThreadOutcome::Left),
+        gone: summary.count(ThreadOutcome::Gone),
         complete: !summary.storm,
         tasks: &summary.lines,
         findings: &summary.findings,
@@ -144,10 +134,10 @@ fn show(summary: &Summary, screen: &mut Screen) {
 const MOST: usize = 20;
 
 fn is_moved(line: &&MovedTask) -> bool {
-    matches!(line.fate, Fate::Moved | Fate::Would)
+    matches!(line.fate, ThreadOutcome::Moved | ThreadOutcome::Would)
 }
 
-fn text(summary: &Summary) -> String {
+fn text(summary: &MoveSummary) -> String {
     let mut text = moved_text(summary) + &left_text(summary) + &total_text(summary);
     let moved = summary.lines.iter().filter(is_moved);
     let users: BTreeSet<&str> = moved.filter_map(|line| line.user.as_deref()).collect();
@@ -164,7 +154,7 @@ fn text(summary: &Summary) -> String {
     text
 }
 
-fn moved_text(summary: &Summary) -> String {
+fn moved_text(summary: &MoveSummary) -> String {
     let mut text = String::new();
     for line in summary.lines.iter().filter(is_moved).take(MOST) {
         text.push_str(&format!(
@@ -186,10 +176,10 @@ fn moved_text(summary: &Summary) -> String {
 }
 
 /// The tasks that were left, by reason.
-fn left_text(summary: &Summary) -> String {
+fn left_text(summary: &MoveSummary) -> String {
     let mut reasons: BTreeMap<&str, Vec<&MovedTask>> = BTreeMap::new();
     for line in &summary.lines {
-        if let (Fate::Left, Some(reason)) = (line.fate, &line.reason) {
+        if let (ThreadOutcome::Left, Some(reason)) = (line.fate, &line.reason) {
             reasons.entry(reason).or_default().push(line);
         }
     }
@@ -208,7 +198,7 @@ fn left_text(summary: &Summary) -> String {
     text
 }
 
-fn total_text(summary: &Summary) -> String {
+fn total_text(summary: &MoveSummary) -> String {
     let moved = || summary.lines.iter().filter(is_moved);
     let processes: BTreeSet<u32> = moved().map(|line| line.pid).collect();
     let verb = if summary.dry_run { "would move" } else { "moved" };
@@ -219,9 +209,9 @@ fn total_text(summary: &Summary) -> String {
     let (threads, processes) = (moved().count(), processes.len());
     let mut text = format!("{verb} {threads} threads of {processes} processes {place}");
     for (fate, word) in [
-        (Fate::Already, "already there"),
-        (Fate::Left, "left"),
-        (Fate::Gone, "ended"),
+        (ThreadOutcome::Already, "already there"),
+        (ThreadOutcome::Left, "left"),
+        (ThreadOutcome::Gone, "ended"),
     ] {
         let number = summary.count(fate);
         if number > 0 {
@@ -263,15 +253,15 @@ mod tests {
             cpus_after: Some(CpuSet::range(3, 3)),
             ..MovedTask::of(
                 &task,
-                Fate::Would,
+                ThreadOutcome::Would,
                 Some("/".to_owned()),
                 Some(CpuSet::range(0, 3)),
             )
         }
     }
 
-    fn dry_run(lines: Vec<MovedTask>) -> Summary {
-        Summary {
+    fn dry_run(lines: Vec<MovedTask>) -> MoveSummary {
+        MoveSummary {
             partition: "rt".to_owned(),
             cpus: CpuSet::range(3, 3),
             out: false,
@@ -284,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dry_run_shows_whose_each_process_is() {
+    fn a_dry_run_shows_the_owner_of_each_process() {
         let lines = || vec![line(10, Some("root")), line(20, Some("ana")), line(30, None)];
         let mut summary = dry_run(lines());
         let expected = "     10 app              root     / -> /rt  CPU 0-3 -> 3\n     \

@@ -1,24 +1,24 @@
 //! `plan`: prints every change that an isolation needs, before anything is done, as data or in formats of other tools.
 
-use crate::intent::Wanted;
+use crate::intent::IntentArgs;
 use crate::plans;
-use crate::reading::Reading;
+use crate::reading::ReadingArgs;
 use clap::builder::PossibleValuesParser;
-use report::Length;
-use report::export::{EXPORTS, ExportForm, ExportedFile, Subject, export_json, export_text};
+use report::KnobDetail;
+use report::export::{EXPORTS, ExportForm, ExportSubject, ExportedFile, export_json, export_text};
 use root::output::NewFile;
 use root::{Failure, Status};
 use session::Session;
 use std::path::{Path, PathBuf};
-use terminal::{Form, Screen, Volume};
+use terminal::{OutputFormat, Screen, Volume};
 
 /// Arguments of `plan`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: IntentArgs,
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
     /// Plan what this file declares; without it and without CPUs, what /etc/quietcore.toml declares
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -45,12 +45,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let root = session.root();
     let machine = session.machine().for_plan(root);
     let length = match screen.volume {
-        Volume::Verbose => Length::Whole,
-        _ => Length::Short,
+        Volume::Verbose => KnobDetail::Whole,
+        _ => KnobDetail::Short,
     };
     let declared = args.wanted.declared(session, args.config.as_deref())?;
     let mut plans = match &declared {
-        Some(file) => file.foresee(session, &machine)?,
+        Some(file) => file.plan_all(session, &machine)?,
         None => vec![args.wanted.plan(session, &machine)?],
     };
     if plans.len() != 1 && args.export.is_none() {
@@ -65,11 +65,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             "name one with --partition NAME",
         )
     })?;
-    let form = EXPORTS
-        .iter()
-        .find(|form| args.export.as_deref() == Some(form.name));
+    let form = EXPORTS.iter().find(|form| args.export.as_deref() == Some(form.name));
     if let Some(form) = form {
-        let subject = Subject {
+        let subject = ExportSubject {
             plan: &plan,
             intent: &intent,
             machine: &machine,
@@ -77,15 +75,15 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         return export(form, &subject, args.export_to.as_deref(), screen);
     }
     match screen.form {
-        Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
-        Form::Text => screen.text(&report::plan_text(&plan, length, screen.style())),
+        OutputFormat::Json => screen.stream(|out| report::plan_json(&plan, out)),
+        OutputFormat::Text => screen.text(&report::plan_text(&plan, length, screen.style())),
     }
     Ok(Status::Done)
 }
 
 fn export(
     form: &ExportForm,
-    subject: &Subject,
+    subject: &ExportSubject,
     folder: Option<&Path>,
     screen: &mut Screen,
 ) -> Result<Status, Failure> {
@@ -93,18 +91,18 @@ fn export(
         let what = format!("this plan cannot be exported as {}", form.name);
         Failure::new(Status::Unable, what, unfit.why, unfit.next)
     })?;
-    let mut said = export_text(&files);
+    let mut exported = export_text(&files);
     if let Some(folder) = folder {
         let paths: Vec<PathBuf> = files
             .iter()
             .map(|file| folder.join(file.path.trim_start_matches('/')))
             .collect();
         write(&paths, &files)?;
-        said = paths.iter().map(|path| format!("{}\n", path.display())).collect();
+        exported = paths.iter().map(|path| format!("{}\n", path.display())).collect();
     }
     match screen.form {
-        Form::Json => screen.stream(|out| export_json(form, &files, out)),
-        Form::Text => screen.text(&said),
+        OutputFormat::Json => screen.stream(|out| export_json(form, &files, out)),
+        OutputFormat::Text => screen.text(&exported),
     }
     Ok(Status::Done)
 }

@@ -1,6 +1,6 @@
 //! `prove`: measures, isolates, measures again under load, shows what still arrived, undoes, verifies and reports.
 
-use crate::intent::Wanted;
+use crate::intent::IntentArgs;
 use crate::progress_bar::ProgressBar;
 use experiment::ResultFile;
 use experiment::prove::{MeasurementProgress, ProveOptions, prove};
@@ -9,13 +9,13 @@ use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 
 /// Arguments of `prove`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: IntentArgs,
     /// How long each of the four measurements takes
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = machine::parse_duration)]
     duration: Duration,
@@ -38,7 +38,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         ));
     }
     // Before anything else: an error about a missing directory must not come after half a minute.
-    let kept = ResultFile::at(&args.out)?;
+    let result_file = ResultFile::at(&args.out)?;
     let machine = session.machine().for_plan(session.root());
     let (intent, plan) = args.wanted.plan(session, &machine)?;
     let options = ProveOptions {
@@ -59,14 +59,16 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         )
     })?;
     root::output::write(&args.out, &json)?;
-    if let Some(page) = kept.page() {
+    if let Some(page) = result_file.page() {
         root::output::write(page, report::prove::prove_html(&story).as_bytes())?;
     }
     match screen.form {
-        Form::Json => screen.json(&story),
-        Form::Text => {
+        OutputFormat::Json => screen.json(&story),
+        OutputFormat::Text => {
             screen.text(&report::prove::prove_text(&story, screen.style()));
-            let page = kept.page().map(|page| format!("The page: {}   ", page.display()));
+            let page = result_file
+                .page()
+                .map(|page| format!("The page: {}   ", page.display()));
             screen.text(&format!(
                 "\n{}the numbers: {}\n",
                 page.unwrap_or_default(),

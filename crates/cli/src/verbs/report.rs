@@ -1,11 +1,11 @@
 //! `report`: prints a result of any measuring tool as text, as JSON, or in another tool's format.
 
-use crate::foreign::{WrittenAs, written_as};
+use crate::foreign::{ForeignFormatArg, written_as};
 use formats::Recording;
 use root::{Failure, Status};
 use session::{Session, read_recording};
 use std::path::PathBuf;
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub struct Args {
     file: PathBuf,
     /// Write it in another format instead: html (for results of quietcore), or a format of `measure --format`
     #[arg(long = "as", value_name = "FORMAT", value_parser = form, conflicts_with = "json")]
-    format: Option<Written>,
+    format: Option<ReportOutput>,
     /// Write to this file instead of to standard output
     #[arg(long, value_name = "PATH", requires = "format")]
     out: Option<PathBuf>,
@@ -25,9 +25,9 @@ pub struct Args {
 
 /// The output format.
 #[derive(Clone, Copy)]
-enum Written {
+enum ReportOutput {
     Page,
-    As(WrittenAs),
+    As(ForeignFormatArg),
 }
 
 /// Runs the command.
@@ -36,14 +36,14 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     let name = args.file.display().to_string();
     let Some(format) = args.format else {
         match screen.form {
-            Form::Json => screen.json(&report::recording_json(&name, &recording)),
-            Form::Text => screen.text(&report::recording_text(&recording, screen.style())),
+            OutputFormat::Json => screen.json(&report::recording_json(&name, &recording)),
+            OutputFormat::Text => screen.text(&report::recording_text(&recording, screen.style())),
         }
         return Ok(Status::Done);
     };
     let (text, left_out) = match format {
-        Written::As(format) => format.write(&recording),
-        Written::Page => (page(&name, &recording)?, None),
+        ReportOutput::As(format) => format.write(&recording),
+        ReportOutput::Page => (page(&name, &recording)?, None),
     };
     match &args.out {
         Some(path) => root::output::write(path, text.as_bytes())?,
@@ -52,7 +52,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     for note in recording
         .notes
         .iter()
-        .filter(|note| note.level < measure::Level::Info)
+        .filter(|note| note.level < measure::NoteLevel::Info)
     {
         let (subject, message) = (report::safe(&note.subject), report::safe(&note.message));
         screen.note(&format!("{subject}: {message}\n"));
@@ -74,11 +74,11 @@ fn page(name: &str, recording: &Recording) -> Result<String, Failure> {
     Ok(report::measurement_html(own, name))
 }
 
-fn form(name: &str) -> Result<Written, String> {
+fn form(name: &str) -> Result<ReportOutput, String> {
     match name {
-        "html" => Ok(Written::Page),
+        "html" => Ok(ReportOutput::Page),
         _ => written_as(name)
-            .map(Written::As)
+            .map(ReportOutput::As)
             .map_err(|names| format!("{names}, html")),
     }
 }

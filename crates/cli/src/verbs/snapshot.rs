@@ -1,8 +1,8 @@
 //! `snapshot`: saves everything that the reading verbs need in one archive.
 
-use crate::reading::Reading;
-use boot::{Files, Reads, reads};
-use machine::capture::{Also, Keep, Summary, capture};
+use crate::reading::ReadingArgs;
+use boot::{MachineTree, ReadExtent, reads};
+use machine::capture::{CaptureExtent, CaptureSummary, ExtraCapture, capture};
 use machine::cmdline::words;
 use root::state::{LIB_DIR, RUN_DIR};
 use root::{Failure, Root, Status};
@@ -18,15 +18,15 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct SnapshotJson<'a> {
     schema: &'static str,
     file: String,
     #[serde(flatten)]
-    summary: &'a Summary,
+    summary: &'a CaptureSummary,
 }
 
 /// Runs the command.
@@ -36,7 +36,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let root = session.root();
     let summary = capture(root, &args.file, env!("CARGO_PKG_VERSION"), &for_verbs(root))?;
     let file = args.file.display().to_string();
-    screen.json(&Document {
+    screen.json(&SnapshotJson {
         schema: "quietcore.snapshot/1",
         file: file.clone(),
         summary: &summary,
@@ -72,13 +72,13 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 /// The state files that `check` needs, and the files that `boot show`, `boot check` and the dry runs of the others read: the
 /// boot loaders' files, our record of their changes, and the files that show the parameters of the running line.
-fn for_verbs(root: &Root) -> Vec<Also> {
-    let mut all: Vec<Also> = reads(&Files::of(root))
+fn for_verbs(root: &Root) -> Vec<ExtraCapture> {
+    let mut all: Vec<ExtraCapture> = reads(&MachineTree::of(root))
         .into_iter()
-        .map(|(path, reads)| Also {
+        .map(|(path, reads)| ExtraCapture {
             keep: match reads {
-                Reads::Name => Keep::Name,
-                Reads::Content => Keep::BootText,
+                ReadExtent::Name => CaptureExtent::Name,
+                ReadExtent::Content => CaptureExtent::BootText,
             },
             path,
         })
@@ -88,9 +88,9 @@ fn for_verbs(root: &Root) -> Vec<Also> {
     // The journal contains what was applied, and `check` compares the machine with that.
     let ours = [format!("{LIB_DIR}/boot-line"), format!("{RUN_DIR}/journal")];
     let whole = shown.into_iter().chain(ours);
-    all.extend(whole.map(|path| Also {
+    all.extend(whole.map(|path| ExtraCapture {
         path,
-        keep: Keep::Whole,
+        keep: CaptureExtent::Whole,
     }));
     all.extend(plan::knobs::captured());
     all

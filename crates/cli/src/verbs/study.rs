@@ -9,13 +9,13 @@ mod venue_args;
 mod which_knob;
 
 use clap::{Subcommand, ValueEnum};
-use experiment::{Consent, Role, StudyFile, StudyPlan, StudyRun, repetition_text};
+use experiment::{BoardRole, Consent, StudyFile, StudyPlan, StudyRun, repetition_text};
 use machine::duration_text;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::{Path, PathBuf};
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 use venue_args::VenueArgs;
 
 const EXAMPLES: &str = "A study file:\n  \
@@ -50,11 +50,11 @@ const EXAMPLES: &str = "A study file:\n  \
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: StudyCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum StudyCommand {
     /// Say which cells a file makes, in which order they run, how long that takes and what is impossible; runs nothing
     Plan {
         /// The study
@@ -125,8 +125,8 @@ struct PlanReport<'a> {
 /// A study that is wrong or impossible here, a directory of another study, or a failed run.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     match &args.what {
-        What::Plan { file, venue } => show_written(session, StudyFile::read(file)?, file, venue, screen),
-        What::Run {
+        StudyCommand::Plan { file, venue } => show_written(session, StudyFile::read(file)?, file, venue, screen),
+        StudyCommand::Run {
             file,
             out,
             reboot,
@@ -143,12 +143,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 outcome_view::show(outcome, screen)
             })
         }
-        What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, session, screen),
-        What::InGuest => experiment::run_in_guest(session),
-        What::OnBoard { role } => on_board(session, *role, screen),
-        What::Resume => resume(session, screen),
-        What::WhichKnob(args) => which_knob::run(args, session, screen),
-        What::Report(args) => report::run(args, session, screen),
+        StudyCommand::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, session, screen),
+        StudyCommand::InGuest => experiment::run_in_guest(session),
+        StudyCommand::OnBoard { role } => on_board(session, *role, screen),
+        StudyCommand::Resume => resume(session, screen),
+        StudyCommand::WhichKnob(args) => which_knob::run(args, session, screen),
+        StudyCommand::Report(args) => report::run(args, session, screen),
     }
 }
 
@@ -158,8 +158,8 @@ fn consent(reboot: bool) -> Consent {
 
 fn on_board(session: &Session, role: RoleWord, screen: &mut Screen) -> Result<Status, Failure> {
     let role = match role {
-        RoleWord::Follow => Role::Follow,
-        RoleWord::Conduct => Role::Conduct,
+        RoleWord::Follow => BoardRole::Follow,
+        RoleWord::Conduct => BoardRole::Run,
     };
     experiment::on_board(session, role, &mut std::io::stdout(), &mut |outcome| {
         outcome_view::show(outcome, screen);
@@ -190,16 +190,16 @@ fn show_written(
 fn show_plan(plan: &StudyPlan, screen: &mut Screen) {
     let (record, study) = (plan.record(), &plan.forecast.study);
     match screen.form {
-        Form::Json => screen.json(&PlanReport {
+        OutputFormat::Json => screen.json(&PlanReport {
             schema: "quietcore.study-plan/1",
             cells: study.cells.iter().map(|cell| cell.name.as_str()).collect(),
             order: &record.order,
             runs: plan.schedule.order().len(),
-            restarts: plan.schedule.sittings_left(),
+            restarts: plan.schedule.boot_sessions_left(),
             seconds: plan.schedule.remaining().as_secs(),
             notes: &plan.notes,
         }),
-        Form::Text => {
+        OutputFormat::Text => {
             let mut text = format!(
                 "measure {} on CPU {} for {} in each of {} runs: {} cells, {} each; about {} in all\n",
                 study.what.word(),

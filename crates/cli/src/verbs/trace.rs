@@ -15,11 +15,11 @@ use terminal::Screen;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: TraceCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum TraceCommand {
     /// Record the kernel's events into a trace.dat, while a command runs or for some time
     Record(record::Args),
     /// Show the events of a trace as the kernel itself words them
@@ -33,10 +33,10 @@ enum What {
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     match &args.what {
-        What::Record(args) => record::run(args, session, screen),
-        What::Report(args) => report::run(args, session, screen),
-        What::LongestRun(args) => longest_run::run(args, session, screen),
-        What::MaxLatency(args) => max_latency::run(args, session, screen),
+        TraceCommand::Record(args) => record::run(args, session, screen),
+        TraceCommand::Report(args) => report::run(args, session, screen),
+        TraceCommand::LongestRun(args) => longest_run::run(args, session, screen),
+        TraceCommand::MaxLatency(args) => max_latency::run(args, session, screen),
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod traces;
 
-use apply::installed::{Placed, Removed};
-use apply::{ApplyError, Force, UndoRequest, Undone, Which};
+use apply::installed::{InstalledPath, RemovalResult};
+use apply::{ApplyError, Force, UndoOutcome, UndoRequest, UndoTarget};
 use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
@@ -38,16 +38,16 @@ pub struct Args {
 
 /// JSON of `undo`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct UndoJson<'a> {
     schema: &'static str,
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<session::entries::EntryJson>,
+    entries: Vec<session::entries::ChangeEntryJson>,
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
-    removed: &'a [Placed],
+    removed: &'a [InstalledPath],
 }
 
 /// Runs the command.
@@ -58,22 +58,22 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let (force, which) = (args.force(), args.which());
     // A study that restarts the machine was started last, whatever parts of it are active in this boot.
     let ends_study =
-        matches!(which, Which::Last | Which::All) && matches!(reboots::under_way(session), Ok(Some(_)));
+        matches!(which, UndoTarget::Last | UndoTarget::All) && matches!(reboots::under_way(session), Ok(Some(_)));
     if ends_study {
-        reboots::put_back(session)?;
+        reboots::remove_everything(session)?;
         screen.note("the study that restarts this machine is ended; its results stay\n");
     }
     // What survives a restart is changed under the same lock.
-    let changing = match args.all && traces::foreseen(session)? == traces::Foreseen::Something {
+    let changing = match args.all && traces::find_traces(session)? == traces::RemainingState::Something {
         true => Some(session.lock()?),
         false => session.lock_existing()?,
     };
     let Some(changing) = changing else {
-        if let Which::Named(name) = which {
+        if let UndoTarget::Named(name) = which {
             let (name, in_force) = (name.to_owned(), "nothing is".to_owned());
             return Err(ApplyError::NoPartition { name, in_force }.into());
         }
-        show(&Undone::default(), &[], &[], screen);
+        show(&UndoOutcome::default(), &[], &[], screen);
         if ends_study {
             reboots::note_line(session);
         }
@@ -84,11 +84,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let mut undone = undo(session, &changing, which, force)?;
     let left = session.in_force();
     let left: Vec<String> = left.iter().map(|intent| intent.name.to_string()).collect();
-    let taken = undone.taken.iter();
+    let taken = undone.undone_partitions.iter();
     undone
         .notes
         .extend(taken.filter_map(|name| still_declared(session, name, args)));
-    let mut removed = Removed::default();
+    let mut removed = RemovalResult::default();
     if args.all {
         removed = traces::remove_all(session, &changing, force)?;
         undone.drift.append(&mut removed.drift);
@@ -115,19 +115,19 @@ impl Args {
         }
     }
 
-    fn which(&self) -> Which<'_> {
+    fn which(&self) -> UndoTarget<'_> {
         match (&self.partition, self.all, self.to, self.at_boot) {
-            (Some(name), ..) => Which::Named(name),
-            (None, true, ..) => Which::All,
-            (None, _, Some(to), _) => Which::To(to),
-            (None, _, _, true) => Which::Because("boot"),
-            (None, false, None, false) => Which::Last,
+            (Some(name), ..) => UndoTarget::Named(name),
+            (None, true, ..) => UndoTarget::All,
+            (None, _, Some(to), _) => UndoTarget::To(to),
+            (None, _, _, true) => UndoTarget::Because("boot"),
+            (None, false, None, false) => UndoTarget::Last,
         }
     }
 }
 
 /// Frees the latency limits of the partitions, then undoes their changes.
-fn undo(session: &Session, changing: &ChangeLock, which: Which, force: Force) -> Result<Undone, Failure> {
+fn undo(session: &Session, changing: &ChangeLock, which: UndoTarget, force: Force) -> Result<UndoOutcome, Failure> {
     // Programs in the partition also lose their latency limits on its CPUs.
     let mut drift = changing.left.clone();
     match apply::latency::free(&changing.host, changing.state(), &concerned(session, which)) {
@@ -145,11 +145,11 @@ fn undo(session: &Session, changing: &ChangeLock, which: Which, force: Force) ->
 }
 
 /// CPUs of the partitions that are undone; all of them where that is known only later.
-fn concerned(session: &Session, which: Which) -> CpuSet {
+fn concerned(session: &Session, which: UndoTarget) -> CpuSet {
     let in_force = session.in_force();
     let goes = |intent: &&Intent| match which {
-        Which::Named(name) => intent.name.as_str() == name,
-        Which::Last => Some(*intent) == in_force.last(),
+        UndoTarget::Named(name) => intent.name.as_str() == name,
+        UndoTarget::Last => Some(*intent) == in_force.last(),
         _ => true,
     };
     in_force
@@ -172,16 +172,16 @@ fn still_declared(session: &Session, name: &str, args: &Args) -> Option<String> 
     ))
 }
 
-fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Screen) {
-    screen.json(&Report {
+fn show(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath], screen: &mut Screen) {
+    screen.json(&UndoJson {
         schema: "quietcore.undo/1",
         was_in_force: undone.was_in_force,
-        taken: &undone.taken,
+        taken: &undone.undone_partitions,
         still_in_force: left,
         entries: undone
             .entries
             .iter()
-            .map(session::entries::EntryJson::from)
+            .map(session::entries::ChangeEntryJson::from)
             .collect(),
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
@@ -191,17 +191,14 @@ fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Scree
     screen.text(&text(undone, left, removed));
 }
 
-fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
+fn text(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath]) -> String {
     let files: String = removed
         .iter()
         .map(|one| format!("{}  {}\n", one.path, one.outcome))
         .collect();
     if !undone.was_in_force && undone.equal() {
         if !left.is_empty() {
-            return format!(
-                "Nothing of that was in force; still in force: {}.\n",
-                left.join(", ")
-            );
+            return format!("Nothing of that was in force; still in force: {}.\n", left.join(", "));
         }
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
         let text = if notes.is_empty() {
@@ -222,14 +219,16 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
         text.push_str(&format!("not undone: {line}\n"));
     }
     if undone.equal() && !left.is_empty() {
-        let (gone, left) = (undone.taken.join(", "), left.join(", "));
-        return text + &format!("Partition {gone} is undone; still active: {left}.\n");
+        let (undone_names, left) = (undone.undone_partitions.join(", "), left.join(", "));
+        return text + &format!("Partition {undone_names} is undone; still active: {left}.\n");
     }
     text.push_str(match (undone.equal(), undone.notes.is_empty()) {
         (true, true) => "Everything is as it was before.\n",
         (true, false) => "Everything is as it was before, except for what the notes say.\n",
         (false, _) if !undone.is_open(Force::No) => "Everything else is as it was before.\n",
-        (false, _) => "Not everything is as before: see above. `quietcore undo --force` restores it, `undo --keep` accepts it.\n",
+        (false, _) => {
+            "Not everything is as before: see above. `quietcore undo --force` restores it, `undo --keep` accepts it.\n"
+        }
     });
     text
 }
@@ -239,13 +238,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_claims_no_more_than_the_rest() {
-        let undone = |notes: &[&str], tasks: &[&str], failed: &[&str]| Undone {
+    fn the_summary_line_agrees_with_the_details() {
+        let undone = |notes: &[&str], tasks: &[&str], failed: &[&str]| UndoOutcome {
             was_in_force: true,
             notes: notes.iter().map(ToString::to_string).collect(),
             tasks: tasks.iter().map(ToString::to_string).collect(),
             failed: failed.iter().map(ToString::to_string).collect(),
-            ..Undone::default()
+            ..UndoOutcome::default()
         };
         for (undone, end) in [
             (undone(&[], &[], &[]), "Everything is as it was before.\n"),

@@ -8,13 +8,13 @@ mod sources;
 mod terminal;
 mod unit;
 
-use ::terminal::{Form, Screen};
+use ::terminal::{OutputFormat, Screen};
 use machine::parse_duration;
 use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
-use watch::metrics::Form as MetricsForm;
+use watch::metrics::ExpositionFormat as MetricsForm;
 
 /// Arguments of `watch`.
 #[derive(clap::Args)]
@@ -93,9 +93,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         return unit::place(session, screen);
     }
     if args.remove_unit {
-        return unit::take_back(session, screen);
+        return unit::remove(session, screen);
     }
-    if screen.form == Form::Json {
+    if screen.form == OutputFormat::Json {
         return Err(Failure::usage(
             "`watch` has no JSON of its own",
             "it draws, records, logs or gives metrics, each in a form that is fixed",
@@ -136,11 +136,6 @@ fn metrics(session: &Session, form: FormWord, args: &Args, screen: &mut Screen) 
         FormWord::Openmetrics => MetricsForm::OpenMetrics,
     };
     let window = args.duration.unwrap_or(WINDOW);
-    screen.text(&daemon::metrics_text(
-        session,
-        args.cpus.as_deref(),
-        window,
-        form,
-    )?);
+    screen.text(&daemon::metrics_text(session, args.cpus.as_deref(), window, form)?);
     Ok(Status::Done)
 }

@@ -18,7 +18,7 @@ fn json(root: &Path) -> (Value, i32) {
     (told, output.status.code().unwrap())
 }
 
-fn put(dir: &Path, path: &str, text: &str) {
+fn write_file(dir: &Path, path: &str, text: &str) {
     let path = dir.join(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
@@ -36,13 +36,13 @@ fn captured(line: &str, isolated: &str, said: &str) -> tempfile::TempDir {
         ("sys/devices/system/cpu/isolated", isolated),
         ("var/log/dmesg", said),
     ] {
-        put(dir.path(), path, text);
+        write_file(dir.path(), path, text);
     }
     dir
 }
 
 #[test]
-fn a_captured_machine_never_says_that_it_works() {
+fn boot_check_of_a_captured_machine_never_confirms_an_effect() {
     let dir = captured("isolcpus=3", "3", "[    0.000000] Linux version 6.12.0\n");
     let (told, status) = json(dir.path());
     assert_eq!(told["schema"], "quietcore.boot/1");
@@ -60,11 +60,7 @@ fn a_captured_machine_never_says_that_it_works() {
 
 #[test]
 fn a_parameter_that_the_kernel_dropped_is_an_error() {
-    let dir = captured(
-        "isolcpus=3 isolcpu=2",
-        "",
-        "[    0.000000] Linux version 6.12.0\n",
-    );
+    let dir = captured("isolcpus=3 isolcpu=2", "", "[    0.000000] Linux version 6.12.0\n");
     let (told, status) = json(dir.path());
     assert_eq!((told["verdict"].as_str(), status), (Some("broken"), 1));
     let parameters = told["parameters"].as_array().unwrap();
@@ -73,7 +69,7 @@ fn a_parameter_that_the_kernel_dropped_is_an_error() {
         assert_eq!(one["understood"]["truth"], "no", "{one}");
         assert_eq!(one["works"]["truth"], "no", "{one}");
     }
-    put(dir.path(), "proc/cmdline", "quiet");
+    write_file(dir.path(), "proc/cmdline", "quiet");
     let (told, status) = json(dir.path());
     assert_eq!((told["verdict"].as_str(), status), (Some("nothing"), 0));
 }
@@ -81,7 +77,7 @@ fn a_parameter_that_the_kernel_dropped_is_an_error() {
 /// The answers are about this machine, whatever it was booted with: each word stands on its line, and a line that isolates
 /// nothing is said to do so.
 #[test]
-fn this_machine_is_asked_about_its_own_line() {
+fn boot_check_of_this_machine_uses_its_own_line() {
     let output = check(&["--json", "--for", "200ms"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let running = std::fs::read_to_string("/proc/cmdline").unwrap();

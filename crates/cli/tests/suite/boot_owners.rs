@@ -1,21 +1,14 @@
 //! What the verbs of `boot` say where a tool, an image or a firmware owns the line, or writes the same files.
 
-use crate::support::boot_files::{boot, captured, efi, json, said, trees, with};
+use crate::support::boot_files::{boot, captured, efi, error_text, json, trees, with};
 use std::path::Path;
 
 #[test]
-fn of_unified_images_it_is_said_what_else_has_to_be_done() {
+fn for_unified_kernel_images_the_remaining_steps_are_reported() {
     const SECURE: &str = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
     const STUB: &str = "StubInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-    let arch = trees()
-        .into_iter()
-        .find(|path| path.ends_with("arch-uki"))
-        .unwrap();
-    let wide = |text: &str| {
-        text.encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect::<Vec<u8>>()
-    };
+    let arch = trees().into_iter().find(|path| path.ends_with("arch-uki")).unwrap();
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     for (secure, stub, says, silent) in [
         (
             0,
@@ -23,12 +16,7 @@ fn of_unified_images_it_is_said_what_else_has_to_be_done() {
             &["mkinitcpio -P", "would also take an add-on"][..],
             &["sign"][..],
         ),
-        (
-            0,
-            Some("systemd-stub 252.1\0"),
-            &["mkinitcpio -P"],
-            &["sign", "add-on"],
-        ),
+        (0, Some("systemd-stub 252.1\0"), &["mkinitcpio -P"], &["sign", "add-on"]),
         (0, None, &["version 254 or later"], &["sign"]),
         (
             1,
@@ -42,11 +30,7 @@ fn of_unified_images_it_is_said_what_else_has_to_be_done() {
         if let Some(stub) = stub {
             efi(tree.path(), STUB, &wide(stub));
         }
-        let notes = json(&boot(
-            tree.path(),
-            &["set", "--params", "a=1", "--dry-run", "--json"],
-        ))["notes"]
-            .to_string();
+        let notes = json(&boot(tree.path(), &["set", "--params", "a=1", "--dry-run", "--json"]))["notes"].to_string();
         assert!(notes.contains("build the image again"), "{notes}");
         assert!(
             says.iter().all(|part| notes.contains(part)),
@@ -60,18 +44,12 @@ fn of_unified_images_it_is_said_what_else_has_to_be_done() {
 }
 
 #[test]
-fn where_a_tool_owns_the_line_or_writes_the_same_files_that_is_said() {
+fn tools_that_own_the_line_or_write_the_same_files_are_reported() {
     let tree = |name: &str| trees().into_iter().find(|path| path.ends_with(name)).unwrap();
     let rhel = with(&tree("rhel-9-bls"), "usr/sbin/grubby", "");
-    let set = json(&boot(
-        rhel.path(),
-        &["set", "--params", "a=1", "--dry-run", "--json"],
-    ));
+    let set = json(&boot(rhel.path(), &["set", "--params", "a=1", "--dry-run", "--json"]));
     assert!(set["notes"].to_string().contains("grubby --info=ALL"), "{set}");
-    assert!(
-        set["edits"].to_string().contains("/boot/loader/entries/"),
-        "{set}"
-    );
+    assert!(set["edits"].to_string().contains("/boot/loader/entries/"), "{set}");
     assert_eq!(
         set["runs"].as_array().unwrap().len(),
         0,
@@ -84,15 +62,11 @@ fn where_a_tool_owns_the_line_or_writes_the_same_files_that_is_said() {
         set["runs"].to_string(),
         "[\"rpm-ostree kargs --append-if-missing=a=1\"]"
     );
-    assert_eq!(
-        set["edits"].as_array().unwrap().len(),
-        0,
-        "its files are never edited"
-    );
+    assert_eq!(set["edits"].as_array().unwrap().len(), 0, "its files are never edited");
 
     let board = tempfile::tempdir().unwrap();
     captured(board.path());
-    let said_of = |dir: &Path| said(&boot(dir, &["set", "--params", "a=1", "--dry-run"]));
+    let said_of = |dir: &Path| error_text(&boot(dir, &["set", "--params", "a=1", "--dry-run"]));
     assert!(!said_of(board.path()).contains("fw_setenv"));
     std::fs::create_dir_all(board.path().join("etc")).unwrap();
     std::fs::write(board.path().join("etc/fw_env.config"), "/dev/mtd1 0 0x2000\n").unwrap();

@@ -1,13 +1,13 @@
 //! Boot files that are not edited, with the reason and the right place: lines that are not computed, entries that another
 //! program writes, files of a loader that did not start the machine.
 
-use crate::support::boot_files::{boot, captured, efi, json, said, tree, with};
+use crate::support::boot_files::{boot, captured, efi, error_text, json, tree, with};
 use std::path::{Path, PathBuf};
 
 /// What the text says of a machine, and that it says it: `boot show` never fails.
-fn shown(tree: &Path) -> String {
+fn show_text(tree: &Path) -> String {
     let output = boot(tree, &["show"]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", error_text(&output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -15,16 +15,16 @@ fn shown(tree: &Path) -> String {
 fn refused(tree: &Path, parts: &[&str]) {
     for verb in ["set", "trial"] {
         let output = boot(tree, &[verb, "--params", "nohz_full=2-3", "--dry-run"]);
-        let text = said(&output);
+        let text = error_text(&output);
         assert_eq!(output.status.code(), Some(4), "{verb}: {text}");
         assert!(parts.iter().all(|part| text.contains(part)), "{verb}: {text}");
     }
-    let text = shown(tree);
+    let text = show_text(tree);
     assert!(text.contains(parts[0]), "{text}");
 }
 
 #[test]
-fn a_line_that_no_posix_shell_computes_is_refused_with_its_place() {
+fn a_line_that_no_posix_shell_can_compute_is_refused_with_its_place() {
     let debian = tree("debian-12-grub");
     let start = "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX=\"\"\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n";
     for (more, part) in [
@@ -94,35 +94,35 @@ fn other_files_that_a_shell_reads_are_evaluated_too() {
     ] {
         let tree = with(&tree(name), path, text);
         let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run", "--force"]);
-        assert_eq!(output.status.code(), Some(4), "{name}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(4), "{name}: {}", error_text(&output));
         assert!(
-            parts.iter().all(|part| said(&output).contains(part)),
+            parts.iter().all(|part| error_text(&output).contains(part)),
             "{name}: {}",
-            said(&output)
+            error_text(&output)
         );
         assert!(
-            shown(tree.path()).contains(parts[0]),
+            show_text(tree.path()).contains(parts[0]),
             "{name}: {}",
-            shown(tree.path())
+            show_text(tree.path())
         );
     }
 }
 
 #[test]
-fn a_sh_that_is_bash_appends_without_a_blank() {
+fn if_sh_is_bash_plus_equals_appends_without_a_space() {
     let debian = tree("debian-12-grub");
     let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"qui\"\nGRUB_CMDLINE_LINUX_DEFAULT+=\"et\"\n";
     let tree = with(&debian, "etc/default/grub", text);
     std::fs::create_dir_all(tree.path().join("bin")).unwrap();
     std::os::unix::fs::symlink("bash", tree.path().join("bin/sh")).unwrap();
-    let shown = shown(tree.path());
+    let shown = show_text(tree.path());
     assert!(shown.contains("zz-quietcore.cfg)\n    quiet\n"), "{shown}");
     let output = boot(tree.path(), &["set", "--params", "nohz_full=2-3", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
 }
 
 #[test]
-fn a_value_that_a_variable_makes_is_computed_and_its_lists_are_not_rewritten() {
+fn values_from_variables_are_computed_and_not_rewritten() {
     let debian = tree("debian-12-grub");
     let text = "CPUS=2-3\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nEXTRA=\"\"\n\
                 [ \"$CPUS\" = none ] || GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT ${EXTRA:-isolcpus=$CPUS}\"\n";
@@ -134,23 +134,23 @@ fn a_value_that_a_variable_makes_is_computed_and_its_lists_are_not_rewritten() {
     );
     let tree = with(with_cfg.path(), "etc/default/grub", text);
     assert!(
-        shown(tree.path()).contains("    quiet isolcpus=2-3\n"),
+        show_text(tree.path()).contains("    quiet isolcpus=2-3\n"),
         "{}",
-        shown(tree.path())
+        show_text(tree.path())
     );
     let output = boot(tree.path(), &["set", "--params", "nohz_full=2-3", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
     let plain = "CPUS=2-3\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet isolcpus=$CPUS\"\n";
     for text in [text, plain] {
         let tree = with(with_cfg.path(), "etc/default/grub", text);
         let output = boot(tree.path(), &["set", "--params", "isolcpus=1", "--dry-run"]);
-        assert_eq!(output.status.code(), Some(4), "{}", said(&output));
-        assert!(said(&output).contains("by hand"), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(4), "{}", error_text(&output));
+        assert!(error_text(&output).contains("by hand"), "{}", error_text(&output));
     }
 }
 
 #[test]
-fn settings_that_the_generated_file_does_not_have_are_refused() {
+fn settings_missing_from_the_generated_file_are_refused() {
     let debian = tree("debian-12-grub");
     let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet isolcpus=2\"\nGRUB_CMDLINE_LINUX=\"\"\n";
     let changed = with(&debian, "etc/default/grub", text);
@@ -163,11 +163,11 @@ fn settings_that_the_generated_file_does_not_have_are_refused() {
             "run `update-grub`",
         ],
     );
-    assert!(shown(changed.path()).contains("the running kernel was started without isolcpus=2"));
+    assert!(show_text(changed.path()).contains("the running kernel was started without isolcpus=2"));
 }
 
 #[test]
-fn words_that_run_and_that_update_grub_would_remove_are_refused_and_shown() {
+fn active_words_that_update_grub_would_remove_are_refused() {
     let debian = tree("debian-12-grub");
     let more = |path: &str| {
         let text = std::fs::read_to_string(debian.join(path)).unwrap();
@@ -176,7 +176,7 @@ fn words_that_run_and_that_update_grub_would_remove_are_refused_and_shown() {
     let generated = with(&debian, "boot/grub/grub.cfg", &more("boot/grub/grub.cfg"));
     let part = "`update-grub` removes these words from /boot/grub/grub.cfg, because /etc/default/grub does not give them: \
                 isolcpus=2";
-    assert!(shown(generated.path()).contains(&format!("  note: {part}\n")));
+    assert!(show_text(generated.path()).contains(&format!("  note: {part}\n")));
     let set = json(&boot(
         generated.path(),
         &["set", "--params", "a=1", "--dry-run", "--json"],
@@ -194,19 +194,15 @@ fn words_that_run_and_that_update_grub_would_remove_are_refused_and_shown() {
 }
 
 #[test]
-fn words_that_are_dropped_or_that_nothing_reads_are_named() {
+fn dropped_and_unread_words_are_reported() {
     let hetzner = "GRUB_HIDDEN_TIMEOUT_QUIET=false\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n";
     let debian = with(&tree("debian-12-grub"), "etc/default/grub.d/hetzner.cfg", hetzner);
-    let text =
-        "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash isolcpus=2-3\"\nGRUB_CMDLINE_LINUX=\"\"\n";
+    let text = "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash isolcpus=2-3\"\nGRUB_CMDLINE_LINUX=\"\"\n";
     let debian = with(debian.path(), "etc/default/grub", text);
     let part = "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these words of \
                 /etc/default/grub:2 do not reach the kernel: splash isolcpus=2-3";
-    assert!(shown(debian.path()).contains(part), "{}", shown(debian.path()));
-    let set = json(&boot(
-        debian.path(),
-        &["set", "--params", "a=1", "--dry-run", "--json"],
-    ));
+    assert!(show_text(debian.path()).contains(part), "{}", show_text(debian.path()));
+    let set = json(&boot(debian.path(), &["set", "--params", "a=1", "--dry-run", "--json"]));
     assert!(set["notes"].to_string().contains(part), "{set}");
 
     let snippet = "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=domain,4-31 nohz_full=4-31\"\n";
@@ -219,24 +215,24 @@ fn words_that_are_dropped_or_that_nothing_reads_are_named() {
     ] {
         let tree = with(&tree(name), "etc/default/grub.d/cmdline.cfg", snippet);
         assert_eq!(
-            shown(tree.path()).contains(part),
+            show_text(tree.path()).contains(part),
             unread,
             "{name}: {}",
-            shown(tree.path())
+            show_text(tree.path())
         );
     }
 }
 
 #[test]
-fn entries_that_another_program_writes_are_refused_with_the_right_place() {
+fn generated_entries_are_refused_with_the_place_to_edit() {
     let arch = tree("arch-systemd-boot");
     let nixos = with(&arch, "etc/NIXOS", "");
     refused(nixos.path(), &["NixOS writes them again", "nixos-rebuild boot"]);
     let output = boot(nixos.path(), &["set", "--params", "a=1 b=2", "--dry-run"]);
     assert!(
-        said(&output).contains("boot.kernelParams = [ \"a=1\" \"b=2\" ];"),
+        error_text(&output).contains("boot.kernelParams = [ \"a=1\" \"b=2\" ];"),
         "{}",
-        said(&output)
+        error_text(&output)
     );
     for (managed, status) in [("true", 4), ("false", 0)] {
         let text = format!(
@@ -244,10 +240,14 @@ fn entries_that_another_program_writes_are_refused_with_the_right_place() {
         );
         let tree = with(&arch, "etc/kernelstub/configuration", &text);
         let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run"]);
-        assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(status), "{}", error_text(&output));
         if status == 4 {
             refused(tree.path(), &["kernelstub writes them again"]);
-            assert!(said(&output).contains("kernelstub -a 'a=1'"), "{}", said(&output));
+            assert!(
+                error_text(&output).contains("kernelstub -a 'a=1'"),
+                "{}",
+                error_text(&output)
+            );
         }
     }
 }
@@ -273,11 +273,11 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
         debian.path(),
         &["set", "--loader", "grub-debian", "--params", "a=1", "--dry-run"],
     );
-    assert_eq!(named.status.code(), Some(0), "{}", said(&named));
+    assert_eq!(named.status.code(), Some(0), "{}", error_text(&named));
     // rEFInd starts GRUB, and an older GRUB leaves its name.
     efi(debian.path(), LOADER_INFO, &wide("rEFInd 0.14.0\0"));
     let output = boot(debian.path(), &["set", "--params", "a=1", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
 
     let stub = "initrd=\\EFI\\x\\initrd.img root=UUID=1 ro quiet\n";
     let debian = with(&tree("debian-12-grub"), "proc/cmdline", stub);
@@ -312,7 +312,7 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
 }
 
 /// A loader whose files are shown and not edited: `fixtures/boot-shown`.
-fn shown_tree(name: &str) -> PathBuf {
+fn display_only_tree(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures/boot-shown")
         .join(name)
@@ -336,7 +336,7 @@ fn content(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn limine_and_refind_are_refused_with_the_line_as_it_becomes_and_nothing_changes() {
+fn limine_and_refind_are_refused_with_the_intended_line() {
     for (name, parts) in [
         (
             "limine-arch",
@@ -367,7 +367,7 @@ fn limine_and_refind_are_refused_with_the_line_as_it_becomes_and_nothing_changes
             ],
         ),
     ] {
-        let tree = shown_tree(name);
+        let tree = display_only_tree(name);
         let before = content(&tree);
         refused(&tree, &parts);
         assert!(content(&tree) == before, "{name} changed");
@@ -377,10 +377,7 @@ fn limine_and_refind_are_refused_with_the_line_as_it_becomes_and_nothing_changes
     efi(debian.path(), LOADER_INFO, &wide("Limine 9.3.2\0"));
     refused(
         debian.path(),
-        &[
-            "Limine starts this machine",
-            "on a partition that is not mounted here",
-        ],
+        &["Limine starts this machine", "on a partition that is not mounted here"],
     );
     // A file that GRUB left behind is not the loader's.
     let left = with(
@@ -389,11 +386,11 @@ fn limine_and_refind_are_refused_with_the_line_as_it_becomes_and_nothing_changes
         "/Linux\n    cmdline: root=UUID=1\n",
     );
     let output = boot(left.path(), &["set", "--params", "a=1", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
 }
 
 #[test]
-fn proxmox_is_chosen_over_the_grub_that_it_leaves_behind() {
+fn proxmox_takes_precedence_over_a_leftover_grub() {
     let debian = tree("debian-12-grub");
     let line = "root=ZFS=rpool/ROOT/pve-1 boot=zfs\n";
     let proxmox = with(
@@ -426,7 +423,7 @@ fn proxmox_is_chosen_over_the_grub_that_it_leaves_behind() {
 }
 
 #[test]
-fn a_loader_that_is_known_and_not_edited_is_named() {
+fn a_display_only_loader_is_named() {
     for (path, text, parts) in [
         (
             "boot/limine.conf",
@@ -444,20 +441,20 @@ fn a_loader_that_is_known_and_not_edited_is_named() {
         captured(dir.path());
         let tree = with(dir.path(), path, text);
         let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run"]);
-        assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(4), "{}", error_text(&output));
         for part in parts {
-            assert!(said(&output).contains(part), "{path}: {}", said(&output));
+            assert!(error_text(&output).contains(part), "{path}: {}", error_text(&output));
             assert!(
-                shown(tree.path()).contains(part),
+                show_text(tree.path()).contains(part),
                 "{path}: {}",
-                shown(tree.path())
+                show_text(tree.path())
             );
         }
     }
 }
 
 #[test]
-fn environments_of_orange_pi_and_dietpi_are_edited_as_armbians() {
+fn environments_of_orange_pi_and_dietpi_are_edited_like_armbian() {
     for path in [
         "boot/orangepiEnv.txt",
         "boot/dietpiEnv.txt",
@@ -482,10 +479,12 @@ fn environments_of_orange_pi_and_dietpi_are_edited_as_armbians() {
 fn a_line_that_cannot_be_edited_is_shown_with_its_reason() {
     let text = "console=tty1 root=PARTUUID=1-02 rootwait\nisolcpus=3 nohz_full=3\n";
     let tree = with(&tree("raspberry-pi-os-12"), "boot/firmware/cmdline.txt", text);
-    let shown = shown(tree.path());
+    let shown = show_text(tree.path());
     assert!(!shown.contains("()"), "{shown}");
     assert!(
-        shown.contains("  the line: not known\n    /boot/firmware/cmdline.txt has no place for the boot line\n    why: it has more"),
+        shown.contains(
+            "  the line: not known\n    /boot/firmware/cmdline.txt has no place for the boot line\n    why: it has more"
+        ),
         "{shown}"
     );
     assert!(

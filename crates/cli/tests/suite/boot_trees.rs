@@ -1,7 +1,7 @@
 //! Level 2: every boot tree of `fixtures/boot` x every verb of `boot`, as a user calls them. Nothing is written: a captured
 //! machine is never changed.
 
-use crate::support::boot_files::{boot, captured, json, said, trees, with};
+use crate::support::boot_files::{boot, captured, error_text, json, trees, with};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,18 +40,13 @@ fn is_among(tree: &Path, names: &[&str]) -> bool {
 }
 
 #[test]
-fn every_tree_is_shown_with_its_one_loader_and_the_line_that_is_running() {
+fn every_tree_is_shown_with_its_loader_and_the_running_line() {
     for tree in trees() {
         let output = boot(&tree, &["show", "--json"]);
-        assert!(output.status.success(), "{}: {}", tree.display(), said(&output));
+        assert!(output.status.success(), "{}: {}", tree.display(), error_text(&output));
         let shown = json(&output);
         assert_eq!(shown["schema"], "quietcore.boot/1");
-        assert_eq!(
-            shown["loaders"].as_array().unwrap().len(),
-            1,
-            "{}",
-            tree.display()
-        );
+        assert_eq!(shown["loaders"].as_array().unwrap().len(), 1, "{}", tree.display());
         assert!(
             shown["ours"].is_null() && !shown["running"].as_str().unwrap().is_empty(),
             "{}",
@@ -70,7 +65,7 @@ fn every_tree_is_shown_with_its_one_loader_and_the_line_that_is_running() {
 }
 
 #[test]
-fn set_says_what_it_would_do_or_asks_for_force_where_no_entry_stays() {
+fn a_dry_run_of_set_shows_the_change_or_requires_force() {
     for tree in trees() {
         let with = |more: &[&str]| {
             let mut all = vec!["set", "--cpus", "2-3", "--dry-run", "--json"];
@@ -84,7 +79,7 @@ fn set_says_what_it_would_do_or_asks_for_force_where_no_entry_stays() {
             Some(0),
             "{}: {}",
             tree.display(),
-            said(&forced)
+            error_text(&forced)
         );
         let done = json(&forced);
         assert_eq!(
@@ -97,35 +92,28 @@ fn set_says_what_it_would_do_or_asks_for_force_where_no_entry_stays() {
             .iter()
             .filter_map(Value::as_str)
             .collect();
-        assert!(
-            words.iter().any(|word| word.starts_with("isolcpus=")),
-            "{words:?}"
-        );
-        let nothing =
-            done["edits"].as_array().unwrap().is_empty() && done["runs"].as_array().unwrap().is_empty();
+        assert!(words.iter().any(|word| word.starts_with("isolcpus=")), "{words:?}");
+        let nothing = done["edits"].as_array().unwrap().is_empty() && done["runs"].as_array().unwrap().is_empty();
         assert!(!nothing, "{}", tree.display());
         let asks = is_among(&tree, WITHOUT_FALLBACK);
         assert_eq!(careful.status.code() == Some(2), asks, "{}", tree.display());
         match careful.status.code() {
             Some(0) => assert_eq!(json(&careful)["edits"], done["edits"], "{}", tree.display()),
             Some(2) => assert!(
-                said(&careful).contains("--force"),
+                error_text(&careful).contains("--force"),
                 "{}: {}",
                 tree.display(),
-                said(&careful)
+                error_text(&careful)
             ),
-            other => panic!("{}: {other:?} {}", tree.display(), said(&careful)),
+            other => panic!("{}: {other:?} {}", tree.display(), error_text(&careful)),
         }
     }
 }
 
 #[test]
-fn trial_and_clear_answer_on_every_tree() {
+fn trial_and_clear_work_on_every_tree() {
     for tree in trees() {
-        let trial = boot(
-            &tree,
-            &["trial", "--params", "nohz_full=2-3", "--dry-run", "--json"],
-        );
+        let trial = boot(&tree, &["trial", "--params", "nohz_full=2-3", "--dry-run", "--json"]);
         let cannot = is_among(&tree, WITHOUT_TRIAL);
         assert_eq!(trial.status.code() == Some(4), cannot, "{}", tree.display());
         match trial.status.code() {
@@ -138,12 +126,12 @@ fn trial_and_clear_answer_on_every_tree() {
                 );
             }
             Some(4) => assert!(
-                said(&trial).contains("cannot try an entry"),
+                error_text(&trial).contains("cannot try an entry"),
                 "{}: {}",
                 tree.display(),
-                said(&trial)
+                error_text(&trial)
             ),
-            other => panic!("{}: {other:?} {}", tree.display(), said(&trial)),
+            other => panic!("{}: {other:?} {}", tree.display(), error_text(&trial)),
         }
         let clear = boot(&tree, &["clear", "--dry-run", "--json"]);
         assert_eq!(
@@ -151,32 +139,20 @@ fn trial_and_clear_answer_on_every_tree() {
             Some(0),
             "{}: {}",
             tree.display(),
-            said(&clear)
+            error_text(&clear)
         );
         assert_eq!(json(&clear)["edits"].as_array().unwrap().len(), 0);
     }
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
+fn impossible_boot_requests_are_refused_with_a_reason() {
     let tree = |name: &str| trees().into_iter().find(|path| path.ends_with(name)).unwrap();
     let debian = tree("debian-12-grub");
     for (arguments, status, words) in [
-        (
-            &["set", "--cpus", "2-3"][..],
-            2,
-            "a captured machine is not changed",
-        ),
-        (
-            &["set", "--cpus", "0-1", "--dry-run"],
-            2,
-            "CPU 0 cannot be isolated",
-        ),
-        (
-            &["set", "--params", "a=\"b", "--dry-run"],
-            2,
-            "a quote is not closed",
-        ),
+        (&["set", "--cpus", "2-3"][..], 2, "a captured machine is not changed"),
+        (&["set", "--cpus", "0-1", "--dry-run"], 2, "CPU 0 cannot be isolated"),
+        (&["set", "--params", "a=\"b", "--dry-run"], 2, "a quote is not closed"),
         (&["set", "--params", "a=$(x)", "--dry-run"], 2, "scripts"),
         (&["set", "--params", " ", "--dry-run"], 2, "no words"),
         (
@@ -190,22 +166,26 @@ fn what_cannot_be_is_refused_with_its_reason() {
             output.status.code(),
             Some(status),
             "{arguments:?}: {}",
-            said(&output)
+            error_text(&output)
         );
-        assert!(said(&output).contains(words), "{arguments:?}: {}", said(&output));
+        assert!(
+            error_text(&output).contains(words),
+            "{arguments:?}: {}",
+            error_text(&output)
+        );
     }
     let long = format!("isolcpus={}", "2,".repeat(1100));
     let output = boot(&debian, &["set", "--params", &long, "--dry-run"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("takes 2047"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", error_text(&output));
+    assert!(error_text(&output).contains("takes 2047"), "{}", error_text(&output));
     let empty = tempfile::tempdir().unwrap();
     captured(empty.path());
     let output = boot(empty.path(), &["set", "--params", "a=1", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", error_text(&output));
 }
 
 #[test]
-fn several_loaders_on_one_machine_have_to_be_told_apart() {
+fn with_several_loaders_one_must_be_selected() {
     let both = tempfile::tempdir().unwrap();
     captured(both.path());
     for path in ["boot/extlinux/extlinux.conf", "boot/armbianEnv.txt"] {
@@ -214,23 +194,15 @@ fn several_loaders_on_one_machine_have_to_be_told_apart() {
         std::fs::write(path, "label a\n append root=x\n").unwrap();
     }
     let output = boot(both.path(), &["set", "--params", "a=1", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    let text = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{}", error_text(&output));
+    let text = error_text(&output);
     assert!(
         text.contains("extlinux") && text.contains("armbian") && text.contains("--loader"),
         "{text}"
     );
     let one = boot(
         both.path(),
-        &[
-            "set",
-            "--params",
-            "a=1",
-            "--dry-run",
-            "--loader",
-            "extlinux",
-            "--json",
-        ],
+        &["set", "--params", "a=1", "--dry-run", "--loader", "extlinux", "--json"],
     );
     assert_eq!(json(&one)["loader"], "extlinux");
 }
@@ -244,12 +216,12 @@ fn snapshot(tree: &Path, dir: &Path) -> PathBuf {
         .arg(tree)
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}: {}", tree.display(), said(&output));
+    assert!(output.status.success(), "{}: {}", tree.display(), error_text(&output));
     archive
 }
 
 #[test]
-fn a_snapshot_of_every_tree_answers_as_the_tree_does() {
+fn a_snapshot_gives_the_same_answers_as_its_tree() {
     let dir = tempfile::tempdir().unwrap();
     for tree in trees() {
         let archive = snapshot(&tree, dir.path());
@@ -261,8 +233,8 @@ fn a_snapshot_of_every_tree_answers_as_the_tree_does() {
         ] {
             let (there, here) = (boot(&archive, arguments), boot(&tree, arguments));
             assert_eq!(
-                (there.status.code(), said(&there)),
-                (here.status.code(), said(&here)),
+                (there.status.code(), error_text(&there)),
+                (here.status.code(), error_text(&here)),
                 "{} {arguments:?}",
                 tree.display()
             );
@@ -296,12 +268,9 @@ fn a_snapshot_has_no_programs_and_no_passwords() {
 }
 
 #[test]
-fn words_of_tuned_that_meet_ours_are_named() {
+fn words_of_tuned_that_conflict_with_own_words_are_reported() {
     let kept = "TUNED_BOOT_CMDLINE=\"skew_tick=1 isolcpus=1\"\nTUNED_BOOT_INITRD_ADD=\"\"\n";
-    let rhel = trees()
-        .into_iter()
-        .find(|path| path.ends_with("rhel-9-bls"))
-        .unwrap();
+    let rhel = trees().into_iter().find(|path| path.ends_with("rhel-9-bls")).unwrap();
     let tree = with(&rhel, "etc/tuned/bootcmdline", kept);
     for (arguments, meets) in [
         (&["set", "--cpus", "2-3"][..], true),
@@ -329,7 +298,7 @@ fn words_of_tuned_that_meet_ours_are_named() {
 }
 
 #[test]
-fn where_it_is_not_known_what_runs_in_grubs_settings_nothing_is_edited() {
+fn settings_of_grub_that_cannot_be_computed_are_not_edited() {
     let debian = trees()
         .into_iter()
         .find(|path| path.ends_with("debian-12-grub"))
@@ -341,8 +310,8 @@ fn where_it_is_not_known_what_runs_in_grubs_settings_nothing_is_edited() {
         &["trial", "--params", "a=1", "--dry-run"],
     ] {
         let output = boot(tree.path(), arguments);
-        assert_eq!(output.status.code(), Some(4), "{}", said(&output));
-        let text = said(&output);
+        assert_eq!(output.status.code(), Some(4), "{}", error_text(&output));
+        let text = error_text(&output);
         for part in [
             "/etc/default/grub.d/some.cfg:2: GRUB_CMDLINE_LINUX_DEFAULT is set where it is not known whether that runs",
             "then run `update-grub`: a=1",
@@ -357,11 +326,11 @@ fn where_it_is_not_known_what_runs_in_grubs_settings_nothing_is_edited() {
     let other = "if [ -d /sys/firmware/efi ]; then\n  GRUB_TERMINAL=gfxterm\nfi\n";
     let tree = with(&debian, "etc/default/grub.d/some.cfg", other);
     let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
 }
 
 #[test]
-fn the_line_of_what_is_declared_is_that_of_its_cpus_and_profile() {
+fn the_declared_line_follows_from_cpus_and_profiles() {
     let debian = trees()
         .into_iter()
         .find(|path| path.ends_with("debian-12-grub"))
@@ -392,8 +361,12 @@ fn the_line_of_what_is_declared_is_that_of_its_cpus_and_profile() {
         let mut all = vec!["set", "--dry-run"];
         all.extend(arguments);
         let output = boot(tree.path(), &all);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
-        assert!(said(&output).contains(part), "{arguments:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", error_text(&output));
+        assert!(
+            error_text(&output).contains(part),
+            "{arguments:?}: {}",
+            error_text(&output)
+        );
     }
     let notes = |more: &[&str]| {
         let mut all = vec!["set", "--cpus", "2-3", "--dry-run", "--json"];
@@ -413,8 +386,8 @@ fn the_line_of_what_is_declared_is_that_of_its_cpus_and_profile() {
     let output = boot(&debian, &["set", "--dry-run"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        said(&output).contains("no words for the boot line"),
+        error_text(&output).contains("no words for the boot line"),
         "{}",
-        said(&output)
+        error_text(&output)
     );
 }

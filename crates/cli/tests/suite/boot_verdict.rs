@@ -1,7 +1,7 @@
 //! `boot check` on a machine that was captured in the first boot with the line of what it declares, and on that machine as it
 //! would be had something gone otherwise.
 
-use crate::support::captured::Captured;
+use crate::support::captured::CaptureFixture;
 use serde_json::Value;
 use std::process::Command;
 
@@ -10,7 +10,7 @@ const WORDS: &str = " isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=
 /// Captured in the first boot with the words.
 const MACHINE: &str = "4x86-2p2c-v2-boot-line-6.1";
 
-impl Captured {
+impl CaptureFixture {
     fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.root.join(path)).unwrap()
     }
@@ -21,9 +21,9 @@ impl Captured {
 
     /// As it would be had it been started with another line.
     fn started_with(&self, line: &str) {
-        self.put("proc/cmdline", line);
+        self.write_file("proc/cmdline", line);
         for file in ["isolated", "nohz_full"] {
-            self.put(&format!("sys/devices/system/cpu/{file}"), "\n");
+            self.write_file(&format!("sys/devices/system/cpu/{file}"), "\n");
         }
     }
 
@@ -56,17 +56,15 @@ impl Captured {
     fn parameter(&self, word: &str) -> (String, i32, Value) {
         let (told, status) = self.boot("check");
         let all = told["parameters"].as_array().unwrap();
-        let one = all
-            .iter()
-            .find(|one| one["word"].as_str().unwrap().starts_with(word));
+        let one = all.iter().find(|one| one["word"].as_str().unwrap().starts_with(word));
         let one = one.unwrap_or_else(|| panic!("{word} is not in {told}"));
         (told["verdict"].as_str().unwrap().to_owned(), status, one.clone())
     }
 }
 
 #[test]
-fn the_words_of_this_boot_are_in_force_and_what_must_be_counted_is_unknown() {
-    let captured = Captured::of(MACHINE);
+fn words_of_this_boot_are_active_and_uncounted_effects_are_unknown() {
+    let captured = CaptureFixture::of(MACHINE);
     let (verdict, status, one) = captured.parameter("isolcpus=");
     assert_eq!((verdict.as_str(), status), ("unknown", 4));
     assert_eq!(
@@ -85,8 +83,8 @@ fn the_words_of_this_boot_are_in_force_and_what_must_be_counted_is_unknown() {
 }
 
 #[test]
-fn words_that_wait_and_words_that_were_lost_are_told_apart() {
-    let captured = Captured::of(MACHINE);
+fn pending_words_differ_from_lost_words() {
+    let captured = CaptureFixture::of(MACHINE);
     captured.started_with(&captured.without_words());
     let (verdict, status, one) = captured.parameter("isolcpus=");
     assert_eq!(
@@ -95,7 +93,7 @@ fn words_that_wait_and_words_that_were_lost_are_told_apart() {
     );
     assert_eq!(captured.boot("show").0["ours"]["state"], "reverted");
 
-    captured.put("proc/sys/kernel/random/boot_id", &captured.boot_of_the_change());
+    captured.write_file("proc/sys/kernel/random/boot_id", &captured.boot_of_the_change());
     let (verdict, status, one) = captured.parameter("isolcpus=");
     assert_eq!(
         (verdict.as_str(), status, one["ours"].as_str()),
@@ -105,17 +103,17 @@ fn words_that_wait_and_words_that_were_lost_are_told_apart() {
 }
 
 #[test]
-fn a_misspelt_parameter_and_a_kernel_that_cannot_are_errors() {
-    let captured = Captured::of(MACHINE);
+fn misspelled_and_unsupported_parameters_are_errors() {
+    let captured = CaptureFixture::of(MACHINE);
     let line = captured.text("proc/cmdline");
-    captured.put("proc/cmdline", &format!("{} nohz_ful=3\n", line.trim_end()));
+    captured.write_file("proc/cmdline", &format!("{} nohz_ful=3\n", line.trim_end()));
     let (verdict, status, one) = captured.parameter("nohz_ful=");
     assert_eq!((verdict.as_str(), status), ("broken", 1));
     assert_eq!(one["understood"]["truth"], "no", "{one}");
 
-    let captured = Captured::of(MACHINE);
+    let captured = CaptureFixture::of(MACHINE);
     captured.remove("sys/devices/system/cpu/nohz_full");
-    captured.put(
+    captured.write_file(
         "boot/config-6.1.0-56-amd64",
         "CONFIG_CPU_ISOLATION=y\n# CONFIG_NO_HZ_FULL is not set\n",
     );
@@ -135,23 +133,23 @@ fn a_misspelt_parameter_and_a_kernel_that_cannot_are_errors() {
 
 /// The declaration has two parts, and either can be missing.
 #[test]
-fn what_is_declared_is_one_verdict_over_both_parts() {
-    let declared = |captured: &Captured| {
+fn boot_part_and_run_time_part_of_a_declaration_give_one_verdict() {
+    let declared = |captured: &CaptureFixture| {
         let (told, status) = captured.boot("check");
         let truth = |part: &str| told["declared"][0][part]["truth"].as_str().map(str::to_owned);
         (truth("answer").unwrap(), truth("run_time").unwrap(), status)
     };
     let expected = |line: &str, run_time: &str, status| (line.to_owned(), run_time.to_owned(), status);
-    let captured = Captured::of(MACHINE);
-    captured.put("sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition", "member\n");
+    let captured = CaptureFixture::of(MACHINE);
+    captured.write_file("sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition", "member\n");
     assert_eq!(declared(&captured), expected("yes", "no", 1));
 
-    let captured = Captured::of(MACHINE);
+    let captured = CaptureFixture::of(MACHINE);
     captured.started_with(&captured.without_words());
     captured.remove("var/lib/quietcore/boot-line");
     assert_eq!(declared(&captured), expected("no", "unknown", 1));
     let toml = captured.text("etc/quietcore.toml");
-    captured.put("etc/quietcore.toml", &toml.replace("boot = true\n", ""));
+    captured.write_file("etc/quietcore.toml", &toml.replace("boot = true\n", ""));
     let (told, status) = captured.boot("check");
     assert_eq!(
         (told["verdict"].as_str(), status),

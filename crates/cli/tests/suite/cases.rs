@@ -5,152 +5,152 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A question about a case, and what is right.
-struct Question {
+struct CaseQuestion {
     case: &'static str,
     /// The command line, where `CASE` is the path of the case and `CASE/FILE` that of a file in it.
-    ask: &'static str,
+    command: &'static str,
     status: i32,
     /// What the answer says, white space aside.
-    says: &'static [&'static str],
+    answer: &'static [&'static str],
     /// What version 0.1 said, or did.
     never: &'static [&'static str],
 }
 
-const QUESTIONS: &[Question] = &[
-    Question {
+const QUESTIONS: &[CaseQuestion] = &[
+    CaseQuestion {
         case: "grub-plus-equals-debian",
-        ask: "boot show --root CASE",
+        command: "boot show --root CASE",
         status: 0,
-        says: &[
+        answer: &[
             "line of normal entries (/etc/default/grub, /etc/default/grub.d/zz-quietcore.cfg): not known",
             "/etc/default/grub:3: `GRUB_CMDLINE_LINUX_DEFAULT+=` is no assignment in POSIX",
         ],
         never: &["quiet splash isolcpus=2-3"],
     },
-    Question {
+    CaseQuestion {
         case: "grub-plus-equals-debian",
-        ask: "boot set --root CASE --cpus 2-3 --dry-run",
+        command: "boot set --root CASE --cpus 2-3 --dry-run",
         status: 4,
-        says: &[
+        answer: &[
             "the boot line cannot be computed, so its files are not edited",
             "add these words by hand to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `update-grub`: \
              isolcpus=managed_irq,domain,2-3 nohz_full=2-3",
         ],
         never: &["+++"],
     },
-    Question {
+    CaseQuestion {
         case: "hetzner-dropped-words",
-        ask: "boot show --root CASE",
+        command: "boot show --root CASE",
         status: 0,
-        says: &[
+        answer: &[
             "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these words of \
                  /etc/default/grub:2 do not reach the kernel: quiet splash isolcpus=2-3 nohz_full=2-3",
         ],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "rhel-unread-snippet",
-        ask: "boot show --root CASE",
+        command: "boot show --root CASE",
         status: 0,
-        says: &["nothing reads /etc/default/grub.d/cmdline.cfg (isolcpus=domain,4-31 nohz_full=4-31"],
+        answer: &["nothing reads /etc/default/grub.d/cmdline.cfg (isolcpus=domain,4-31 nohz_full=4-31"],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "nixos-generated-entries",
-        ask: "boot set --root CASE --cpus 2-3 --dry-run",
+        command: "boot set --root CASE --cpus 2-3 --dry-run",
         status: 4,
-        says: &[
+        answer: &[
             "an edit of the loader's entries would not last",
             "add `boot.kernelParams = [ \"isolcpus=managed_irq,domain,2-3\" \"nohz_full=2-3\" \"irqaffinity=0-1,4-15\" ];` to \
              the configuration (/etc/nixos/configuration.nix), then run `nixos-rebuild boot`",
         ],
         never: &["+++"],
     },
-    Question {
+    CaseQuestion {
         case: "popos-kernelstub",
-        ask: "boot set --root CASE --cpus 2-3 --dry-run",
+        command: "boot set --root CASE --cpus 2-3 --dry-run",
         status: 4,
-        says: &[
+        answer: &[
             "an edit of the entries of systemd-boot would not last",
             "run `kernelstub -a 'isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1,4-15'`",
         ],
         never: &["+++"],
     },
-    Question {
+    CaseQuestion {
         case: "orangepi-env",
-        ask: "boot show --root CASE",
+        command: "boot show --root CASE",
         status: 0,
-        says: &["line of the only entry (/boot/orangepiEnv.txt) cma=128M"],
+        answer: &["line of the only entry (/boot/orangepiEnv.txt) cma=128M"],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "pi-two-lines",
-        ask: "boot show --root CASE",
+        command: "boot show --root CASE",
         status: 0,
-        says: &[
+        answer: &[
             "/boot/firmware/cmdline.txt has no place for the boot line",
             "the firmware takes the first: these words reach no kernel: isolcpus=3 nohz_full=3 rcu_nocbs=3",
         ],
         never: &["line of cannot be edited", "()"],
     },
-    Question {
+    CaseQuestion {
         case: "irqsoff-longest-run",
-        ask: "trace longest-run CASE/irqsoff.txt",
+        command: "trace longest-run CASE/irqsoff.txt",
         status: 0,
-        says: &[
+        answer: &[
             "Longest time with interrupts off: 49040 us CPU 1, kswapd0[91], from _raw_spin_lock_irq+0x1a/0x40 to \
              shrink_inactive_list+0x165/0x420",
             "How long a thread ran without interruption cannot be read from it",
         ],
         never: &["Max uninterrupted exec"],
     },
-    Question {
+    CaseQuestion {
         case: "hwlatdetect",
-        ask: "report CASE/hwlatdetect.txt",
+        command: "report CASE/hwlatdetect.txt",
         status: 0,
-        says: &["hwlatdetect: gaps in a busy loop", "all 5 45 us - - - - 48 us"],
+        answer: &["hwlatdetect: gaps in a busy loop", "all 5 45 us - - - - 48 us"],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "hwlatdetect",
-        ask: "report CASE/hwlatdetect-old.txt",
+        command: "report CASE/hwlatdetect-old.txt",
         status: 0,
-        says: &["hwlatdetect: gaps in a busy loop", "all 3 18 us - - - - 21 us"],
+        answer: &["hwlatdetect: gaps in a busy loop", "all 3 18 us - - - - 21 us"],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "hwlatdetect",
-        ask: "report CASE/hwlatdetect-none.txt",
+        command: "report CASE/hwlatdetect-none.txt",
         status: 0,
-        says: &[
+        answer: &[
             "all 0 - - - - - -",
             "no gap was above 10us: shorter ones were not recorded",
         ],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "rtla-top",
-        ask: "report CASE/timerlat-top.txt",
+        command: "report CASE/timerlat-top.txt",
         status: 0,
-        says: &[
+        answer: &[
             "rtla: latency of wake-ups",
             "CPU 23 irq 12,320 - - - - - 28 us CPU 23 thread - - - - - - 41 us",
             "the run ended at a latency above its own limit",
         ],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "rtla-top",
-        ask: "report CASE/osnoise-top.txt",
+        command: "report CASE/osnoise-top.txt",
         status: 0,
-        says: &["rtla: gaps in a busy loop", "CPU 3 - - - - - - 23 us"],
+        answer: &["rtla: gaps in a busy loop", "CPU 3 - - - - - - 23 us"],
         never: &[],
     },
-    Question {
+    CaseQuestion {
         case: "hgrm",
-        ask: "report CASE/wrk2.hgrm",
+        command: "report CASE/wrk2.hgrm",
         status: 0,
-        says: &[
+        answer: &[
             "all 86,233 28.48 s 44.99 s 44.99 s 44.99 s - 49.32 s",
             "the file states neither a unit nor what it measured",
         ],
@@ -198,9 +198,9 @@ fn folder() -> PathBuf {
 }
 
 /// What is wrong with the answer to a question; nothing where it is right.
-fn wrong(question: &Question) -> Vec<String> {
+fn wrong(question: &CaseQuestion) -> Vec<String> {
     let case = folder().join(question.case).display().to_string();
-    let words = question.ask.split(' ').map(|word| word.replace("CASE", &case));
+    let words = question.command.split(' ').map(|word| word.replace("CASE", &case));
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(words)
         .output()
@@ -212,12 +212,12 @@ fn wrong(question: &Question) -> Vec<String> {
     if output.status.code() != Some(question.status) {
         wrong.push(format!("status {:?}, not {}", output.status, question.status));
     }
-    let missing = question.says.iter().filter(|part| !answer.contains(**part));
+    let missing = question.answer.iter().filter(|part| !answer.contains(**part));
     wrong.extend(missing.map(|part| format!("it does not say `{part}`")));
     let there = question.never.iter().filter(|part| answer.contains(**part));
     wrong.extend(there.map(|part| format!("it says `{part}`")));
     if !wrong.is_empty() {
-        wrong.insert(0, format!("{}: quietcore {}", question.case, question.ask));
+        wrong.insert(0, format!("{}: quietcore {}", question.case, question.command));
         wrong.push(both);
     }
     wrong
@@ -242,13 +242,13 @@ fn explained(line: &str, kernel: &str, cpus: &str) -> Value {
 }
 
 #[test]
-fn each_question_has_the_right_answer() {
+fn each_case_gets_the_expected_answer() {
     let wrong: Vec<String> = QUESTIONS.iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn an_empty_list_names_no_cpu() {
+fn an_empty_list_means_no_cpu() {
     let line = std::fs::read_to_string(folder().join("empty-list/tuned.line")).unwrap();
     for kernel in ["6.8", "4.14"] {
         let judged = explained(line.trim_end(), kernel, "0-3");
@@ -260,24 +260,17 @@ fn an_empty_list_names_no_cpu() {
         assert_eq!(empty, ["isolcpus=", "irqaffinity="], "{kernel}");
         assert!(!each(&judged["findings"], "level").contains(&"error"), "{kernel}");
         let suggested = judged["suggested"].as_str().unwrap();
-        assert!(
-            suggested.contains(" isolcpus= "),
-            "isolation stays off: {suggested}"
-        );
+        assert!(suggested.contains(" isolcpus= "), "isolation stays off: {suggested}");
     }
     let judged = explained("isolcpus=2-3 isolcpus=", "4.14", "0-3");
-    let message = |one: &Value| {
-        one["id"] == "isolcpus-twice" && one["message"].as_str().unwrap().contains("the last one counts")
-    };
-    assert!(
-        judged["findings"].as_array().unwrap().iter().any(message),
-        "{judged}"
-    );
+    let message =
+        |one: &Value| one["id"] == "isolcpus-twice" && one["message"].as_str().unwrap().contains("the last one counts");
+    assert!(judged["findings"].as_array().unwrap().iter().any(message), "{judged}");
     assert_eq!(judged["suggested"], "isolcpus=", "{judged}");
 }
 
 #[test]
-fn words_that_do_nothing_are_found() {
+fn words_without_effect_are_found() {
     let words = std::fs::read_to_string(folder().join("silent-words/words")).unwrap();
     let lines = SILENT_WORDS.iter().map(|(line, ..)| *line);
     assert!(words.lines().eq(lines), "the table has each line of the file");
@@ -289,10 +282,7 @@ fn words_that_do_nothing_are_found() {
             one["id"] == *id && one["level"] == "warning" && one["fix"].as_str().unwrap().starts_with(fix)
         };
         if !findings.any(is_right) {
-            wrong.push(format!(
-                "{line}: no {id} that says `{fix}`: {}",
-                judged["findings"]
-            ));
+            wrong.push(format!("{line}: no {id} that says `{fix}`: {}", judged["findings"]));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -300,7 +290,7 @@ fn words_that_do_nothing_are_found() {
 
 /// A case without a question proves nothing.
 #[test]
-fn each_case_is_asked_about() {
+fn each_case_has_a_question() {
     let source = include_str!("cases.rs");
     for entry in std::fs::read_dir(folder()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -311,7 +301,7 @@ fn each_case_is_asked_about() {
 }
 
 /// What a verb says of one of them, as JSON.
-fn said(machine: &str, args: &[&str]) -> Value {
+fn output_json(machine: &str, args: &[&str]) -> Value {
     let root = folder().join(machine);
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(args)
@@ -331,14 +321,14 @@ fn each<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn ipis_of_power_stay_where_they_are() {
-    let plan = said("power-xive-ipi", &["plan", "--count", "2"]);
+fn ipis_of_powerpc_are_not_moved() {
+    let plan = output_json("power-xive-ipi", &["plan", "--count", "2"]);
     let moved: Vec<&str> = each(&plan["changes"], "id")
         .into_iter()
         .filter(|id| id.starts_with("irq_affinity/"))
         .collect();
     assert_eq!(moved, ["irq_affinity/18", "irq_affinity/19"]);
-    let check = said("power-xive-ipi", &["check", "--for", "0s", "--cpus", "6-7"]);
+    let check = output_json("power-xive-ipi", &["check", "--for", "0s", "--cpus", "6-7"]);
     let findings = check["findings"].as_array().unwrap().iter();
     let here = findings.filter(|one| one["id"] == "irq-here");
     let subjects: Vec<&str> = here.map(|one| one["subject"].as_str().unwrap()).collect();
@@ -349,19 +339,19 @@ fn ipis_of_power_stay_where_they_are() {
 }
 
 #[test]
-fn slices_keep_their_cpus_free() {
-    let check = said("slices-allowedcpus", &["check", "--for", "0s"]);
+fn allowed_cpus_of_slices_count_as_an_intention() {
+    let check = output_json("slices-allowedcpus", &["check", "--for", "0s"]);
     let intention = &check["intention"];
     assert_eq!(intention["source"], "slices");
     assert_eq!(intention["partitions"][0]["cpus"], "4-7,12-15");
     assert!(!each(&check["findings"], "id").contains(&"nothing-isolated"));
-    let inspect = said("slices-allowedcpus", &["inspect"]);
+    let inspect = output_json("slices-allowedcpus", &["inspect"]);
     assert_eq!(inspect["isolation"]["kept_free"], "4-7,12-15");
 }
 
 #[test]
-fn a_banned_list_that_counts_down() {
-    let check = said("irqbalance-file", &["check", "--for", "0s"]);
+fn a_descending_banned_list_is_reported_as_invalid() {
+    let check = output_json("irqbalance-file", &["check", "--for", "0s"]);
     let findings = check["findings"].as_array().unwrap();
     let bad: Vec<&Value> = findings
         .iter()

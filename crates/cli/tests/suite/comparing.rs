@@ -33,11 +33,11 @@ fn everything() -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-struct Files(tempfile::TempDir);
+struct ComparisonFiles(tempfile::TempDir);
 
-impl Files {
-    fn new() -> Files {
-        Files(tempfile::tempdir().unwrap())
+impl ComparisonFiles {
+    fn new() -> ComparisonFiles {
+        ComparisonFiles(tempfile::tempdir().unwrap())
     }
 
     /// Everything, changed.
@@ -71,8 +71,8 @@ fn found<'a>(all: &'a Value, thread: &str, which: &str) -> Vec<(&'a str, u64)> {
 }
 
 #[test]
-fn all_that_were_due_are_compared_where_both_tell_them() {
-    let files = Files::new();
+fn expected_wake_ups_are_compared_if_both_files_have_them() {
+    let files = ComparisonFiles::new();
     let a = files.write("a.json", |_| {});
     let b = files.write("b.json", |_| {});
     let raw = files.write("raw.json", without_schedule);
@@ -92,16 +92,15 @@ fn all_that_were_due_are_compared_where_both_tell_them() {
 }
 
 #[test]
-fn a_rule_is_about_all_that_were_due_and_about_its_kind() {
-    let files = Files::new();
+fn a_requirement_applies_to_expected_wake_ups_of_its_kind() {
+    let files = ComparisonFiles::new();
     let a = files.write("a.json", |_| {});
     let raw = files.write("raw.json", without_schedule);
     let judged = |rule: &str, file: &str| {
         let all = compared(&[file, "--require", rule]);
         let judged = all["requirements"].as_array().unwrap().clone();
         let each = judged.iter().map(|one| {
-            let words =
-                ["thread", "outcome", "basis"].map(|field| one[field].as_str().unwrap_or("-").to_owned());
+            let words = ["thread", "outcome", "basis"].map(|field| one[field].as_str().unwrap_or("-").to_owned());
             words.join(" ")
         });
         each.collect::<Vec<String>>()
@@ -118,24 +117,20 @@ fn a_rule_is_about_all_that_were_due_and_about_its_kind() {
         let output = quietcore(&["compare", file, "--require", rule]);
         output.status.code().unwrap()
     };
-    assert_eq!(
-        (status("noise p99 < 1ms", &a), status("noise max < 1ms", &a)),
-        (0, 1)
-    );
+    assert_eq!((status("noise p99 < 1ms", &a), status("noise max < 1ms", &a)), (0, 1));
     let wake_ups = files.write("latency.json", |value| {
         value["threads"].as_array_mut().unwrap().truncate(1);
     });
     assert_eq!(judged("noise max < 1s", &wake_ups), [" not_shown -"]);
     assert_eq!(status("noise max < 1s", &wake_ups), 1);
     assert!(
-        text(&["compare", &wake_ups, "--require", "noise max < 1s"])
-            .contains("there is no gap of a busy loop in it")
+        text(&["compare", &wake_ups, "--require", "noise max < 1s"]).contains("there is no gap of a busy loop in it")
     );
 }
 
 #[test]
-fn rules_that_cannot_be_read_are_wrong_usage_and_say_why() {
-    let files = Files::new();
+fn invalid_requirements_are_usage_errors_with_a_reason() {
+    let files = ComparisonFiles::new();
     let a = files.write("a.json", |_| {});
     for (rule, why) in [
         ("p99", "write it as"),
@@ -147,16 +142,13 @@ fn rules_that_cannot_be_read_are_wrong_usage_and_say_why() {
         let output = quietcore(&["compare", &a, "--require", rule]);
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{rule}");
-        assert!(
-            errors.contains(why) && output.stdout.is_empty(),
-            "{rule}: {errors}"
-        );
+        assert!(errors.contains(why) && output.stdout.is_empty(), "{rule}: {errors}");
     }
 }
 
 #[test]
-fn machines_and_ways_of_measuring_that_differ_are_named() {
-    let files = Files::new();
+fn differences_in_machine_and_method_are_reported() {
+    let files = ComparisonFiles::new();
     let a = files.write("a.json", |_| {});
     let b = files.write("b.json", |value| {
         value["environment"]["governor"] = json!("powersave");
@@ -194,8 +186,8 @@ fn machines_and_ways_of_measuring_that_differ_are_named() {
 }
 
 #[test]
-fn a_table_of_ours_is_compared_like_the_result_itself() {
-    let files = Files::new();
+fn a_csv_export_compares_like_the_result_itself() {
+    let files = ComparisonFiles::new();
     let a = files.write("a.json", |_| {});
     let table = files.0.path().join("a.csv");
     let table = table.to_str().unwrap();
@@ -214,8 +206,8 @@ fn a_table_of_ours_is_compared_like_the_result_itself() {
 }
 
 #[test]
-fn what_a_format_leaves_out_is_said() {
-    let files = Files::new();
+fn parts_that_a_format_omits_are_reported() {
+    let files = ComparisonFiles::new();
     let a = files.write("a.json", |_| {});
     let output = quietcore(&["report", &a, "--as", "cyclictest"]);
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -229,8 +221,8 @@ fn what_a_format_leaves_out_is_said() {
 }
 
 #[test]
-fn results_with_nothing_in_them_show_nothing_and_break_nothing() {
-    let files = Files::new();
+fn empty_results_are_handled() {
+    let files = ComparisonFiles::new();
     let nobody = files.write("nobody.json", |value| value["threads"] = json!([]));
     let nothing = files.write("nothing.json", |value| {
         for thread in value["threads"].as_array_mut().unwrap() {
@@ -268,11 +260,9 @@ fn results_with_nothing_in_them_show_nothing_and_break_nothing() {
 }
 
 #[test]
-fn results_of_other_versions_are_refused_or_read_as_far_as_they_go() {
-    let files = Files::new();
-    let next = files.write("next.json", |value| {
-        value["schema"] = json!("quietcore.measure/2")
-    });
+fn results_of_other_versions_are_refused_or_read_partially() {
+    let files = ComparisonFiles::new();
+    let next = files.write("next.json", |value| value["schema"] = json!("quietcore.measure/2"));
     for verb in ["report", "compare"] {
         let output = quietcore(&[verb, &next]);
         let errors = String::from_utf8(output.stderr).unwrap();
@@ -291,8 +281,7 @@ fn results_of_other_versions_are_refused_or_read_as_far_as_they_go() {
         }
         for thread in value["threads"].as_array_mut().unwrap() {
             for name in [
-                "schedule", "jitter", "early", "proof", "spikes", "mode_ns", "p90_ns", "p9999_ns", "tid",
-                "clock",
+                "schedule", "jitter", "early", "proof", "spikes", "mode_ns", "p90_ns", "p9999_ns", "tid", "clock",
             ] {
                 thread.as_object_mut().unwrap().remove(name);
             }

@@ -38,7 +38,7 @@ fn sets(one: &[u64], two: &[u64], change: &dyn Fn(&mut Value)) -> tempfile::Temp
     dir
 }
 
-fn asked(dir: &tempfile::TempDir, names: [&str; 2], more: &[&str]) -> (Option<i32>, String) {
+fn comparison(dir: &tempfile::TempDir, names: [&str; 2], more: &[&str]) -> (Option<i32>, String) {
     let paths = names.map(|name| dir.path().join(name).display().to_string());
     let mut words = vec!["compare", &paths[0], &paths[1]];
     words.extend(more);
@@ -54,22 +54,19 @@ const FAST: [u64; 5] = [20_000, 20_400, 19_800, 20_100, 20_300];
 const SLOW: [u64; 5] = [30_100, 30_400, 29_700, 30_000, 30_200];
 
 #[test]
-fn what_is_slower_is_worse_by_how_much_and_the_other_way_round() {
+fn a_slower_set_is_reported_as_worse_with_the_difference() {
     let dir = sets(&FAST, &SLOW, &|_| {});
-    let (status, said) = asked(&dir, ["one", "two"], &[]);
+    let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("5 runs, against"), "{said}");
     assert!(said.contains("WORSE p50: "), "{said}");
-    assert!(
-        !said.contains("before or after"),
-        "they were measured in turn: {said}"
-    );
-    assert_eq!(asked(&dir, ["one", "two"], &["--fail-on-worse"]).0, Some(1));
-    let (status, said) = asked(&dir, ["two", "one"], &["--fail-on-worse"]);
+    assert!(!said.contains("before or after"), "they were measured in turn: {said}");
+    assert_eq!(comparison(&dir, ["one", "two"], &["--fail-on-worse"]).0, Some(1));
+    let (status, said) = comparison(&dir, ["two", "one"], &["--fail-on-worse"]);
     assert_eq!(status, Some(0));
     assert!(said.contains("better p50: ") && !said.contains("WORSE"), "{said}");
 
-    let (_, text) = asked(&dir, ["one", "two"], &["--json"]);
+    let (_, text) = comparison(&dir, ["one", "two"], &["--json"]);
     let all: Value = serde_json::from_str(&text).unwrap();
     let (asked, answer) = (&all["sets"][0]["answers"][0][0], &all["sets"][0]["answers"][0][1]);
     assert_eq!(
@@ -85,9 +82,9 @@ fn what_is_slower_is_worse_by_how_much_and_the_other_way_round() {
 }
 
 #[test]
-fn what_is_not_shown_says_what_would_show_it() {
+fn an_unproved_difference_states_the_needed_repetitions() {
     let dir = sets(&FAST, &[20_050, 20_350, 19_900, 20_200, 20_150], &|_| {});
-    let (status, said) = asked(&dir, ["one", "two"], &["--detect", "100ns", "--fail-on-worse"]);
+    let (status, said) = comparison(&dir, ["one", "two"], &["--detect", "100ns", "--fail-on-worse"]);
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("p50: no difference shown"), "{said}");
     assert!(
@@ -98,37 +95,32 @@ fn what_is_not_shown_says_what_would_show_it() {
 
 /// A pause that is twice as long is the first thing to know about two sets of wake-ups.
 #[test]
-fn how_the_threads_were_measured_is_said_where_it_differs() {
+fn differences_in_how_threads_were_measured_are_reported() {
     let dir = sets(&FAST, &SLOW, &|_| {});
-    let (_, said) = asked(&dir, ["one", "two"], &[]);
+    let (_, said) = comparison(&dir, ["one", "two"], &[]);
     assert!(!said.contains("interval_ns"), "{said}");
     for (number, late_ns) in SLOW.into_iter().enumerate() {
         write(&dir.path().join("two"), 2 * number + 1, late_ns, &|run| {
             run["threads"][0]["interval_ns"] = 2_000_000.into();
         });
     }
-    let (_, said) = asked(&dir, ["one", "two"], &[]);
+    let (_, said) = comparison(&dir, ["one", "two"], &[]);
     assert!(
         said.contains("May be the reason: CPU 3 interval_ns was 1000007, is 2000000."),
         "{said}"
     );
     write(&dir.path().join("two"), 1, SLOW[0], &|_| {});
-    let (_, said) = asked(&dir, ["one", "two"], &[]);
+    let (_, said) = comparison(&dir, ["one", "two"], &[]);
     assert!(said.contains("is not the same in all runs."), "{said}");
 }
 
 #[test]
-fn files_before_and_behind_with_are_two_sets() {
+fn files_before_and_after_with_form_two_sets() {
     let dir = sets(&FAST, &SLOW, &|_| {});
     let files = |name: &str| -> Vec<String> {
         (0..5)
             .map(|place| 2 * place + usize::from(name == "two"))
-            .map(|number| {
-                dir.path()
-                    .join(format!("{name}/{number}.json"))
-                    .display()
-                    .to_string()
-            })
+            .map(|number| dir.path().join(format!("{name}/{number}.json")).display().to_string())
             .collect()
     };
     let (one, two) = (files("one"), files("two"));
@@ -145,27 +137,22 @@ fn files_before_and_behind_with_are_two_sets() {
 }
 
 #[test]
-fn without_a_ground_nothing_is_called_better() {
+fn without_enough_evidence_there_is_no_verdict() {
     let few = sets(&FAST[..3], &SLOW[..3], &|_| {});
-    let (status, said) = asked(&few, ["one", "two"], &["--fail-on-worse"]);
+    let (status, said) = comparison(&few, ["one", "two"], &["--fail-on-worse"]);
     assert_eq!(status, Some(0));
-    assert!(
-        said.contains("No verdict: 3 and 3 repetitions cannot show"),
-        "{said}"
-    );
+    assert!(said.contains("No verdict: 3 and 3 repetitions cannot show"), "{said}");
 
     let emulated = sets(&FAST, &SLOW, &|run| run["environment"]["emulated"] = true.into());
-    let (_, said) = asked(&emulated, ["one", "two"], &[]);
+    let (_, said) = comparison(&emulated, ["one", "two"], &[]);
     assert!(
         said.contains("No verdict: 10 of these runs were measured on an emulated"),
         "{said}"
     );
     assert!(!said.contains("WORSE"), "{said}");
 
-    let doubtful = sets(&FAST, &SLOW, &|run| {
-        run["not_representative"] = json!(["cpu_shared"])
-    });
-    let (_, said) = asked(&doubtful, ["one", "two"], &[]);
+    let doubtful = sets(&FAST, &SLOW, &|run| run["not_representative"] = json!(["cpu_shared"]));
+    let (_, said) = comparison(&doubtful, ["one", "two"], &[]);
     assert!(
         said.contains("WORSE") && said.contains("Not as the machine will be used"),
         "{said}"
@@ -180,7 +167,7 @@ fn without_a_ground_nothing_is_called_better() {
             });
         }
     }
-    let (_, said) = asked(&dir, ["one", "two"], &[]);
+    let (_, said) = comparison(&dir, ["one", "two"], &[]);
     assert!(said.contains("were measured before or after all of"), "{said}");
     assert!(
         said.contains("May be the reason: ") && said.contains("was performance, is powersave"),
@@ -189,37 +176,34 @@ fn without_a_ground_nothing_is_called_better() {
 }
 
 #[test]
-fn a_directory_without_results_is_wrong_usage() {
+fn a_directory_without_results_is_a_usage_error() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("one")).unwrap();
     fs::create_dir(dir.path().join("two")).unwrap();
-    let (status, said) = asked(&dir, ["one", "two"], &[]);
+    let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("holds no result"), "{said}");
     // Pages alone are none.
     fs::write(dir.path().join("one/0.html"), "<!doctype html>").unwrap();
-    let (status, said) = asked(&dir, ["one", "two"], &[]);
+    let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("one holds no result"), "{said}");
     for name in ["one", "two"] {
         fs::write(dir.path().join(name).join("notes.txt"), "not a measurement").unwrap();
     }
-    let (status, said) = asked(&dir, ["one", "two"], &[]);
+    let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("notes.txt cannot be understood"), "{said}");
 }
 
 /// What is inside of a page, between two texts.
 fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
-    let rest = page
-        .split_once(from)
-        .unwrap_or_else(|| panic!("{from}: {page}"))
-        .1;
+    let rest = page.split_once(from).unwrap_or_else(|| panic!("{from}: {page}")).1;
     rest.split_once(to).unwrap().0
 }
 
 #[test]
-fn a_page_says_what_is_worse_by_how_much_and_what_may_be_the_reason() {
+fn the_comparison_page_shows_differences_and_possible_reasons() {
     const HOSTILE: &str = "<script>alert('&')</script>";
     let dir = tempfile::tempdir().unwrap();
     let name = |set: &str| dir.path().join(set).display().to_string();
@@ -251,9 +235,7 @@ fn a_page_says_what_is_worse_by_how_much_and_what_may_be_the_reason() {
         row.contains("<td>performance</td>") && row.contains("may be the reason"),
         "{row}"
     );
-    assert!(
-        page.contains("<td class=\"bad\">VIOLATED</td>") && page.contains("<td class=\"good\">holds</td>")
-    );
+    assert!(page.contains("<td class=\"bad\">VIOLATED</td>") && page.contains("<td class=\"good\">holds</td>"));
     for curve in ["class=\"curve k0\"", "class=\"curve k1\""] {
         assert_eq!(page.matches(curve).count(), 2, "{curve}");
     }
@@ -267,11 +249,7 @@ fn a_page_says_what_is_worse_by_how_much_and_what_may_be_the_reason() {
         "{shown}"
     );
     // Nothing else may be asked for, and nothing is written of what is refused.
-    for wrong in [
-        &["--as", "pdf"][..],
-        &["--as", "html", "--json"],
-        &["--out", "x.html"],
-    ] {
+    for wrong in [&["--as", "pdf"][..], &["--as", "html", "--json"], &["--out", "x.html"]] {
         let refused = quietcore(&[&["compare", &sets[0], &sets[1]], wrong].concat());
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
         assert!(refused.stdout.is_empty());
@@ -295,9 +273,6 @@ fn a_page_of_single_files_states_differences_and_no_verdict() {
         page.contains("<h1>No verdict</h1>") && page.contains("Differences from the first"),
         "{page}"
     );
-    assert!(
-        page.contains("<td>p50</td>") && page.contains(" more</td>"),
-        "{page}"
-    );
+    assert!(page.contains("<td>p50</td>") && page.contains(" more</td>"), "{page}");
     assert!(!page.contains(">worse<") && !page.contains(">better<"), "{page}");
 }

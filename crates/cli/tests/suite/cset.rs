@@ -22,7 +22,7 @@ fn has_cpusets() -> bool {
     has
 }
 
-fn hold(arguments: &[&str], status: i32, stdout: &str, stderr: &str) {
+fn check_run(arguments: &[&str], status: i32, stdout: &str, stderr: &str) {
     let output = quietcore(arguments);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(
@@ -37,30 +37,30 @@ fn hold(arguments: &[&str], status: i32, stdout: &str, stderr: &str) {
 }
 
 #[test]
-fn general_commands() {
-    hold(
+fn general_commands_answer_as_cset_does() {
+    check_run(
         &[],
         1,
         "",
         "usage: cset <command>\n  Try \"cset --help\" for a list of supported commands\n",
     );
-    hold(&["--version"], 0, "cset: Cpuset (cset) 1.6\n", "");
-    hold(&["version"], 0, "cset: Cpuset (cset) 1.6\n", "");
-    hold(&["-x", "0"], 0, "1\n", "");
-    hold(&["-x"], 1, "cset: not enough arguments\n", "");
-    hold(
+    check_run(&["--version"], 0, "cset: Cpuset (cset) 1.6\n", "");
+    check_run(&["version"], 0, "cset: Cpuset (cset) 1.6\n", "");
+    check_run(&["-x", "0"], 0, "1\n", "");
+    check_run(&["-x"], 1, "cset: not enough arguments\n", "");
+    check_run(
         &["-x", "x"],
         2,
         "cset: **> CPUSPEC \"x\" contains invalid charaters: x\n",
         "",
     );
-    hold(
+    check_run(
         &["nonsense"],
         1,
         "cset: Unknown command: nonsense\ncset: Try \"cset help\" for a list of supported commands\n",
         "",
     );
-    hold(
+    check_run(
         &["s"],
         1,
         "cset: Ambiguous command: s\ncset: Candidates are: shield, set\n",
@@ -83,21 +83,11 @@ fn general_commands() {
 }
 
 #[test]
-fn wrong_options_are_said_on_standard_error() {
+fn wrong_options_are_reported_on_standard_error() {
     let usage = "Usage: cset set [options] [cpuset name]\n\ncset set: error: ";
-    hold(
-        &["set", "--bogus"],
-        2,
-        "",
-        &format!("{usage}no such option: --bogus\n"),
-    );
-    hold(
-        &["se", "-c"],
-        2,
-        "",
-        &format!("{usage}-c option requires 1 argument\n"),
-    );
-    hold(
+    check_run(&["set", "--bogus"], 2, "", &format!("{usage}no such option: --bogus\n"));
+    check_run(&["se", "-c"], 2, "", &format!("{usage}-c option requires 1 argument\n"));
+    check_run(
         &["shield", "-k", "maybe"],
         2,
         "",
@@ -107,7 +97,7 @@ fn wrong_options_are_said_on_standard_error() {
 }
 
 #[test]
-fn refusals_are_said_on_standard_output() {
+fn refusals_are_reported_on_standard_output() {
     if !has_cpusets() {
         return;
     }
@@ -140,25 +130,22 @@ fn refusals_are_said_on_standard_output() {
             &["proc", "-u", "no such user", "-e", "-s", "root", "--", "true"],
             "unknown user: \"no such user\"",
         ),
-        (
-            &["shield", "--userset=no_such_set"],
-            "shielding not active on system",
-        ),
+        (&["shield", "--userset=no_such_set"], "shielding not active on system"),
         (
             &["shield", "--userset=no_such_set", "-e", "true"],
             "shielding not active on system",
         ),
     ];
     for (arguments, what) in cases {
-        hold(arguments, 2, &format!("cset: **> {what}\n"), "");
+        check_run(arguments, 2, &format!("cset: **> {what}\n"), "");
     }
-    hold(
+    check_run(
         &["shield", "--userset=no_such_set", "--reset"],
         2,
         "cset: --> deactivating/reseting shielding\ncset: **> shielding not active on system\n",
         "",
     );
-    hold(
+    check_run(
         &["proc", "-m", "4194304", "root"],
         2,
         "cset: moving following pidspec: 4194304\ncset: **> no task matched move criteria\n\
@@ -168,7 +155,7 @@ fn refusals_are_said_on_standard_output() {
 }
 
 #[test]
-fn listings_also_by_the_name_of_the_binary() {
+fn listings_also_work_through_a_link_named_cset() {
     if !has_cpusets() {
         return;
     }
@@ -191,9 +178,7 @@ fn listings_also_by_the_name_of_the_binary() {
     let programs = said(&["-m", "set", "root"]);
     let row = programs.lines().nth(1).unwrap();
     let fields: Vec<&str> = row.split(';').collect();
-    assert!(
-        programs.starts_with("cset: cpuset_list_start\nroot;") && programs.ends_with("\ncpuset_list_end\n")
-    );
+    assert!(programs.starts_with("cset: cpuset_list_start\nroot;") && programs.ends_with("\ncpuset_list_end\n"));
     assert_eq!(
         (fields.len(), fields.first(), fields.last()),
         (8, Some(&"root"), Some(&"/")),

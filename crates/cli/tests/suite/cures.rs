@@ -1,7 +1,7 @@
 //! Every command that a cure names is understood by this very binary, on this machine.
 
 use crate::support::alone::cpu;
-use blame::{Class, Confidence, Cure, CureContext, FUNCTIONS, Interruption, Subject, cure};
+use blame::{Class, Confidence, Cure, CureContext, FUNCTIONS, Interruption, InterruptionSubject, cure};
 use machine::CpuSet;
 use observe::CLASSES;
 use std::collections::BTreeSet;
@@ -19,16 +19,16 @@ fn row(class: Class, name: &str) -> Interruption {
         confidence: Confidence::Traced,
         fix: String::new(),
         why: String::new(),
-        subject: Subject::None,
+        subject: InterruptionSubject::None,
     }
 }
 
 #[test]
-fn what_is_printed_can_be_typed() {
+fn every_printed_command_is_accepted() {
     let cpu = cpu();
     let number: u32 = cpu.parse().unwrap();
     let ground = CureContext {
-        asked: CpuSet::parse_list(&cpu).unwrap(),
+        requested: CpuSet::parse_list(&cpu).unwrap(),
         ..CureContext::default()
     };
     let classes = CLASSES.iter().map(|class| row(class.class, class.name));
@@ -36,7 +36,7 @@ fn what_is_printed_can_be_typed() {
         .iter()
         .map(|function| row(Class::FunctionCall, &format!("x: {}", function.name)));
     let mut rows: Vec<Interruption> = classes.chain(functions).collect();
-    for subject in [Subject::Thread(0), Subject::LetIn(1)] {
+    for subject in [InterruptionSubject::Thread(0), InterruptionSubject::LetIn(1)] {
         rows.push(Interruption {
             subject,
             ..row(Class::Preemption, "x")
@@ -53,7 +53,7 @@ fn what_is_printed_can_be_typed() {
     let applies: Vec<&String> = applies.collect();
     assert!(applies.len() > 8, "{commands:?}");
     if number == 0 {
-        return println!("SKIP: what_is_printed_can_be_typed: CPU 0 is the only one, and cannot be isolated");
+        return println!("SKIP: every_printed_command_is_accepted: CPU 0 is the only one, and cannot be isolated");
     }
     for command in applies {
         let words: Vec<&str> = command.split(' ').skip(1).collect();

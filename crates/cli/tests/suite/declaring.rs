@@ -11,7 +11,7 @@ fn quietcore(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -28,7 +28,7 @@ fn file(dir: &tempfile::TempDir, text: &str) -> String {
 }
 
 #[test]
-fn a_captured_machine_is_planned_for_everything_that_a_file_declares() {
+fn every_declared_partition_is_planned_on_a_captured_machine() {
     let dir = tempfile::tempdir().unwrap();
     let config = file(
         &dir,
@@ -36,18 +36,12 @@ fn a_captured_machine_is_planned_for_everything_that_a_file_declares() {
     );
     let root = machine();
     let output = quietcore(&["plan", "--root", &root, "--config", &config, "--json"]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", error_text(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let plans = document["plans"].as_array().unwrap();
-    let isolated: Vec<&str> = plans
-        .iter()
-        .map(|plan| plan["isolated"].as_str().unwrap())
-        .collect();
+    let isolated: Vec<&str> = plans.iter().map(|plan| plan["isolated"].as_str().unwrap()).collect();
     assert_eq!((isolated.len(), isolated[0]), (2, "5"));
-    assert_ne!(
-        isolated[1], "5",
-        "what is named for one is not chosen for another"
-    );
+    assert_ne!(isolated[1], "5", "what is named for one is not chosen for another");
     let housekeeping = plans[1]["housekeeping"].as_str().unwrap();
     let left = quietcore(&["cpus", housekeeping, "--root", &root]);
     assert!(left.status.success());
@@ -70,15 +64,11 @@ fn a_captured_machine_is_planned_for_everything_that_a_file_declares() {
 }
 
 #[test]
-fn what_cannot_be_is_said_with_file_and_line() {
+fn invalid_declarations_are_reported_with_file_and_line() {
     let dir = tempfile::tempdir().unwrap();
     let root = machine();
     for (text, line, words) in [
-        (
-            "[[partition]]\ncpus = \"5-\"\n",
-            1,
-            "the CPU expression cannot be used",
-        ),
+        ("[[partition]]\ncpus = \"5-\"\n", 1, "the CPU expression cannot be used"),
         ("\n[[partition]]\ncpus = \"0\"\n", 2, "CPU 0 cannot be isolated"),
         ("[[partition]]\ncpus = \"999\"\n", 1, "does not exist"),
         (
@@ -91,11 +81,7 @@ fn what_cannot_be_is_said_with_file_and_line() {
             3,
             "CPU 5 is declared for two partitions",
         ),
-        (
-            "[[partition]]\nnear = \"no-such-device\"\n",
-            1,
-            "there is no device",
-        ),
+        ("[[partition]]\nnear = \"no-such-device\"\n", 1, "there is no device"),
         (
             "[[partition]]\ncpus = \"5\"\nirq_here = [\"nobody*\"]\n",
             1,
@@ -114,19 +100,24 @@ fn what_cannot_be_is_said_with_file_and_line() {
     ] {
         let config = file(&dir, text);
         let output = quietcore(&["plan", "--root", &root, "--config", &config]);
-        assert_eq!(output.status.code(), Some(2), "{text}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{text}: {}", error_text(&output));
         let place = format!("error: {config}:{line}: ");
         assert!(
-            said(&output).starts_with(&place) && said(&output).contains(words),
+            error_text(&output).starts_with(&place) && error_text(&output).contains(words),
             "{text}: {}",
-            said(&output)
+            error_text(&output)
         );
-        assert_eq!(said(&output).lines().count(), 3, "{text}: {}", said(&output));
+        assert_eq!(
+            error_text(&output).lines().count(),
+            3,
+            "{text}: {}",
+            error_text(&output)
+        );
     }
 }
 
 #[test]
-fn files_that_are_none_and_words_that_contradict() {
+fn missing_files_and_contradictory_arguments_are_usage_errors() {
     let dir = tempfile::tempdir().unwrap();
     let config = file(&dir, "[[partition]]\ncpus = \"5\"\n");
     let missing = dir.path().join("missing").display().to_string();
@@ -146,7 +137,7 @@ fn files_that_are_none_and_words_that_contradict() {
         &["undo", "--at-boot", "--all"],
     ] {
         let output = quietcore(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", error_text(&output));
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
 }

@@ -28,7 +28,7 @@ fn right_lines() -> Vec<&'static str> {
 }
 
 #[test]
-fn a_right_public_line_has_no_error_on_any_machine() {
+fn a_valid_public_line_has_no_error_on_any_machine() {
     let lines = right_lines();
     assert!(lines.len() > 40, "{}", lines.len());
     for line in lines {
@@ -42,7 +42,7 @@ fn a_right_public_line_has_no_error_on_any_machine() {
 }
 
 #[test]
-fn the_kernel_of_this_machine_is_an_assumption_and_a_named_one_is_none() {
+fn only_an_unspecified_kernel_is_reported_as_assumed() {
     let line = "quiet nohz_full=1 isolcpus=managed_irq,domain,1 rcu_nocbs=1";
     let (_, report) = judged(&["--cmdline", line]);
     assert_eq!(report["kernel_assumed"], true, "{report}");

@@ -40,39 +40,24 @@ fn in_shell(test: &str, shell: &[&str], arguments: &[&str]) -> Option<Output> {
 
 /// The script of a captured machine, as a file.
 fn script(folder: &Path) -> String {
-    let made = quietcore(
-        V1,
-        &["--export", "shell", "--export-to", folder.to_str().unwrap()],
-    );
-    assert_eq!(
-        made.status.code(),
-        Some(0),
-        "{}",
-        String::from_utf8_lossy(&made.stderr)
-    );
+    let made = quietcore(V1, &["--export", "shell", "--export-to", folder.to_str().unwrap()]);
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
     let path = String::from_utf8(made.stdout).unwrap();
     path.trim_end().to_owned()
 }
 
 #[test]
-fn every_shell_reads_and_runs_the_script() {
+fn every_shell_parses_and_runs_the_script() {
     let dir = tempfile::tempdir().unwrap();
     let script = script(dir.path());
     let broken = dir.path().join("broken.sh");
-    fs::write(
-        &broken,
-        fs::read_to_string(&script).unwrap().replace("esac\n", "\n"),
-    )
-    .unwrap();
+    fs::write(&broken, fs::read_to_string(&script).unwrap().replace("esac\n", "\n")).unwrap();
     for shell in SHELLS {
-        let run = |arguments: &[&str]| in_shell("every_shell_reads_and_runs_the_script", shell, arguments);
+        let run = |arguments: &[&str]| in_shell("every_shell_parses_and_runs_the_script", shell, arguments);
         let Some(read) = run(&["-n", &script]) else {
             continue;
         };
-        assert!(
-            read.status.success() && read.stderr.is_empty(),
-            "{shell:?}: {read:?}"
-        );
+        assert!(read.status.success() && read.stderr.is_empty(), "{shell:?}: {read:?}");
         let read = run(&["-n", broken.to_str().unwrap()]).unwrap();
         assert!(!read.status.success(), "{shell:?} would read anything");
         // Neither needs root, nor is anything in force.
@@ -84,7 +69,7 @@ fn every_shell_reads_and_runs_the_script() {
 }
 
 #[test]
-fn the_script_is_not_fooled_about_values() {
+fn the_script_compares_values_as_the_program_does() {
     let dir = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(script(dir.path())).unwrap();
     let (functions, _) = text.split_once("# ---- the changes").unwrap();
@@ -112,7 +97,7 @@ tasks | awk -v me="^$$/" '$1 ~ me { print NF, $2, $3 }'
     let answers = "27\n\n10000000000000000\n100000000000000000ffffffff\n\
                    yes\nno\nno\nyes\nno\nyes\nno\nyes\nno\nyes\nno\nyes\n-cpuset\nmadvise\n4 1 0\n";
     for shell in SHELLS {
-        let test = "the_script_is_not_fooled_about_values";
+        let test = "the_script_compares_values_as_the_program_does";
         let Some(output) = in_shell(test, shell, &[questions.to_str().unwrap()]) else {
             continue;
         };
@@ -125,7 +110,7 @@ tasks | awk -v me="^$$/" '$1 ~ me { print NF, $2, $3 }'
 }
 
 #[test]
-fn files_are_written_once() {
+fn exported_files_are_never_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_str().unwrap();
     let arguments = ["--export", "cgconfig", "--export-to", folder];
@@ -137,7 +122,7 @@ fn files_are_written_once() {
 }
 
 #[test]
-fn json_has_every_file() {
+fn the_json_export_has_every_file() {
     let output = quietcore(V1, &["--export", "tuned", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["schema"], "quietcore.export/1");
@@ -145,10 +130,5 @@ fn json_has_every_file() {
     assert_eq!(files.len(), 2);
     assert_eq!(files[0]["path"], "/etc/tuned/quietcore-rt/tuned.conf");
     assert_eq!(files[0]["mode"], "0644");
-    assert!(
-        files[1]["content"]
-            .as_str()
-            .unwrap()
-            .ends_with("isolated_cores=3\n")
-    );
+    assert!(files[1]["content"].as_str().unwrap().ends_with("isolated_cores=3\n"));
 }

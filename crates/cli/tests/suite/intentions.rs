@@ -1,6 +1,6 @@
 //! `check` understands who else isolates CPUs: the files that cset, partrt and TuneD leave, as their Debian packages write them.
 
-use crate::support::captured::Captured;
+use crate::support::captured::CaptureFixture;
 use serde_json::Value;
 use std::process::Command;
 
@@ -19,7 +19,7 @@ isolated_cores=${f:calc_isolated_cores:1}
 /// With two packages of two CPUs, on which nobody isolates anything.
 const MACHINE: &str = "4x86-2p2c-v1-6.1";
 
-impl Captured {
+impl CaptureFixture {
     fn set(&self, name: &str, cpus: &str, exclusive: &str, balanced: &str) {
         for (file, value) in [
             ("cpus", cpus),
@@ -28,17 +28,17 @@ impl Captured {
             ("sched_load_balance", balanced),
         ] {
             let path = format!("sys/fs/cgroup/cpuset/{name}/cpuset.{file}");
-            self.put(&path, &format!("{value}\n"));
+            self.write_file(&path, &format!("{value}\n"));
         }
     }
 
     fn tuned(&self, variables: &str) {
-        self.put("etc/tuned/active_profile", "cpu-partitioning\n");
-        self.put("etc/tuned/cpu-partitioning-variables.conf", variables);
+        self.write_file("etc/tuned/active_profile", "cpu-partitioning\n");
+        self.write_file("etc/tuned/cpu-partitioning-variables.conf", variables);
     }
 
     /// What a verb prints of it.
-    fn told(&self, args: &[&str]) -> String {
+    fn output_of(&self, args: &[&str]) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
             .args(args)
             .arg("--root")
@@ -61,8 +61,7 @@ impl Captured {
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let json: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
         let errors = json["findings"].as_array().unwrap().iter();
         let errors = errors.filter(|one| one["level"] == "error");
         let intention = &json["intention"];
@@ -81,8 +80,8 @@ impl Captured {
 }
 
 #[test]
-fn a_shield_of_cset() {
-    let captured = Captured::of(MACHINE);
+fn a_shield_of_cset_is_recognized() {
+    let captured = CaptureFixture::of(MACHINE);
     assert_eq!(captured.check().0, "nobody");
     // `cset set -s system -c 0-2` and `cset set -s user -c 3 --cpu_exclusive`: load balancing stays on.
     captured.set("system", "0-2", "0", "1");
@@ -97,34 +96,28 @@ fn a_shield_of_cset() {
 }
 
 #[test]
-fn a_partition_of_partrt() {
-    let captured = Captured::of(MACHINE);
-    captured.put("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0\n");
+fn a_partition_of_partrt_is_recognized() {
+    let captured = CaptureFixture::of(MACHINE);
+    captured.write_file("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0\n");
     captured.set("nrt", "0-1", "0", "1");
     captured.set("rt", "2-3", "1", "0");
     let (source, means, cpus, errors) = captured.check();
     assert_eq!((source, cpus), ("cpuset".into(), "2-3".into()));
     assert_eq!(means["cpuset"], "/rt");
-    assert!(
-        !errors.iter().any(|error| error == "partition-differs"),
-        "{errors:?}"
-    );
+    assert!(!errors.iter().any(|error| error == "partition-differs"), "{errors:?}");
 }
 
 /// A list that counts down, as a template leaves it, is told of beside a boot line that isolates.
 #[test]
-fn the_file_of_irqbalance() {
-    let captured = Captured::of("4x86-2p2c-v2-boot-line-6.1");
+fn errors_in_the_configuration_of_irqbalance_are_reported() {
+    let captured = CaptureFixture::of("4x86-2p2c-v2-boot-line-6.1");
     for (text, id) in [("4-3", "[irqbalance-bad-list]"), ("0", "[irqbalance-not-banned]")] {
-        captured.put(
-            "etc/default/irqbalance",
-            &format!("IRQBALANCE_BANNED_CPULIST={text}\n"),
-        );
-        let said = captured.told(&["check", "--for", "0s"]);
+        captured.write_file("etc/default/irqbalance", &format!("IRQBALANCE_BANNED_CPULIST={text}\n"));
+        let said = captured.output_of(&["check", "--for", "0s"]);
         assert!(said.contains(id), "{text}: {said}");
     }
-    captured.put("etc/default/irqbalance", "IRQBALANCE_BANNED_CPULIST=1-3\n");
-    let said = captured.told(&["check", "--for", "0s"]);
+    captured.write_file("etc/default/irqbalance", "IRQBALANCE_BANNED_CPULIST=1-3\n");
+    let said = captured.output_of(&["check", "--for", "0s"]);
     assert!(!said.contains("[irqbalance-"), "{said}");
 }
 
@@ -132,13 +125,13 @@ fn the_file_of_irqbalance() {
 const WITH_SLICES: &str = "8x86-2p2c2t-v2-7";
 
 #[test]
-fn the_slices_of_systemd() {
-    let captured = Captured::of(WITH_SLICES);
+fn allowed_cpus_of_systemd_slices_are_recognized() {
+    let captured = CaptureFixture::of(WITH_SLICES);
     let bound = |name: &str, cpus: &str| {
         let dir = format!("sys/fs/cgroup/{name}");
-        captured.put(&format!("{dir}/cpuset.cpus"), &format!("{cpus}\n"));
-        captured.put(&format!("{dir}/cpuset.cpus.effective"), "0-1,4-5\n");
-        captured.put(&format!("{dir}/cpuset.cpus.partition"), "member\n");
+        captured.write_file(&format!("{dir}/cpuset.cpus"), &format!("{cpus}\n"));
+        captured.write_file(&format!("{dir}/cpuset.cpus.effective"), "0-1,4-5\n");
+        captured.write_file(&format!("{dir}/cpuset.cpus.partition"), "member\n");
     };
     for name in ["system.slice", "init.scope"] {
         bound(name, "0-1,4-5");
@@ -152,37 +145,30 @@ fn the_slices_of_systemd() {
     let (source, means, cpus, errors) = captured.check();
     assert_eq!((source, means), ("slices".into(), "slices".into()));
     assert_eq!(cpus, "2-3,6-7");
-    assert!(
-        !errors.iter().any(|error| error == "partition-missing"),
-        "{errors:?}"
-    );
-    let said = captured.told(&["check", "--for", "0s"]);
+    assert!(!errors.iter().any(|error| error == "partition-missing"), "{errors:?}");
+    let said = captured.output_of(&["check", "--for", "0s"]);
     assert!(said.contains("kept free by systemd's AllowedCPUs"), "{said}");
-    let named = captured.told(&["check", "--for", "0s", "--cpus", "2,5"]);
+    let named = captured.output_of(&["check", "--for", "0s", "--cpus", "2,5"]);
     assert!(
-        named.contains("kept free by systemd's AllowedCPUs")
-            && named.contains("CPU 5 is not isolated: no partition"),
+        named.contains("kept free by systemd's AllowedCPUs") && named.contains("CPU 5 is not isolated: no partition"),
         "{named}"
     );
-    assert!(
-        named.contains("CPU 5 is NOT ISOLATED; CPU 2 is isolated"),
-        "{named}"
-    );
-    let seen = captured.told(&["inspect"]);
+    assert!(named.contains("CPU 5 is NOT ISOLATED; CPU 2 is isolated"), "{named}");
+    let seen = captured.output_of(&["inspect"]);
     assert!(seen.contains("CPU 2-3,6-7 kept free by AllowedCPUs"), "{seen}");
     bound("user.slice", "0-7");
     assert_eq!(captured.check().0, "nobody", "no CPU is left");
 }
 
 /// Files with what they say, and the CPUs; without CPUs nobody isolates any.
-type Profiles<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+type TunedProfileFiles<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
 
 /// Profiles as TuneD finds them: what they include, and variables in files of any name or in the profile itself.
 #[test]
-fn the_profiles_of_tuned() {
+fn profiles_of_tuned_are_recognized() {
     const INCLUDES: &str = "[variables]\ninclude=/etc/tuned/cpu-partitioning-variables.conf\n\
                             isolated_cores = ${isolated_cores}\nno=${f:cpulist_invert:${isolated_cores}}\n";
-    let cases: &[Profiles] = &[
+    let cases: &[TunedProfileFiles] = &[
         (
             &[
                 ("etc/tuned/active_profile", "realtime-virtual-host\n"),
@@ -204,10 +190,7 @@ fn the_profiles_of_tuned() {
                 ("etc/tuned/active_profile", "my-rt\n"),
                 ("etc/tuned/my-rt/tuned.conf", "[main]\ninclude=cpu-partitioning\n"),
                 ("usr/lib/tuned/cpu-partitioning/tuned.conf", INCLUDES),
-                (
-                    "etc/tuned/cpu-partitioning-variables.conf",
-                    "isolated_cores=2-3\n",
-                ),
+                ("etc/tuned/cpu-partitioning-variables.conf", "isolated_cores=2-3\n"),
             ],
             Some("2-3"),
         ),
@@ -219,10 +202,7 @@ fn the_profiles_of_tuned() {
                     "[main]\ninclude=cpu-partitioning\n[variables]\nisolated_cores=1,3 # spare\n",
                 ),
                 ("usr/lib/tuned/profiles/cpu-partitioning/tuned.conf", INCLUDES),
-                (
-                    "etc/tuned/cpu-partitioning-variables.conf",
-                    "isolated_cores=2-3\n",
-                ),
+                ("etc/tuned/cpu-partitioning-variables.conf", "isolated_cores=2-3\n"),
             ],
             Some("1,3"),
         ),
@@ -260,9 +240,9 @@ fn the_profiles_of_tuned() {
         ),
     ];
     for (files, cpus) in cases {
-        let captured = Captured::of(MACHINE);
+        let captured = CaptureFixture::of(MACHINE);
         for (path, text) in *files {
-            captured.put(path, text);
+            captured.write_file(path, text);
         }
         let (source, _, found, _) = captured.check();
         match cpus {
@@ -273,9 +253,9 @@ fn the_profiles_of_tuned() {
 }
 
 #[test]
-fn the_variables_of_tuned() {
-    let captured = Captured::of(MACHINE);
-    captured.put("etc/tuned/cpu-partitioning-variables.conf", TUNED);
+fn variables_of_tuned_are_resolved() {
+    let captured = CaptureFixture::of(MACHINE);
+    captured.write_file("etc/tuned/cpu-partitioning-variables.conf", TUNED);
     assert_eq!(captured.check().0, "nobody", "no profile is active");
     captured.tuned(TUNED);
     let (source, means, cpus, errors) = captured.check();
@@ -288,7 +268,7 @@ fn the_variables_of_tuned() {
     captured.tuned("isolated_cores=${f:cpulist_invert:0}\n");
     assert_eq!(captured.check().0, "nobody");
     captured.tuned("isolated_cores=1-9999999999\n");
-    let output = captured.told(&["check"]);
+    let output = captured.output_of(&["check"]);
     assert!(
         output.contains("isolated_cores=1-9999999999 cannot be parsed as a list of CPUs"),
         "{output}"

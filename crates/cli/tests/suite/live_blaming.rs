@@ -3,7 +3,7 @@
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced;
-use crate::support::traced::{accounts_hold, instances, tracing};
+use crate::support::traced::{check_accounts, instances, tracing};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -28,7 +28,7 @@ fn disturbed<T>(work: impl FnOnce() -> T) -> (T, u64) {
 }
 
 #[test]
-fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
+fn a_thread_that_takes_the_cpu_is_named_with_count_and_time() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
@@ -50,7 +50,7 @@ fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["schema"], "quietcore.blame/1");
     let cpu = &answer["cpus"][0];
-    accounts_hold(cpu);
+    check_accounts(cpu);
     assert!(cpu["duration_ns"].as_u64().unwrap() >= 2_900_000_000, "{cpu}");
 
     let rows = cpu["interruptions"].as_array().unwrap();
@@ -74,10 +74,10 @@ fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
 }
 
 #[test]
-fn any_clock_that_the_trace_has_joins_gaps_and_events() {
+fn gaps_and_events_are_joined_on_every_supported_clock() {
     let _alone = alone();
     if let Err(why) = tracing() {
-        return println!("SKIP: any_clock_that_the_trace_has_joins_gaps_and_events: {why}");
+        return println!("SKIP: gaps_and_events_are_joined_on_every_supported_clock: {why}");
     }
     disturbed(|| {
         for (asked, shown) in [("mono", "CLOCK_MONOTONIC"), ("boot", "CLOCK_BOOTTIME")] {
@@ -90,7 +90,7 @@ fn any_clock_that_the_trace_has_joins_gaps_and_events() {
             let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(answer["clock"], shown);
             let cpu = &answer["cpus"][0];
-            accounts_hold(cpu);
+            check_accounts(cpu);
             // On clocks that are apart, a gap would have whoever was there before or after it: nobody, or him in part.
             let (explained, nobodys) = long_gaps(&std::fs::read_to_string(file.path()).unwrap());
             let whole = explained.iter().filter(|percent| **percent >= 90).count();
@@ -126,10 +126,7 @@ fn long_gaps(file: &str) -> (Vec<u64>, usize) {
 
 /// The file of single gaps tells the same as the rows: as many gaps, and of each name as much time.
 fn single_gaps_add_up(file: &str, cpu: &Value) {
-    let lines: Vec<Value> = file
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> = file.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (last, gaps) = lines.split_last().unwrap();
     assert_eq!((&last["gaps"], &last["left_out"]), (&cpu["gaps"], &0.into()));
     assert_eq!(last["clock"], "CLOCK_MONOTONIC_RAW");
@@ -156,10 +153,10 @@ fn single_gaps_add_up(file: &str, cpu: &Value) {
 }
 
 #[test]
-fn a_script_is_told_when_the_watch_has_begun() {
+fn the_start_of_the_watch_is_announced() {
     let _alone = alone();
     if let Err(why) = tracing() {
-        return println!("SKIP: a_script_is_told_when_the_watch_has_begun: {why}");
+        return println!("SKIP: the_start_of_the_watch_is_announced: {why}");
     }
     let mut child = blame(&["--for", "60s", "--policy", "fifo:7"]).spawn().unwrap();
     let mut says = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -207,11 +204,11 @@ fn policies_of_samplers(pid: u32) -> Vec<(libc::c_int, libc::c_int)> {
 }
 
 #[test]
-fn what_a_killed_one_traced_is_removed_by_the_next() {
+fn the_trace_of_a_killed_run_is_removed_by_the_next_run() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
-        Err(why) => return println!("SKIP: what_a_killed_one_traced_is_removed_by_the_next: {why}"),
+        Err(why) => return println!("SKIP: the_trace_of_a_killed_run_is_removed_by_the_next_run: {why}"),
     };
     let before = instances(&tracefs);
     let mut child = blame(&["--for", "60s"]).spawn().unwrap();
@@ -224,10 +221,7 @@ fn what_a_killed_one_traced_is_removed_by_the_next() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(
-        instances(&tracefs).contains(&name),
-        "it was killed with its trace"
-    );
+    assert!(instances(&tracefs).contains(&name), "it was killed with its trace");
     let output = blame(&["--for", "200ms"]).output().unwrap();
     assert_eq!(
         output.status.code(),
@@ -239,7 +233,7 @@ fn what_a_killed_one_traced_is_removed_by_the_next() {
 }
 
 #[test]
-fn the_page_holds_the_answer_and_a_place_that_cannot_be_written_is_said_first() {
+fn the_page_has_the_answer_and_an_unwritable_path_is_reported_first() {
     let _alone = alone();
     if let Err(why) = tracing() {
         return println!("SKIP: the_page_holds_the_answer: {why}");
@@ -269,14 +263,11 @@ fn the_page_holds_the_answer_and_a_place_that_cannot_be_written_is_said_first() 
         .output()
         .unwrap();
     assert!(!output.status.success(), "{output:?}");
-    assert!(
-        begun.elapsed() < Duration::from_secs(50),
-        "it is said before the run"
-    );
+    assert!(begun.elapsed() < Duration::from_secs(50), "it is said before the run");
 }
 
 #[test]
-fn what_cannot_be_asked_is_wrong_usage_and_leaves_nothing() {
+fn invalid_blame_requests_are_usage_errors_and_leave_nothing() {
     let _alone = alone();
     let tracefs = tracing();
     let before = tracefs.as_ref().map(instances).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced;
-use crate::support::traced::{accounts_hold, instances, tracing};
+use crate::support::traced::{check_accounts, instances, tracing};
 use root::Tracefs;
 use serde_json::Value;
 use std::fs::File;
@@ -41,7 +41,7 @@ fn time_of(cpu: &Value, list: &str, name: &str) -> u64 {
 }
 
 #[test]
-fn who_takes_the_cpu_from_a_command_is_named_and_its_own_calls_are_not_stolen() {
+fn a_thread_that_preempts_a_command_is_named_and_own_calls_are_not_stolen() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
@@ -56,16 +56,15 @@ fn who_takes_the_cpu_from_a_command_is_named_and_its_own_calls_are_not_stolen() 
         name.to_str().unwrap().to_owned()
     });
     // It is in the kernel nearly all the time, because it asks for it.
-    let words = format!(
-        "echo hello; while :; do {copier} if=/dev/zero of=/dev/null bs=64k count=5000 2>/dev/null; done"
-    );
+    let words =
+        format!("echo hello; while :; do {copier} if=/dev/zero of=/dev/null bs=64k count=5000 2>/dev/null; done");
     let output = disturbed(|| blame(&["--cpus", &cpu(), "--for", "3s", "--", &shell, "-c", &words]));
     let answer = answer(&output);
     assert!(String::from_utf8_lossy(&output.stderr).contains("hello"));
     assert_eq!(answer["program"]["ended"]["killed"], 15, "{}", answer["program"]);
     assert_eq!(answer["program"]["until"], "time");
     let cpu = &answer["cpus"][0];
-    accounts_hold(cpu);
+    check_accounts(cpu);
     // The birth of a child that is not in the trace makes a stranger of it.
     assert_eq!(cpu["lost_events"], 0);
     let number = |name: &str| cpu[name].as_u64().unwrap();
@@ -86,19 +85,19 @@ fn who_takes_the_cpu_from_a_command_is_named_and_its_own_calls_are_not_stolen() 
 }
 
 /// A process that spins on the CPU until it is dropped.
-struct Spinner(Child);
+struct SpinningChild(Child);
 
-impl Spinner {
-    fn begin() -> Spinner {
+impl SpinningChild {
+    fn start() -> SpinningChild {
         let child = Command::new("taskset")
             .args(["-c", &cpu(), "sh", "-c", "while :; do :; done"])
             .spawn()
             .unwrap();
-        Spinner(child)
+        SpinningChild(child)
     }
 }
 
-impl Drop for Spinner {
+impl Drop for SpinningChild {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -106,14 +105,14 @@ impl Drop for Spinner {
 }
 
 #[test]
-fn a_process_that_runs_is_watched_where_it_may_run_and_goes_on() {
+fn a_running_process_is_watched_on_its_cpus_and_continues() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
         Err(why) => return println!("SKIP: a_process_that_runs_is_watched: {why}"),
     };
     let before = instances(&tracefs);
-    let mut spinner = Spinner::begin();
+    let mut spinner = SpinningChild::start();
     let pid = spinner.0.id().to_string();
     // Until it has found its CPU.
     std::thread::sleep(Duration::from_millis(300));
@@ -126,7 +125,7 @@ fn a_process_that_runs_is_watched_where_it_may_run_and_goes_on() {
         let cpus = answer["cpus"].as_array().unwrap();
         let watched: Vec<String> = cpus.iter().map(|of| of["cpu"].to_string()).collect();
         assert_eq!(watched, [cpu()], "where it may run");
-        accounts_hold(&cpus[0]);
+        check_accounts(&cpus[0]);
         assert!(
             time_of(&cpus[0], "interruptions", "disturber") >= 10_000_000,
             "{}",
@@ -140,7 +139,7 @@ fn a_process_that_runs_is_watched_where_it_may_run_and_goes_on() {
 }
 
 /// Starts `blame` of a command of two seconds, and reads its trace beside it from then on.
-fn read_meanwhile(tracefs: &Tracefs) -> (Child, File, PathBuf) {
+fn blame_with_second_reader(tracefs: &Tracefs) -> (Child, File, PathBuf) {
     let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["--json", "blame", "--cpus", &cpu(), "--", "sleep", "2"])
         .stdin(Stdio::null())
@@ -158,17 +157,17 @@ fn read_meanwhile(tracefs: &Tracefs) -> (Child, File, PathBuf) {
 }
 
 #[test]
-fn a_trace_that_somebody_reads_stays_until_he_has_done_and_the_answer_stands() {
+fn a_trace_in_use_stays_until_its_reader_is_done_and_the_answer_is_kept() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
         Err(why) => return println!("SKIP: a_trace_that_somebody_reads_stays: {why}"),
     };
     // He reads longer than the removal is tried.
-    let (child, reader, instance) = read_meanwhile(&tracefs);
+    let (child, reader, instance) = blame_with_second_reader(&tracefs);
     let output = child.wait_with_output().unwrap();
     let told = answer(&output);
-    accounts_hold(&told["cpus"][0]);
+    check_accounts(&told["cpus"][0]);
     let left = &told["findings"][0];
     assert_eq!(
         (&left["id"], &left["level"]),
@@ -194,7 +193,7 @@ fn a_trace_that_somebody_reads_stays_until_he_has_done_and_the_answer_stands() {
     assert!(!instance.exists());
 
     // He has done when it is tried again.
-    let (mut child, reader, instance) = read_meanwhile(&tracefs);
+    let (mut child, reader, instance) = blame_with_second_reader(&tracefs);
     let stopped = instance.join("tracing_on");
     while std::fs::read_to_string(&stopped).is_ok_and(|on| on.trim() == "1") {
         std::thread::sleep(Duration::from_millis(5));
@@ -206,7 +205,7 @@ fn a_trace_that_somebody_reads_stays_until_he_has_done_and_the_answer_stands() {
 }
 
 #[test]
-fn how_a_command_ended_is_told_and_the_watching_ends_with_it() {
+fn the_exit_of_a_command_is_reported_and_ends_the_watch() {
     let _alone = alone();
     if let Err(why) = tracing() {
         return println!("SKIP: how_a_command_ended_is_told: {why}");
@@ -219,7 +218,7 @@ fn how_a_command_ended_is_told_and_the_watching_ends_with_it() {
 }
 
 #[test]
-fn what_cannot_be_started_or_found_is_said_and_leaves_nothing() {
+fn missing_programs_and_processes_are_reported_and_leave_nothing() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,

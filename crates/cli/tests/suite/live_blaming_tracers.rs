@@ -2,7 +2,7 @@
 //! option is missing; nothing stays behind, and shared settings are what they were.
 
 use crate::support::alone::{alone, cpu};
-use crate::support::traced::{accounts_hold, instances, tracing};
+use crate::support::traced::{check_accounts, instances, tracing};
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
@@ -11,16 +11,7 @@ fn blame(args: &[&str]) -> (Output, u32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
     command
         .args(args)
-        .args([
-            "blame",
-            "--cpus",
-            &cpu(),
-            "--for",
-            "1s",
-            "--functions",
-            "--hwlat",
-            "1s",
-        ])
+        .args(["blame", "--cpus", &cpu(), "--for", "1s", "--functions", "--hwlat", "1s"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -35,7 +26,7 @@ const TRACERS: [(&str, &str, &str); 2] = [
 ];
 
 #[test]
-fn tracers_tell_where_the_kernel_has_them_and_the_answer_stands_without() {
+fn available_tracers_report_and_without_them_the_answer_is_complete() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
@@ -58,7 +49,7 @@ fn tracers_tell_where_the_kernel_has_them_and_the_answer_stands_without() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    accounts_hold(&answer["cpus"][0]);
+    check_accounts(&answer["cpus"][0]);
     for (name, tracer, config) in TRACERS {
         let (by, why) = (&answer[name]["by"], answer[name]["why"].to_string());
         match available.split_whitespace().any(|has| has == tracer) {
@@ -87,7 +78,7 @@ fn tracers_tell_where_the_kernel_has_them_and_the_answer_stands_without() {
 }
 
 #[test]
-fn a_program_is_not_watched_with_them() {
+fn tracers_are_refused_for_a_program() {
     for of in [["--pid", "1"], ["--", "true"]] {
         let output = blame_of(&of);
         assert_eq!(output.status.code(), Some(2), "{of:?}");

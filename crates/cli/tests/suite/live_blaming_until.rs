@@ -2,7 +2,7 @@
 //! trace: counters stand in.
 
 use crate::support::alone::{alone, cpu};
-use crate::support::traced::{accounts_hold, disturbed, tracing};
+use crate::support::traced::{check_accounts, disturbed, tracing};
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
@@ -23,7 +23,7 @@ fn answer(output: &Output) -> Value {
 }
 
 #[test]
-fn the_first_gap_that_is_so_long_ends_the_run_and_is_shown_with_its_events() {
+fn the_first_long_gap_ends_the_run_and_is_shown_with_its_events() {
     let _alone = alone();
     if let Err(why) = tracing() {
         return println!("SKIP: the_first_gap_that_is_so_long_ends_the_run: {why}");
@@ -36,15 +36,12 @@ fn the_first_gap_that_is_so_long_ends_the_run_and_is_shown_with_its_events() {
     assert_eq!(output.status.code(), Some(1));
     assert!(took < Duration::from_secs(300), "it ends at the gap: {took:?}");
     let answer = answer(&output);
-    accounts_hold(&answer["cpus"][0]);
+    check_accounts(&answer["cpus"][0]);
     let found = &answer["found"];
     let length = found["duration_ns"].as_u64().unwrap();
     assert!(length >= 1_000_000, "{found}");
     let pieces = found["pieces"].as_array().unwrap();
-    let sum: u64 = pieces
-        .iter()
-        .map(|piece| piece["duration_ns"].as_u64().unwrap())
-        .sum();
+    let sum: u64 = pieces.iter().map(|piece| piece["duration_ns"].as_u64().unwrap()).sum();
     assert_eq!(sum, length, "{found}");
     let events = found["events"].as_array().unwrap();
     assert!(events.len() <= 40, "{}", events.len());
@@ -57,10 +54,10 @@ fn the_first_gap_that_is_so_long_ends_the_run_and_is_shown_with_its_events() {
 }
 
 #[test]
-fn without_such_a_gap_the_run_is_an_ordinary_one() {
+fn without_a_long_gap_the_run_is_ordinary() {
     let _alone = alone();
     if let Err(why) = tracing() {
-        return println!("SKIP: without_such_a_gap_the_run_is_an_ordinary_one: {why}");
+        return println!("SKIP: without_a_long_gap_the_run_is_ordinary: {why}");
     }
     let output = blame(&["--for", "300ms", "--until", "100s"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
@@ -68,7 +65,7 @@ fn without_such_a_gap_the_run_is_an_ordinary_one() {
 }
 
 #[test]
-fn the_first_long_gap_of_a_command_or_a_process_ends_the_run_as_well() {
+fn the_first_long_gap_of_a_program_ends_the_run_too() {
     let _alone = alone();
     if let Err(why) = tracing() {
         return println!("SKIP: the_first_long_gap_of_a_command_or_a_process: {why}");
@@ -99,16 +96,13 @@ fn the_first_long_gap_of_a_command_or_a_process_ends_the_run_as_well() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         let answer = answer(&output);
-        accounts_hold(&answer["cpus"][0]);
+        check_accounts(&answer["cpus"][0]);
         assert_eq!(answer["program"]["until"], "found");
         let found = &answer["found"];
         let length = found["duration_ns"].as_u64().unwrap();
         assert!(length >= 1_000_000, "{found}");
         let pieces = found["pieces"].as_array().unwrap();
-        let sum: u64 = pieces
-            .iter()
-            .map(|piece| piece["duration_ns"].as_u64().unwrap())
-            .sum();
+        let sum: u64 = pieces.iter().map(|piece| piece["duration_ns"].as_u64().unwrap()).sum();
         assert_eq!(sum, length, "{found}");
         let events = found["events"].as_array().unwrap();
         let shows = |what: &str| events.iter().any(|event| event.as_str().unwrap().contains(what));
@@ -117,23 +111,22 @@ fn the_first_long_gap_of_a_command_or_a_process_ends_the_run_as_well() {
 }
 
 #[test]
-fn who_may_not_trace_gets_counts_and_no_times() {
+fn without_permission_to_trace_there_are_counts_but_no_times() {
     let _alone = alone();
     // SAFETY: it cannot fail.
     if unsafe { libc::getuid() } != 0 {
-        return println!("SKIP: who_may_not_trace_gets_counts_and_no_times: only root becomes somebody else");
+        return println!(
+            "SKIP: without_permission_to_trace_there_are_counts_but_no_times: only root becomes somebody else"
+        );
     }
     let output = blame(&["--for", "1s"]).uid(65_534).gid(65_534).output().unwrap();
     let answer = answer(&output);
     assert_eq!(output.status.code(), Some(0));
     assert!(answer["no_trace"].is_string(), "{answer}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("counters stand in") && said.contains("next:"),
-        "{said}"
-    );
+    assert!(said.contains("counters stand in") && said.contains("next:"), "{said}");
     let cpu = &answer["cpus"][0];
-    accounts_hold(cpu);
+    check_accounts(cpu);
     let rows = cpu["interruptions"].as_array().unwrap();
     assert!(
         rows.iter()

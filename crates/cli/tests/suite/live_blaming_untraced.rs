@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// Who may look at nothing that is not everybody's.
-const NOBODY: u32 = 65_534;
+const NOBODY_UID: u32 = 65_534;
 
 /// The program where anybody may start it.
-fn for_anybody(dir: &Path) -> PathBuf {
+fn world_executable_copy(dir: &Path) -> PathBuf {
     std::fs::set_permissions(dir, PermissionsExt::from_mode(0o755)).unwrap();
     let copy = dir.join("quietcore");
     std::fs::copy(env!("CARGO_BIN_EXE_quietcore"), &copy).unwrap();
@@ -22,19 +22,19 @@ fn as_nobody(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     // SAFETY: asks only for a number.
     if unsafe { libc::geteuid() } == 0 {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(NOBODY_UID).gid(NOBODY_UID);
     }
     command.stdin(Stdio::null());
     command
 }
 
 /// Spins on the CPU of the test until it is told to end.
-struct Spinner(Child);
+struct SpinProcess(Child);
 
-impl Spinner {
-    fn begin() -> Spinner {
+impl SpinProcess {
+    fn start() -> SpinProcess {
         let mut command = as_nobody("taskset");
-        Spinner(
+        SpinProcess(
             command
                 .args(["-c", &cpu(), "sh", "-c", "while :; do :; done"])
                 .spawn()
@@ -43,7 +43,7 @@ impl Spinner {
     }
 }
 
-impl Drop for Spinner {
+impl Drop for SpinProcess {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -68,8 +68,7 @@ fn answer(output: &Output) -> Value {
 /// What holds of whoever shares its CPU with one other that never sleeps.
 fn shares_its_cpu(cpu: &Value) {
     let number = |name: &str| cpu[name].as_u64().unwrap();
-    let (stolen_ns, wanted_ns, duration_ns) =
-        (number("stolen_ns"), number("wanted_ns"), number("duration_ns"));
+    let (stolen_ns, wanted_ns, duration_ns) = (number("stolen_ns"), number("wanted_ns"), number("duration_ns"));
     assert!(stolen_ns > wanted_ns / 10 && number("gaps") > 0, "{cpu}");
     assert!(stolen_ns < wanted_ns && wanted_ns <= duration_ns, "{cpu}");
     assert_eq!(
@@ -84,11 +83,11 @@ fn shares_its_cpu(cpu: &Value) {
 }
 
 #[test]
-fn a_process_that_shares_its_cpu_waits_by_the_schedulers_account() {
+fn without_tracing_waits_come_from_scheduler_statistics() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    let quietcore = for_anybody(dir.path());
-    let (one, _other) = (Spinner::begin(), Spinner::begin());
+    let quietcore = world_executable_copy(dir.path());
+    let (one, _other) = (SpinProcess::start(), SpinProcess::start());
     let blame = ["--json", "blame", "--cpus", &cpu(), "--for", "1s", "--pid"];
     let output = as_nobody(&quietcore)
         .args(blame)
@@ -99,24 +98,14 @@ fn a_process_that_shares_its_cpu_waits_by_the_schedulers_account() {
 }
 
 #[test]
-fn a_command_with_children_that_share_their_cpu_waits_as_well() {
+fn waits_of_children_are_included_in_those_of_a_command() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    let quietcore = for_anybody(dir.path());
-    let _other = Spinner::begin();
+    let quietcore = world_executable_copy(dir.path());
+    let _other = SpinProcess::start();
     let command = "(while :; do :; done) & wait";
     let output = as_nobody(&quietcore)
-        .args([
-            "--json",
-            "blame",
-            "--cpus",
-            &cpu(),
-            "--for",
-            "1s",
-            "--",
-            "sh",
-            "-c",
-        ])
+        .args(["--json", "blame", "--cpus", &cpu(), "--for", "1s", "--", "sh", "-c"])
         .arg(format!("trap 'kill $!; exit 0' TERM; {command}"))
         .output()
         .unwrap();

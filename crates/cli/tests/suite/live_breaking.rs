@@ -83,7 +83,7 @@ fn is_frozen(text: &str, value_ns: &Value, what: &str) {
 }
 
 #[test]
-fn the_trace_stops_at_the_sample_and_is_kept_beside_the_result() {
+fn the_trace_stops_at_the_sample_and_is_saved_next_to_the_result() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
@@ -143,20 +143,18 @@ fn the_trace_stops_at_the_sample_and_is_kept_beside_the_result() {
 
 /// The next measurement, or `undo`, removes what one that was killed has left.
 #[test]
-fn what_a_killed_run_traced_is_removed() {
+fn the_trace_of_a_killed_run_is_removed() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
-        Err(why) => return println!("SKIP: what_a_killed_run_traced_is_removed: {why}"),
+        Err(why) => return println!("SKIP: the_trace_of_a_killed_run_is_removed: {why}"),
     };
     let before = instances(&tracefs);
     let undo = || Command::new(env!("CARGO_BIN_EXE_quietcore")).arg("undo").output();
     let again = || measure(&["latency", "--for", "100ms", "--break", "1h"]).output();
     let ways: [&dyn Fn() -> std::io::Result<Output>; 2] = [&undo, &again];
     for way in ways {
-        let mut child = measure(&["noise", "--for", "60s", "--break", "1h"])
-            .spawn()
-            .unwrap();
+        let mut child = measure(&["noise", "--for", "60s", "--break", "1h"]).spawn().unwrap();
         let name = format!("quietcore-{}", child.id());
         let begun = Instant::now();
         let on = tracefs.file(&format!("instances/{name}/tracing_on"));
@@ -166,10 +164,7 @@ fn what_a_killed_run_traced_is_removed() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(
-            instances(&tracefs).contains(&name),
-            "it was killed with its trace"
-        );
+        assert!(instances(&tracefs).contains(&name), "it was killed with its trace");
         let output = way().unwrap();
         assert_eq!(
             output.status.code(),

@@ -9,18 +9,15 @@ use std::path::Path;
 use std::process::Command;
 
 /// Who owns nothing anywhere.
-const NOBODY: u32 = 65534;
+const NOBODY_UID: u32 = 65534;
 
 #[test]
-fn who_may_not_read_the_journal_is_told_that_it_is_unknown() {
+fn without_access_to_the_journal_the_state_is_reported_as_unknown() {
     // Mounts are those of a thread, and a test has one of its own.
     if let Err(why) = small_disk(Path::new("/run")) {
         return println!("SKIP: who_may_not_read_the_journal: {why}");
     }
-    fs::DirBuilder::new()
-        .mode(0o700)
-        .create("/run/quietcore")
-        .unwrap();
+    fs::DirBuilder::new().mode(0o700).create("/run/quietcore").unwrap();
     // The way to the tool may be closed to others.
     let tool = Path::new("/run/quietcore-tool");
     fs::write(tool, []).unwrap();
@@ -35,14 +32,13 @@ fn who_may_not_read_the_journal_is_told_that_it_is_unknown() {
     assert!(mounted.success());
     let output = Command::new(tool)
         .args(["check", "--for", "0s", "--json"])
-        .uid(NOBODY)
-        .gid(NOBODY)
+        .uid(NOBODY_UID)
+        .gid(NOBODY_UID)
         .current_dir("/")
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    let json: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
     let unseen = json["unseen"].to_string();
     assert!(
         unseen.contains("the journal in /run/quietcore could not be read"),

@@ -24,10 +24,7 @@ fn ends() -> (String, String) {
         .unwrap()
         .trim();
     let end = |cut: &mut dyn Iterator<Item = &str>| cut.next().unwrap().to_owned();
-    (
-        end(&mut list.split([',', '-'])),
-        end(&mut list.rsplit([',', '-'])),
-    )
+    (end(&mut list.split([',', '-'])), end(&mut list.rsplit([',', '-'])))
 }
 
 fn quietcore(folder: &Path, args: &[&str]) -> Command {
@@ -69,7 +66,7 @@ fn with_word(word: &str) -> usize {
 }
 
 #[test]
-fn the_articles_first_file_runs_as_it_stands_there() {
+fn the_first_file_of_the_article_runs_unchanged() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("host.cfg"), article("host.cfg")).unwrap();
@@ -117,17 +114,14 @@ fn the_articles_first_file_runs_as_it_stands_there() {
 }
 
 #[test]
-fn the_second_file_loads_the_other_cpus_and_leaves_nothing() {
+fn the_second_file_of_the_article_loads_other_cpus_and_leaves_nothing() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let word = format!("/proc/{}", std::process::id());
     // As long as the article's commands, on a tree that every machine has, and to be told from others' commands.
     let described = article("host2.cfg")
         .replace("find / ", &format!("find {word} "))
-        .replace(
-            "ping -f localhost",
-            &format!("sh -c 'while :; do :; done' {word}"),
-        )
+        .replace("ping -f localhost", &format!("sh -c 'while :; do :; done' {word}"))
         .replace("tar --null -cvzf - -T -", "tr a b");
     fs::write(folder.path().join("host2.cfg"), described).unwrap();
     let output = run(folder.path(), &["systress", "-c", "host2.cfg"]);
@@ -154,13 +148,11 @@ fn the_second_file_loads_the_other_cpus_and_leaves_nothing() {
 }
 
 fn own(highest: &str, more: &str) -> String {
-    format!(
-        "[[latency]]\ncpus = \"{highest}\"\npolicy = \"other\"\nfor = \"1 s\"\nout = \"wake.json\"\n{more}"
-    )
+    format!("[[latency]]\ncpus = \"{highest}\"\npolicy = \"other\"\nfor = \"1 s\"\nout = \"wake.json\"\n{more}")
 }
 
 #[test]
-fn several_samplers_and_a_load_from_our_own_form() {
+fn several_samplers_and_a_load_run_from_the_own_form() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (lowest, highest) = ends();
@@ -181,18 +173,11 @@ fn several_samplers_and_a_load_from_our_own_form() {
     let kept: Value = serde_json::from_slice(&fs::read(folder.path().join("all.json")).unwrap()).unwrap();
     assert_eq!(printed, kept);
     let threads = printed["threads"].as_array().unwrap();
-    let kinds: Vec<&str> = threads
-        .iter()
-        .map(|thread| thread["kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<&str> = threads.iter().map(|thread| thread["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["latency", "noise"]);
     for thread in threads {
         let number = |name: &str| thread[name].as_u64().unwrap();
-        assert_eq!(
-            number("expected"),
-            number("recorded") + number("missed"),
-            "{thread}"
-        );
+        assert_eq!(number("expected"), number("recorded") + number("missed"), "{thread}");
     }
     assert_eq!(threads[0]["expected"], 1_000);
     // Each has its own life time.
@@ -206,12 +191,11 @@ fn several_samplers_and_a_load_from_our_own_form() {
 }
 
 #[test]
-fn a_program_that_shares_the_measured_cpu_or_ends_at_once_is_told() {
+fn programs_that_share_the_measured_cpu_or_exit_early_are_reported() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (_, highest) = ends();
-    let program =
-        format!("[[program]]\ncommand = \"false\"\ncpus = \"{highest}\"\nafter_failure = \"respawn\"\n");
+    let program = format!("[[program]]\ncommand = \"false\"\ncpus = \"{highest}\"\nafter_failure = \"respawn\"\n");
     fs::write(folder.path().join("run.toml"), own(&highest, &program)).unwrap();
     let output = run(folder.path(), &["measure", "run", "run.toml", "--json"]);
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -222,10 +206,7 @@ fn a_program_that_shares_the_measured_cpu_or_ends_at_once_is_told() {
             .iter()
             .any(|note| note["id"] == id)
     };
-    assert!(
-        has("measured_cpu_shared") && has("program_ends_at_once"),
-        "{printed}"
-    );
+    assert!(has("measured_cpu_shared") && has("program_ends_at_once"), "{printed}");
 }
 
 #[test]
@@ -233,8 +214,7 @@ fn the_run_can_end_with_a_program() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (lowest, highest) = ends();
-    let program =
-        format!("[[program]]\ncommand = \"sleep 0.5\"\ncpus = \"{lowest}\"\nafter_success = \"end\"\n");
+    let program = format!("[[program]]\ncommand = \"sleep 0.5\"\ncpus = \"{lowest}\"\nafter_success = \"end\"\n");
     let described = own(&highest, &program).replace("1 s", "1 h");
     fs::write(folder.path().join("run.toml"), described).unwrap();
     let begun = Instant::now();
@@ -264,7 +244,7 @@ fn refused(described: &str, status: i32, words: &[&str]) {
 }
 
 #[test]
-fn what_this_machine_cannot_do_is_refused_with_its_place_and_starts_nothing() {
+fn unsupported_runs_are_refused_with_the_position_and_start_nothing() {
     let (lowest, highest) = ends();
     let timer = |keys: &str| format!("timer_thread[0]\n{{\n  {keys}\n}}\n");
     refused(&timer("cpu_affinity 60000"), 2, &["line 3, column 16", "60000"]);
@@ -278,11 +258,7 @@ fn what_this_machine_cannot_do_is_refused_with_its_place_and_starts_nothing() {
             "next: there are cpu_affinity",
         ],
     );
-    refused(
-        &timer("stats.filename /no/such/folder/x.txt"),
-        2,
-        &["/no/such/folder"],
-    );
+    refused(&timer("stats.filename /no/such/folder/x.txt"), 2, &["/no/such/folder"]);
     if lowest != highest {
         let both = format!("cpu_affinity {lowest},{highest}");
         refused(&timer(&both), 2, &["several CPUs", "its own timer_thread"]);
@@ -318,36 +294,25 @@ fn what_this_machine_cannot_do_is_refused_with_its_place_and_starts_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for (file, status) in [("absent.cfg", 2), (".", 2)] {
         let output = run(folder.path(), &["measure", "run", file]);
-        assert_eq!(
-            output.status.code(),
-            Some(status),
-            "{file}: {}",
-            text(&output.stderr)
-        );
+        assert_eq!(output.status.code(), Some(status), "{file}: {}", text(&output.stderr));
     }
 }
 
 #[test]
-fn check_says_what_would_run_and_starts_nothing() {
+fn check_shows_what_would_run_and_starts_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("host2.cfg"), article("host2.cfg")).unwrap();
     let output = run(folder.path(), &["measure", "run", "--check", "host2.cfg"]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let (_, highest) = ends();
-    assert!(
-        said.contains(&format!("timer_thread[0]: CPU {highest}")),
-        "{said}"
-    );
-    assert!(
-        said.contains("find / -type d -exec /bin/ls {} ; -print"),
-        "{said}"
-    );
+    assert!(said.contains(&format!("timer_thread[0]: CPU {highest}")), "{said}");
+    assert!(said.contains("find / -type d -exec /bin/ls {} ; -print"), "{said}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
-fn the_front_end_knows_systress_options() {
+fn the_systress_front_end_accepts_its_options() {
     let folder = tempfile::tempdir().unwrap();
     let version = run(folder.path(), &["systress", "-V"]);
     assert_eq!(version.status.code(), Some(0));
@@ -368,13 +333,12 @@ fn the_front_end_knows_systress_options() {
 }
 
 #[test]
-fn an_interrupted_run_ends_its_programs_and_keeps_its_statistics() {
+fn an_interrupted_run_ends_its_programs_and_prints_its_statistics() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (lowest, highest) = ends();
     let word = format!("3600.{}", std::process::id());
-    let program =
-        format!("[[program]]\ncommand = \"sh -c 'sleep {word} & sleep {word}'\"\ncpus = \"{lowest}\"\n");
+    let program = format!("[[program]]\ncommand = \"sh -c 'sleep {word} & sleep {word}'\"\ncpus = \"{lowest}\"\n");
     let described = own(&highest, &program).replace("1 s", "1 h");
     fs::write(folder.path().join("run.toml"), described).unwrap();
     let mut child = quietcore(folder.path(), &["measure", "run", "run.toml", "--json"])

@@ -19,24 +19,17 @@ fn quietcore(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_ledger_that_cannot_be_worked_off_is_reported_and_refuses_no_command() {
+fn an_unprocessable_ledger_is_reported_and_blocks_no_command() {
     // Mounts are those of a thread, and a test has one of its own.
     if let Err(why) = own_mount(Path::new("/run")) {
         return println!("SKIP: a_ledger_that_cannot_be_worked_off: {why}");
     }
     for ledger in ["latency", "tracing", "kprobes"] {
         let _ = fs::remove_dir_all("/run/quietcore");
-        fs::DirBuilder::new()
-            .mode(0o700)
-            .create("/run/quietcore")
-            .unwrap();
+        fs::DirBuilder::new().mode(0o700).create("/run/quietcore").unwrap();
         // In place of the ledger stands what no program can read as a file, root or not.
         fs::create_dir(Path::new("/run/quietcore").join(ledger)).unwrap();
-        for (arguments, status) in [
-            (&["undo"][..], 0),
-            (&["undo", "--force"], 0),
-            (&["undo", "-q"], 0),
-        ] {
+        for (arguments, status) in [(&["undo"][..], 0), (&["undo", "--force"], 0), (&["undo", "-q"], 0)] {
             let (ended, said) = quietcore(arguments);
             assert_eq!(ended, Some(status), "{ledger} {arguments:?}: {said}");
             assert!(

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// The user that owns nothing.
-const NOBODY: u32 = 65534;
+const NOBODY_UID: u32 = 65534;
 
 /// A limit of a process: soft, hard.
-type Limit = [libc::rlim_t; 2];
+type ResourceLimit = [libc::rlim_t; 2];
 
-fn set(resource: libc::c_int, [soft, hard]: Limit) -> std::io::Result<()> {
+fn set(resource: libc::c_int, [soft, hard]: ResourceLimit) -> std::io::Result<()> {
     let limit = libc::rlimit {
         rlim_cur: soft,
         rlim_max: hard,
@@ -27,7 +27,7 @@ fn set(resource: libc::c_int, [soft, hard]: Limit) -> std::io::Result<()> {
 }
 
 /// Runs it as nobody, without capabilities, with these limits of real-time priority and of locked memory.
-fn as_nobody(binary: &Path, args: &[&str], priority: Limit, memory: Limit) -> std::io::Result<Output> {
+fn as_nobody(binary: &Path, args: &[&str], priority: ResourceLimit, memory: ResourceLimit) -> std::io::Result<Output> {
     let mut command = Command::new(binary);
     command
         .args(["measure", args[0], "--cpus", &cpu(), "--json"])
@@ -37,7 +37,7 @@ fn as_nobody(binary: &Path, args: &[&str], priority: Limit, memory: Limit) -> st
         set(libc::RLIMIT_RTPRIO as libc::c_int, priority)?;
         set(libc::RLIMIT_MEMLOCK as libc::c_int, memory)?;
         // SAFETY: these take no memory.
-        match unsafe { libc::setgroups(0, std::ptr::null()) | libc::setgid(NOBODY) | libc::setuid(NOBODY) } {
+        match unsafe { libc::setgroups(0, std::ptr::null()) | libc::setgid(NOBODY_UID) | libc::setuid(NOBODY_UID) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         }
@@ -48,7 +48,7 @@ fn as_nobody(binary: &Path, args: &[&str], priority: Limit, memory: Limit) -> st
 }
 
 /// The binary where nobody may run it.
-fn for_everybody(dir: &Path) -> std::path::PathBuf {
+fn world_executable_copy(dir: &Path) -> std::path::PathBuf {
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
     let binary = dir.join("quietcore");
     std::fs::copy(env!("CARGO_BIN_EXE_quietcore"), &binary).unwrap();
@@ -73,10 +73,10 @@ fn text<'a>(note: &'a Value, part: &str) -> &'a str {
 }
 
 #[test]
-fn without_rights_it_measures_what_it_can_and_says_how_to_get_them() {
+fn without_privileges_it_measures_what_it_can_and_reports_the_fix() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    let binary = for_everybody(dir.path());
+    let binary = world_executable_copy(dir.path());
     let short = ["latency", "--for", "300ms"];
     let output = match as_nobody(&binary, &short, [0, 0], [65_536, 65_536]) {
         Ok(output) => output,
@@ -105,10 +105,7 @@ fn without_rights_it_measures_what_it_can_and_says_how_to_get_them() {
     );
     assert!(text(memory, "fix").contains("ulimit -l unlimited"), "{memory}");
     let thread = &poor["threads"][0];
-    assert_eq!(
-        (&thread["policy"], &thread["priority"]),
-        (&"other".into(), &0.into())
-    );
+    assert_eq!((&thread["policy"], &thread["priority"]), (&"other".into(), &0.into()));
     assert!(thread["recorded"].as_u64().unwrap() > 0);
 
     // One that was asked for is not replaced by another.
@@ -122,20 +119,14 @@ fn without_rights_it_measures_what_it_can_and_says_how_to_get_them() {
     );
 
     // So with the request for idle states, which is an information where it is the default.
-    assert!(
-        note(&poor, "idle_states_not_held").is_some(),
-        "{}",
-        poor["findings"]
-    );
+    assert!(note(&poor, "idle_states_not_held").is_some(), "{}", poor["findings"]);
     let asked = [&short[..], &["--idle", "hold"]].concat();
     let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     let device = std::path::Path::new("/dev/cpu_dma_latency").exists();
     assert_eq!(output.status.code(), Some(if device { 3 } else { 4 }), "{said}");
     assert!(
-        said.contains("/dev/cpu_dma_latency refuses")
-            && said.contains("--idle leave")
-            && output.stdout.is_empty(),
+        said.contains("/dev/cpu_dma_latency refuses") && said.contains("--idle leave") && output.stdout.is_empty(),
         "{said}"
     );
 
@@ -162,10 +153,10 @@ fn without_rights_it_measures_what_it_can_and_says_how_to_get_them() {
 
 /// With a limit that is too low it is told what would be granted, and that is granted.
 #[test]
-fn a_priority_above_the_limit_is_told_with_the_limit() {
+fn a_priority_above_the_limit_is_reported_with_the_limit() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    let binary = for_everybody(dir.path());
+    let binary = world_executable_copy(dir.path());
     let short = ["latency", "--for", "300ms"];
     let priority = [50, 99];
     let memory = [65_536, 65_536];
@@ -182,11 +173,7 @@ fn a_priority_above_the_limit_is_told_with_the_limit() {
     assert!(text(refused, "fix").contains("`ulimit -r 80`"), "{refused}");
     let asked = [&short[..], &["--policy", "fifo:50"]].concat();
     let granted = result(&as_nobody(&binary, &asked, priority, memory).unwrap());
-    assert!(
-        note(&granted, "policy_refused").is_none(),
-        "{}",
-        granted["findings"]
-    );
+    assert!(note(&granted, "policy_refused").is_none(), "{}", granted["findings"]);
     assert_eq!(granted["threads"][0]["priority"], 50);
 }
 
@@ -200,7 +187,7 @@ fn measure(args: &[&str]) -> Output {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_measuring() {
+fn invalid_requests_are_refused_before_measuring() {
     for (args, words) in [
         (["latency", "--policy", "fifo:0"], "from 1 to 99"),
         (["latency", "--policy", "fifo:100"], "from 1 to 99"),
@@ -217,10 +204,7 @@ fn what_cannot_be_is_refused_before_measuring() {
         let output = measure(&args);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-        assert!(
-            said.contains(words) && output.stdout.is_empty(),
-            "{args:?}: {said}"
-        );
+        assert!(said.contains(words) && output.stdout.is_empty(), "{args:?}: {said}");
     }
 }
 
@@ -244,10 +228,7 @@ fn thousands_of_spikes_per_second_are_counted_and_bounded() {
     assert!(number("recorded") > 20_000, "{}", number("recorded"));
     let listed = thread["spikes"].as_array().unwrap();
     assert_eq!(listed.len(), 10_000);
-    let worst = listed
-        .iter()
-        .map(|spike| spike["late_ns"].as_u64().unwrap())
-        .max();
+    let worst = listed.iter().map(|spike| spike["late_ns"].as_u64().unwrap()).max();
     assert_eq!(worst, thread["max_ns"].as_u64());
     assert!(output.stdout.len() < 2 << 20, "{} bytes", output.stdout.len());
 

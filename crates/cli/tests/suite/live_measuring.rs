@@ -27,11 +27,7 @@ fn read(path: &Path) -> Option<Value> {
     assert_eq!(value["schema"], "quietcore.measure/1");
     for thread in value["threads"].as_array().unwrap() {
         let number = |name: &str| thread[name].as_u64().unwrap();
-        assert_eq!(
-            number("expected"),
-            number("recorded") + number("missed"),
-            "{thread}"
-        );
+        assert_eq!(number("expected"), number("recorded") + number("missed"), "{thread}");
     }
     Some(value)
 }
@@ -61,10 +57,7 @@ fn until_replaced(path: &Path, times: usize, child: &mut Child) -> Value {
             assert!(has(&value, "still_measuring"));
             let samples = recorded(&value);
             if samples > 0 && seen.last() != Some(&samples) {
-                assert!(
-                    seen.last().is_none_or(|last| *last < samples),
-                    "samples were lost"
-                );
+                assert!(seen.last().is_none_or(|last| *last < samples), "samples were lost");
                 seen.push(samples);
             }
             if seen.len() >= times {
@@ -81,16 +74,13 @@ fn signal(pid: u32, signal: libc::c_int) {
 }
 
 fn names(dir: &Path) -> Vec<PathBuf> {
-    let mut names: Vec<_> = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
     names
 }
 
 #[test]
-fn a_killed_run_keeps_what_it_had() {
+fn a_killed_run_keeps_its_intermediate_result() {
     let _alone = alone();
     for kind in ["latency", "noise"] {
         let dir = tempfile::tempdir().unwrap();
@@ -108,7 +98,7 @@ fn a_killed_run_keeps_what_it_had() {
 }
 
 #[test]
-fn a_run_that_is_stopped_or_loses_its_sampler_ends_properly() {
+fn a_stopped_run_or_a_dead_sampler_ends_with_a_valid_result() {
     let _alone = alone();
     for (stop, finding, status) in [
         (Some(libc::SIGINT), "interrupted", 0),
@@ -128,7 +118,7 @@ fn a_run_that_is_stopped_or_loses_its_sampler_ends_properly() {
             }
         }
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(status), "{}", error_text(&output));
         let result = read(&path).unwrap();
         assert!(recorded(&result) >= recorded(&before));
         assert_eq!(result["complete"], false);
@@ -141,7 +131,7 @@ fn a_run_that_is_stopped_or_loses_its_sampler_ends_properly() {
     }
 }
 
-fn said(output: &Output) -> String {
+fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -163,7 +153,7 @@ fn a_path_that_cannot_be_written_is_refused_before_measuring() {
     ] {
         let begun = Instant::now();
         let output = measure("noise", 60, &path).output().unwrap();
-        let said = said(&output);
+        let said = error_text(&output);
         assert_eq!(output.status.code(), Some(2), "{}: {said}", path.display());
         assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
         assert!(said.contains("why:") && said.contains("next:"), "{said}");
@@ -178,14 +168,14 @@ fn a_path_that_cannot_be_written_is_refused_before_measuring() {
 }
 
 #[test]
-fn an_older_result_stays_until_there_is_a_newer_one_and_links_are_followed() {
+fn an_older_result_stays_until_replaced_and_links_are_followed() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let (real, link) = (dir.path().join("real.json"), dir.path().join("link.json"));
     fs::write(&real, "older").unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
     let output = measure("latency", 1, &link).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     let result = read(&real).unwrap();
     assert_eq!(result["complete"], true);
@@ -193,7 +183,7 @@ fn an_older_result_stays_until_there_is_a_newer_one_and_links_are_followed() {
 }
 
 #[test]
-fn a_disk_that_fills_up_costs_the_file_and_not_the_result() {
+fn a_full_disk_loses_the_file_but_not_the_result() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     if let Err(error) = small_disk(dir.path()) {
@@ -220,11 +210,11 @@ fn a_disk_that_fills_up_costs_the_file_and_not_the_result() {
         has_ended.store(true, Ordering::Relaxed);
         output.unwrap()
     });
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", error_text(&output));
     assert!(
-        said(&output).contains("error: ") && said(&output).contains("is incomplete"),
+        error_text(&output).contains("error: ") && error_text(&output).contains("is incomplete"),
         "{}",
-        said(&output)
+        error_text(&output)
     );
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(printed["complete"], true, "the measurement itself is whole");
@@ -232,16 +222,14 @@ fn a_disk_that_fills_up_costs_the_file_and_not_the_result() {
     assert!(kept["complete"] == false && recorded(&kept) > 0);
     assert!(recorded(&kept) < recorded(&printed));
     // A disk that is full from the beginning is found out before.
-    let output = measure("latency", 60, &dir.path().join("other.json"))
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let output = measure("latency", 60, &dir.path().join("other.json")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", error_text(&output));
     assert_eq!(names(dir.path()).len(), 3, "{:?}", names(dir.path()));
 }
 
 /// The file of gaps holds every gap of the result, and `report` reads it back as the same ones.
 #[test]
-fn every_gap_is_in_the_file_and_comes_back() {
+fn every_gap_is_in_the_file_and_is_read_back() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let (json, gaps) = (dir.path().join("result.json"), dir.path().join("gaps.csv"));
@@ -254,7 +242,7 @@ fn every_gap_is_in_the_file_and_comes_back() {
     assert!(
         has(&result, "gaps_written") || has(&result, "gaps_lost"),
         "{}: {}",
-        said(&output),
+        error_text(&output),
         result["findings"]
     );
     let thread = &result["threads"][0];
@@ -293,7 +281,7 @@ fn every_gap_is_in_the_file_and_comes_back() {
 }
 
 #[test]
-fn a_full_disk_costs_the_gaps_their_file_and_not_the_result() {
+fn a_full_disk_loses_the_gap_file_but_not_the_result() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     if let Err(error) = small_disk(dir.path()) {
@@ -322,7 +310,7 @@ fn a_full_disk_costs_the_gaps_their_file_and_not_the_result() {
         println!("SKIP: a_full_disk_costs_the_gaps: there were too few gaps to fill what was left of a page");
         return;
     }
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", error_text(&output));
     assert_eq!(result["complete"], true);
     assert!(recorded(&result) > 0 && result["gap_file"]["lost"].as_u64() > Some(0));
 }
@@ -336,7 +324,7 @@ fn a_gap_file_that_cannot_be_written_is_refused_before_measuring() {
         .arg(dir.path().join("absent/gaps.csv"))
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", error_text(&output));
     assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
     assert!(names(dir.path()).is_empty());
 }

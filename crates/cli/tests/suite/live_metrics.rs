@@ -2,8 +2,8 @@
 //! `scraped.rs`.
 
 use crate::support::alone;
-use crate::support::scraping::{ask, port, tool, top, until, value};
-use crate::support::watched::{Place, is_able};
+use crate::support::scraping::{port, response_to, tool, top, until, value};
+use crate::support::watched::{DaemonDirectory, is_able};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 fn scrape(port: u16, accept: &str) -> (String, String) {
     let request = format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n");
-    let answer = until("an answer", || ask(port, &request).ok());
+    let answer = until("an answer", || response_to(port, &request).ok());
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     (head.to_owned(), body.to_owned())
 }
@@ -37,12 +37,12 @@ fn objections(promtool: &Path, text: &str) -> String {
 }
 
 #[test]
-fn a_daemon_serves_and_writes_what_it_knows() {
-    const TEST: &str = "a_daemon_serves_and_writes_what_it_knows";
+fn a_daemon_serves_metrics_and_writes_the_textfile() {
+    const TEST: &str = "a_daemon_serves_metrics_and_writes_the_textfile";
     if !is_able(TEST) {
         return;
     }
-    let (place, port, cpu) = (Place::new(), port(), alone::cpu());
+    let (place, port, cpu) = (DaemonDirectory::new(), port(), alone::cpu());
     let file = place.path("quietcore.prom");
     let table = format!(
         "[watch]\nlisten = \"127.0.0.1:{port}\"\ntextfile = \"{}\"\ntextfile_every_s = 1\n",
@@ -60,10 +60,7 @@ fn a_daemon_serves_and_writes_what_it_knows() {
         "{line}"
     );
 
-    let (head, first) = scrape(
-        port,
-        "application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
-    );
+    let (head, first) = scrape(port, "application/openmetrics-text;version=1.0.0,text/plain;q=0.5");
     assert!(
         head.starts_with("HTTP/1.1 200 ") && head.contains("application/openmetrics-text; version=1.0.0"),
         "{head}"
@@ -98,7 +95,7 @@ fn a_daemon_serves_and_writes_what_it_knows() {
         "{head}"
     );
     assert!(
-        ask(port, "GET / HTTP/1.1\r\n\r\n")
+        response_to(port, "GET / HTTP/1.1\r\n\r\n")
             .unwrap()
             .starts_with("HTTP/1.1 404 ")
     );
@@ -112,9 +109,7 @@ fn a_daemon_serves_and_writes_what_it_knows() {
     let names = std::fs::read_dir(place.path(""))
         .unwrap()
         .map(|entry| entry.unwrap().file_name());
-    let beside: Vec<_> = names
-        .filter(|name| name.to_string_lossy().ends_with(".prom"))
-        .collect();
+    let beside: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".prom")).collect();
     assert_eq!(
         beside,
         ["quietcore.prom"],
@@ -130,17 +125,15 @@ fn a_daemon_serves_and_writes_what_it_knows() {
     let _silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
     place.configure("[watch]\n");
     daemon.signal(libc::SIGHUP);
-    place.until("that they end", |line| {
-        line["message"] == "metrics are no longer given"
-    });
+    place.until("that they end", |line| line["message"] == "metrics are no longer given");
     until("a closed port", || TcpStream::connect(("127.0.0.1", port)).err());
     assert_eq!(daemon.end(), Some(0));
 }
 
 /// On the loopback of IPv6 as on the other one; that is no address that others reach.
 #[test]
-fn a_daemon_serves_at_the_loopback_of_ipv6() {
-    const TEST: &str = "a_daemon_serves_at_the_loopback_of_ipv6";
+fn a_daemon_serves_metrics_on_the_ipv6_loopback() {
+    const TEST: &str = "a_daemon_serves_metrics_on_the_ipv6_loopback";
     let Ok(free) = TcpListener::bind("[::1]:0") else {
         return println!("SKIP: {TEST}: no IPv6 here");
     };
@@ -149,16 +142,13 @@ fn a_daemon_serves_at_the_loopback_of_ipv6() {
     }
     let address = free.local_addr().unwrap();
     drop(free);
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     place.configure(&format!("[watch]\nlisten = \"{address}\"\n"));
     let daemon = place.daemon("");
     let line = place.until("where metrics are", |line| line["event"] == "metrics");
     assert_eq!(
         line["message"],
-        format!(
-            "metrics are to be served at http://[::1]:{}/metrics",
-            address.port()
-        )
+        format!("metrics are to be served at http://[::1]:{}/metrics", address.port())
     );
     let mut stream = until("a port", || TcpStream::connect(address).ok());
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -174,11 +164,11 @@ fn a_daemon_serves_at_the_loopback_of_ipv6() {
 
 /// They are asked for when nothing has been new for a while.
 #[test]
-fn metrics_that_are_asked_for_later_tell_what_stands_all_the_same() {
-    if !is_able("metrics_that_are_asked_for_later_tell_what_stands_all_the_same") {
+fn metrics_enabled_later_contain_existing_findings() {
+    if !is_able("metrics_enabled_later_contain_existing_findings") {
         return;
     }
-    let (place, port, cpu) = (Place::new(), port(), alone::cpu());
+    let (place, port, cpu) = (DaemonDirectory::new(), port(), alone::cpu());
     place.configure("[watch]\n");
     let daemon = place.daemon("");
     place.until_it_watches();
@@ -194,11 +184,11 @@ fn metrics_that_are_asked_for_later_tell_what_stands_all_the_same() {
 }
 
 #[test]
-fn a_port_and_a_file_that_cannot_be_had_are_told_and_tried_again() {
-    if !is_able("a_port_and_a_file_that_cannot_be_had_are_told_and_tried_again") {
+fn an_unavailable_port_or_file_is_reported_and_retried() {
+    if !is_able("an_unavailable_port_or_file_is_reported_and_retried") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
     let folder = place.path("later");
@@ -228,8 +218,8 @@ fn a_port_and_a_file_that_cannot_be_had_are_told_and_tried_again() {
 }
 
 #[test]
-fn one_look_needs_no_daemon() {
-    const TEST: &str = "one_look_needs_no_daemon";
+fn metrics_can_be_printed_once_without_a_daemon() {
+    const TEST: &str = "metrics_can_be_printed_once_without_a_daemon";
     let cpu = alone::cpu();
     let look = |form: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
@@ -270,12 +260,10 @@ fn names(text: &str) -> BTreeSet<String> {
 }
 
 /// The words of an expression or a text that look like metrics of ours, and are none.
-fn unheard(text: &str, known: &BTreeSet<String>) -> Vec<String> {
+fn unknown_metrics(text: &str, known: &BTreeSet<String>) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let ours = words.filter(|word| word.starts_with("quietcore_"));
-    ours.filter(|word| !known.contains(*word))
-        .map(str::to_owned)
-        .collect()
+    ours.filter(|word| !known.contains(*word)).map(str::to_owned).collect()
 }
 
 /// Every `expr` of a dashboard, and every query of its variables.
@@ -295,12 +283,12 @@ fn expressions(value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn dashboard_and_rules_ask_for_what_there_is() {
-    const TEST: &str = "dashboard_and_rules_ask_for_what_there_is";
+fn dashboard_and_rules_use_only_existing_metrics() {
+    const TEST: &str = "dashboard_and_rules_use_only_existing_metrics";
     let golden = std::fs::read_to_string(top().join("fixtures/watch/metrics/partition.prom")).unwrap();
     let known = names(&golden);
     assert_eq!(
-        unheard("rate(quietcore_cpu_online[5m]) / quietcore_nothing", &known),
+        unknown_metrics("rate(quietcore_cpu_online[5m]) / quietcore_nothing", &known),
         ["quietcore_nothing"]
     );
     let dashboard = std::fs::read(top().join("packaging/grafana/quietcore.json")).unwrap();
@@ -309,7 +297,7 @@ fn dashboard_and_rules_ask_for_what_there_is() {
     expressions(&dashboard, &mut asked);
     assert!(asked.len() > 8, "{asked:?}");
     for expression in &asked {
-        assert_eq!(unheard(expression, &known), [""; 0], "{expression}");
+        assert_eq!(unknown_metrics(expression, &known), [""; 0], "{expression}");
     }
     let panels = dashboard["panels"].as_array().unwrap();
     let ids: BTreeSet<u64> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
@@ -321,7 +309,7 @@ fn dashboard_and_rules_ask_for_what_there_is() {
         .filter(|line| line.trim_start().starts_with("expr:"))
         .collect();
     assert!(words.len() > 4);
-    assert_eq!(unheard(&words.join("\n"), &known), [""; 0]);
+    assert_eq!(unknown_metrics(&words.join("\n"), &known), [""; 0]);
 
     let Some(promtool) = tool("promtool", TEST) else {
         return;
@@ -345,21 +333,12 @@ fn dashboard_and_rules_ask_for_what_there_is() {
         .filter(|expression| !expression.starts_with("label_values("))
         .enumerate()
         .map(|(place, expression)| {
-            let expression = expression
-                .replace("$__rate_interval", "5m")
-                .replace("$__range", "1h");
-            format!(
-                "  - record: panel:{place}\n    expr: {}\n",
-                Value::String(expression)
-            )
+            let expression = expression.replace("$__rate_interval", "5m").replace("$__range", "1h");
+            format!("  - record: panel:{place}\n    expr: {}\n", Value::String(expression))
         })
         .collect();
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(
-        file.path(),
-        format!("groups:\n- name: dashboard\n  rules:\n{text}"),
-    )
-    .unwrap();
+    std::fs::write(file.path(), format!("groups:\n- name: dashboard\n  rules:\n{text}")).unwrap();
     let output = Command::new(&promtool)
         .args(["check", "rules"])
         .arg(file.path())

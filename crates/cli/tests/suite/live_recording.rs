@@ -25,7 +25,7 @@ fn report(file: &Path) -> String {
 }
 
 #[test]
-fn what_was_recorded_is_in_the_file_and_trace_cmd_reads_it_too() {
+fn a_recording_contains_its_events_and_trace_cmd_can_read_it() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
@@ -74,21 +74,13 @@ fn what_was_recorded_is_in_the_file_and_trace_cmd_reads_it_too() {
     // The folder holds the file and nothing else.
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 
-    let theirs = Command::new("trace-cmd")
-        .args(["report", "-i"])
-        .arg(&file)
-        .output();
+    let theirs = Command::new("trace-cmd").args(["report", "-i"]).arg(&file).output();
     match theirs {
         Err(why) => println!("SKIP: trace_cmd_reads_what_was_recorded: trace-cmd: {why}"),
         Ok(theirs) => {
             let text = String::from_utf8_lossy(&theirs.stdout);
             let events = text.lines().filter(|line| line.contains(&of_cpu)).count();
-            assert_eq!(
-                events as u64,
-                recorded,
-                "{}",
-                String::from_utf8_lossy(&theirs.stderr)
-            );
+            assert_eq!(events as u64, recorded, "{}", String::from_utf8_lossy(&theirs.stderr));
         }
     }
 }
@@ -128,19 +120,17 @@ fn a_command_is_recorded_from_its_start_to_its_end() {
     let (shell, itself) = (at("filename=/bin/sh"), at("filename=/bin/true"));
     assert!(shell.is_some() && shell < itself, "{lines}");
     assert!(
-        lines
-            .lines()
-            .any(|line| line.contains("sched_process_exit: comm=true")),
+        lines.lines().any(|line| line.contains("sched_process_exit: comm=true")),
         "{lines}"
     );
     assert_eq!(instances(&tracefs), before);
 }
 
 #[test]
-fn what_found_no_room_is_said_and_is_no_success() {
+fn lost_events_are_reported_and_are_no_success() {
     let _alone = alone();
     if let Err(why) = tracing() {
-        return println!("SKIP: what_found_no_room_is_said_and_is_no_success: {why}");
+        return println!("SKIP: lost_events_are_reported_and_are_no_success: {why}");
     }
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("trace.dat");
@@ -173,11 +163,13 @@ fn what_found_no_room_is_said_and_is_no_success() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_said_before_anything_is_done() {
+fn impossible_recordings_are_refused_before_anything_is_changed() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
-        Err(why) => return println!("SKIP: what_cannot_be_recorded_is_said_before_anything_is_done: {why}"),
+        Err(why) => {
+            return println!("SKIP: impossible_recordings_are_refused_before_anything_is_changed: {why}");
+        }
     };
     let before = instances(&tracefs);
     let dir = tempfile::tempdir().unwrap();
@@ -209,11 +201,11 @@ fn what_cannot_be_recorded_is_said_before_anything_is_done() {
 }
 
 #[test]
-fn the_articles_steps_are_one_command() {
+fn one_command_replaces_the_steps_of_the_article() {
     let _alone = alone();
     let tracefs = match tracing() {
         Ok(tracefs) => tracefs,
-        Err(why) => return println!("SKIP: the_articles_steps_are_one_command: {why}"),
+        Err(why) => return println!("SKIP: one_command_replaces_the_steps_of_the_article: {why}"),
     };
     let before = instances(&tracefs);
     let dir = tempfile::tempdir().unwrap();
@@ -246,14 +238,7 @@ fn the_articles_steps_are_one_command() {
     assert!((1_000..800_000_000).contains(&length_ns), "{told}");
     // The trace stays as evidence, and says the same again.
     let pid = run["pid"].to_string();
-    let again = answer(&quietcore(&[
-        "--json",
-        "trace",
-        "longest-run",
-        path,
-        "--task",
-        &pid,
-    ]));
+    let again = answer(&quietcore(&["--json", "trace", "longest-run", path, "--task", &pid]));
     assert_eq!(again["cpus"][0], *run);
     assert_eq!(instances(&tracefs), before);
 

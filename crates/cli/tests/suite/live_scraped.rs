@@ -1,22 +1,22 @@
 //! Metrics of `watch` read by those whom they are for: Prometheus itself and node_exporter, Debian's own packages.
 
-use crate::support::scraping::{Ends, ask, port, tool, top, until, value};
-use crate::support::watched::{Place, is_able};
+use crate::support::scraping::{ScopedChild, port, response_to, tool, top, until, value};
+use crate::support::watched::{DaemonDirectory, is_able};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 /// The textfile collector of Debian's `node_exporter` gives on what the daemon wrote, line for line.
 #[test]
-fn node_exporter_gives_on_the_textfile() {
-    const TEST: &str = "node_exporter_gives_on_the_textfile";
+fn node_exporter_exports_the_textfile() {
+    const TEST: &str = "node_exporter_exports_the_textfile";
     if !is_able(TEST) {
         return;
     }
     let Some(exporter) = tool("prometheus-node-exporter", TEST) else {
         return;
     };
-    let (place, port) = (Place::new(), port());
+    let (place, port) = (DaemonDirectory::new(), port());
     let folder = place.path("textfiles");
     std::fs::create_dir(&folder).unwrap();
     let file = folder.join("quietcore.prom");
@@ -38,9 +38,9 @@ fn node_exporter_gives_on_the_textfile() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let _exporter = Ends(child);
+    let _exporter = ScopedChild(child);
     let given = until("its answer", || {
-        ask(port, "GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n").ok()
+        response_to(port, "GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n").ok()
     });
     let written = std::fs::read_to_string(&file).unwrap();
     // It gives the labels of a line in the order of their names.
@@ -56,10 +56,7 @@ fn node_exporter_gives_on_the_textfile() {
     };
     assert!(!ours(&written).is_empty());
     assert_eq!(ours(&given), ours(&written));
-    assert!(
-        value(&given, "node_textfile_scrape_error ").abs() < 0.5,
-        "{given}"
-    );
+    assert!(value(&given, "node_textfile_scrape_error ").abs() < 0.5, "{given}");
     for line in written.lines().filter(|line| line.starts_with("# TYPE")) {
         assert!(given.contains(line), "{line}");
     }
@@ -67,15 +64,15 @@ fn node_exporter_gives_on_the_textfile() {
 
 /// Prometheus itself, on loopback, with our rules.
 #[test]
-fn prometheus_scrapes_it() {
-    const TEST: &str = "prometheus_scrapes_it";
+fn prometheus_scrapes_the_daemon() {
+    const TEST: &str = "prometheus_scrapes_the_daemon";
     if !is_able(TEST) {
         return;
     }
     let Some(prometheus) = tool("prometheus", TEST) else {
         return;
     };
-    let (place, port, web) = (Place::new(), port(), port());
+    let (place, port, web) = (DaemonDirectory::new(), port(), port());
     place.configure(&format!("[watch]\nlisten = \"127.0.0.1:{port}\"\n"));
     let daemon = place.daemon("");
     place.until_it_watches();
@@ -97,9 +94,9 @@ fn prometheus_scrapes_it() {
         .stderr(std::fs::File::create(&said).unwrap())
         .spawn()
         .unwrap();
-    let _prometheus = Ends(child);
+    let _prometheus = ScopedChild(child);
     let get = |path: &str| -> Option<Value> {
-        let answer = ask(web, &format!("GET {path} HTTP/1.0\r\nHost: x\r\n\r\n")).ok()?;
+        let answer = response_to(web, &format!("GET {path} HTTP/1.0\r\nHost: x\r\n\r\n")).ok()?;
         serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
     };
     let count = |query: &str| -> Option<f64> {

@@ -4,7 +4,7 @@
 
 use crate::support::alone;
 use crate::support::program::quietcore;
-use crate::support::studied::{BOTH, JOURNAL, is_able, run, said, state, study_of, until, written};
+use crate::support::studied::{BOTH, JOURNAL, is_able, output_text, run, state, study_of, until, written};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ fn results(out: &Path) -> BTreeMap<String, String> {
     found
 }
 
-fn begin(file: &str, out: &Path) -> Child {
+fn start(file: &str, out: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["study", "run", file, "--quiet", "--out"])
         .arg(out)
@@ -84,16 +84,16 @@ const ALL: [&str; 4] = [
 ];
 
 #[test]
-fn a_study_runs_and_its_results_stand_for_themselves() {
+fn a_study_runs_and_its_results_are_self_contained() {
     let _alone = alone::alone();
-    if !is_able("a_study_runs_and_its_results_stand_for_themselves") {
+    if !is_able("a_study_runs_and_its_results_are_self_contained") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     let (before, out) = (state(), dir.path().join("out"));
     let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
     let output = run(&file, &out);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(state(), before);
     let first = results(&out);
     assert_eq!(first.keys().collect::<Vec<_>>(), ALL);
@@ -130,9 +130,7 @@ fn a_study_runs_and_its_results_stand_for_themselves() {
     a_page_is_made_of_it(dir.path(), &out, &output.stdout);
 
     // The runs came in the order that was drawn.
-    let begun = |name: &String| -> Value {
-        serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone()
-    };
+    let begun = |name: &String| -> Value { serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone() };
     let mut ran: Vec<String> = Vec::new();
     for (block, cells) in record["order"].as_array().unwrap().iter().enumerate() {
         ran.extend(
@@ -155,7 +153,7 @@ fn a_study_runs_and_its_results_stand_for_themselves() {
     let folders = ["none-idle", "balanced-idle"].map(|name| out.join(name).display().to_string());
     assert!(quietcore(&["compare", &folders[0], &folders[1]]).status.success());
 
-    temperatures_that_are_apart_are_told(&out);
+    check_differing_temperatures_are_reported(&out);
     other_forms_are_made_of_it(dir.path(), &out);
     refuses_what_is_not_its_own(dir.path(), &out, &file);
 }
@@ -174,7 +172,7 @@ fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
     };
     let page = dir.join("study.html");
     let output = report(&page);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(output.stdout, said_before);
     let page = fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
@@ -187,12 +185,12 @@ fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
     assert!(
         !refused.status.success() && refused.stdout.is_empty(),
         "{}",
-        said(&refused)
+        output_text(&refused)
     );
 }
 
 /// What was noted of each run is compared; a file that says something else is told of.
-fn temperatures_that_are_apart_are_told(out: &Path) {
+fn check_differing_temperatures_are_reported(out: &Path) {
     let report = || quietcore(&["study", "report", &out.display().to_string()]);
     let file = out.join("temperatures.json");
     let before = fs::read(&file).ok();
@@ -207,19 +205,20 @@ fn temperatures_that_are_apart_are_told(out: &Path) {
             }
         }
         fs::write(&file, Value::from(heats).to_string()).unwrap();
-        said(&report()).split_whitespace().collect::<Vec<_>>().join(" ")
+        output_text(&report()).split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let told = note([41, 66]);
-    assert!(
-        told.contains("the machine was at 41.0 °C, then at 66.0 °C"),
-        "{told}"
-    );
+    assert!(told.contains("the machine was at 41.0 °C, then at 66.0 °C"), "{told}");
     let told = note([41, 43]);
     assert!(!told.contains("Temperature"), "{told}");
     fs::write(&file, "[{\"cell\": 1}]").unwrap();
     let refused = report();
-    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    assert!(said(&refused).contains("temperatures.json"), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(2), "{}", output_text(&refused));
+    assert!(
+        output_text(&refused).contains("temperatures.json"),
+        "{}",
+        output_text(&refused)
+    );
     match before {
         Some(bytes) => fs::write(&file, bytes).unwrap(),
         None => fs::remove_file(&file).unwrap(),
@@ -237,7 +236,7 @@ fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
         ("gnuplot", "# quietcore study: "),
     ] {
         let output = quietcore(&["study", "report", &out, "--as", form]);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.starts_with(first), "{form}: {text}");
         assert!(
@@ -245,17 +244,14 @@ fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
             "{form}: {text}"
         );
         let output = quietcore(&["study", "report", &out, "--as", form, "--out", &file]);
-        assert_eq!(
-            (output.status.code(), output.stdout.as_slice()),
-            (Some(0), &b""[..])
-        );
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
         let written = fs::read_to_string(&file).unwrap();
         // A page names the file that its numbers are saved as.
         assert_eq!(written.replace("\"form.json\"", "\"study.json\""), text, "{form}");
     }
     for words in [["--as", "pdf"], ["--out", "x"]] {
         let output = quietcore(&[&["study", "report", &out][..], &words].concat());
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", output_text(&output));
     }
 }
 
@@ -263,8 +259,8 @@ fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
 fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
     let refused = |why: &str| {
         let output = run(file, out);
-        assert_eq!(output.status.code(), Some(2), "{why}: {}", said(&output));
-        assert!(said(&output).contains(why), "{why}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{why}: {}", output_text(&output));
+        assert!(output_text(&output).contains(why), "{why}: {}", output_text(&output));
     };
     let own = fs::read_to_string(file).unwrap();
     written(dir, &own.replace("seed = 3", "seed = 4"));
@@ -294,12 +290,7 @@ fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
         &tool("0.0.1"),
         "the version of quietcore of it is 0.0.1",
     );
-    change(
-        &result,
-        "\"complete\":true",
-        "\"complete\":false",
-        "it was interrupted",
-    );
+    change(&result, "\"complete\":true", "\"complete\":false", "it was interrupted");
     change(&result, "{", "", "1.json");
     fs::rename(out.join("study.json"), out.join("gone")).unwrap();
     refused("no study.json");
@@ -308,9 +299,9 @@ fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
 }
 
 #[test]
-fn interrupted_it_takes_back_what_stands_and_goes_on_where_it_was() {
+fn an_interrupted_study_undoes_its_isolation_and_resumes() {
     let _alone = alone::alone();
-    if !is_able("interrupted_it_takes_back_what_stands_and_goes_on_where_it_was") {
+    if !is_able("an_interrupted_study_undoes_its_isolation_and_resumes") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -321,7 +312,7 @@ fn interrupted_it_takes_back_what_stands_and_goes_on_where_it_was() {
             .replace("[measure]", "load_on = \"others\"\n[measure]")
             .replace(BOTH, &format!("{BOTH}\nload = [\"cpu\"]")),
     );
-    let mut child = begin(&file, &out);
+    let mut child = start(&file, &out);
     until_isolated(&child);
     send(i32::try_from(child.id()).unwrap(), libc::SIGINT);
     assert_eq!(child.wait().unwrap().code(), Some(1));
@@ -340,9 +331,9 @@ fn interrupted_it_takes_back_what_stands_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn killed_it_leaves_nothing_for_long_and_goes_on_where_it_was() {
+fn a_killed_study_is_cleaned_up_and_resumes() {
     let _alone = alone::alone();
-    if !is_able("killed_it_leaves_nothing_for_long_and_goes_on_where_it_was") {
+    if !is_able("a_killed_study_is_cleaned_up_and_resumes") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -350,7 +341,7 @@ fn killed_it_leaves_nothing_for_long_and_goes_on_where_it_was() {
     let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
 
     // The guard takes back what stands.
-    let mut child = begin(&file, &out);
+    let mut child = start(&file, &out);
     until_isolated(&child);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -359,7 +350,7 @@ fn killed_it_leaves_nothing_for_long_and_goes_on_where_it_was() {
     let first = results(&out);
 
     // With the guard killed as well, the partition stands until the study goes on.
-    let mut child = begin(&file, &out);
+    let mut child = start(&file, &out);
     until_isolated(&child);
     let guards = processes(&format!("guard --token {}-", child.id()));
     assert_eq!(guards.len(), 1);
@@ -370,11 +361,11 @@ fn killed_it_leaves_nothing_for_long_and_goes_on_where_it_was() {
     let second = results(&out);
 
     let output = run(&file, &out);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        said(&output).contains("had left in force is taken back"),
+        output_text(&output).contains("had left in force is taken back"),
         "{}",
-        said(&output)
+        output_text(&output)
     );
     assert_eq!(state(), before);
     let all = results(&out);
@@ -386,21 +377,20 @@ fn killed_it_leaves_nothing_for_long_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn each_call_gets_as_far_as_its_budget() {
+fn each_call_runs_until_its_budget_is_used() {
     let _alone = alone::alone();
-    if !is_able("each_call_gets_as_far_as_its_budget") {
+    if !is_able("each_call_runs_until_its_budget_is_used") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     // A second run cannot begin within half a second after the first, which takes one.
-    let text =
-        study_of(&alone::cpu(), "load = [\"idle\", \"cpu\"]").replace("seed", "budget = \"1500ms\"\nseed");
+    let text = study_of(&alone::cpu(), "load = [\"idle\", \"cpu\"]").replace("seed", "budget = \"1500ms\"\nseed");
     let file = written(dir.path(), &text);
     for call in 1..=4 {
         let output = run(&file, &out);
-        assert_eq!(results(&out).len(), call, "{}", said(&output));
+        assert_eq!(results(&out).len(), call, "{}", output_text(&output));
         let ended = i32::from(call < 4);
-        assert_eq!(output.status.code(), Some(ended), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(ended), "{}", output_text(&output));
     }
 }

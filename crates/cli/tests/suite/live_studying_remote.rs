@@ -2,9 +2,9 @@
 //! refused; what is there is fetched, and nothing is left there.
 
 use crate::support::alone;
-use crate::support::board::Board;
+use crate::support::board::SshServer;
 use crate::support::program::quietcore;
-use crate::support::studied::{BOTH, JOURNAL, is_able, said, state, study_of, until, written};
+use crate::support::studied::{BOTH, JOURNAL, is_able, output_text, state, study_of, until, written};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +29,7 @@ fn results(out: &Path) -> BTreeMap<String, String> {
 }
 
 /// Reads what a study says until one of its lines has this.
-fn until_said(child: &mut Child, words: &str) -> Vec<String> {
+fn read_until(child: &mut Child, words: &str) -> Vec<String> {
     let mut said = Vec::new();
     let errors = child.stderr.as_mut().unwrap();
     // Byte by byte: what is not read here stays for whoever reads after.
@@ -46,15 +46,12 @@ fn until_said(child: &mut Child, words: &str) -> Vec<String> {
 
 fn send(child: &Child, signal: i32) {
     // SAFETY: plain numbers.
-    assert_eq!(
-        unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) },
-        0
-    );
+    assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) }, 0);
 }
 
 /// A study that can run on a board, and this machine as it was before.
-struct Ready {
-    board: Board,
+struct PreparedStudy {
+    board: SshServer,
     before: BTreeMap<String, String>,
     file: String,
     dir: TempDir,
@@ -63,15 +60,15 @@ struct Ready {
 }
 
 /// A board, and a study whose runs last so long; says why where there is none.
-fn ready(test: &str, lasts: &str) -> Option<Ready> {
+fn ready(test: &str, lasts: &str) -> Option<PreparedStudy> {
     let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
     if !is_able(test) {
         return None;
     }
-    let board = Board::start(test, dir.path(), "")?;
+    let board = SshServer::start(test, dir.path(), "")?;
     let text = study_of(&alone::cpu(), BOTH).replace("\"1s\"", &format!("\"{lasts}\""));
-    Some(Ready {
+    Some(PreparedStudy {
         board,
         before: state(),
         file: written(dir.path(), &text),
@@ -81,11 +78,11 @@ fn ready(test: &str, lasts: &str) -> Option<Ready> {
 }
 
 #[test]
-fn a_study_runs_there_and_its_results_come_here() {
-    let Some(ready) = ready("a_study_runs_there_and_its_results_come_here", "1s") else {
+fn a_study_runs_remotely_and_its_results_are_copied_here() {
+    let Some(ready) = ready("a_study_runs_remotely_and_its_results_are_copied_here", "1s") else {
         return;
     };
-    let Ready {
+    let PreparedStudy {
         board,
         before,
         file,
@@ -94,13 +91,13 @@ fn a_study_runs_there_and_its_results_come_here() {
     } = &ready;
     let out = dir.path().join("out");
     let output = board.study(file, &out).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(&state(), before);
     assert_eq!(
         board.left(),
         Vec::<std::path::PathBuf>::new(),
         "{}",
-        said(&output)
+        output_text(&output)
     );
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
@@ -108,18 +105,18 @@ fn a_study_runs_there_and_its_results_come_here() {
         (&Value::from("quietcore.study/1"), &Value::from(4))
     );
     let first = results(&out);
-    assert_eq!(first.len(), 4, "{}", said(&output));
+    assert_eq!(first.len(), 4, "{}", output_text(&output));
     for (name, text) in &first {
         let result: Value = serde_json::from_str(text).unwrap();
         let partitioned = result["environment"]["partitioned"].as_str().unwrap_or_default();
-        assert_eq!(
-            partitioned == alone::cpu(),
-            name.starts_with("balanced"),
-            "{name}"
-        );
+        assert_eq!(partitioned == alone::cpu(), name.starts_with("balanced"), "{name}");
     }
     for words in ["[4/4]", "fetched none-idle, repetition 2", "copying quietcore"] {
-        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+        assert!(
+            output_text(&output).contains(words),
+            "{words}: {}",
+            output_text(&output)
+        );
     }
 
     // The directory is one of a study like any other.
@@ -129,30 +126,26 @@ fn a_study_runs_there_and_its_results_come_here() {
     assert!(quietcore(&["compare", &cells[0], &cells[1]]).status.success());
 
     // The same command again asks nobody, and one for another machine, or for this one without ssh, mixes nothing.
-    let again = board
-        .study(file, &out)
-        .args(["--on-patience", "1s"])
-        .output()
-        .unwrap();
-    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
-    assert!(!said(&again).contains("copying"), "{}", said(&again));
+    let again = board.study(file, &out).args(["--on-patience", "1s"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
+    assert!(!output_text(&again).contains("copying"), "{}", output_text(&again));
     assert_eq!(results(&out), first);
     let other = quietcore(&["study", "run", file, "--out", &text, "--on", "elsewhere"]);
-    assert_eq!(other.status.code(), Some(2), "{}", said(&other));
+    assert_eq!(other.status.code(), Some(2), "{}", output_text(&other));
     assert!(
-        said(&other).contains("its results are from root@127.0.0.1"),
+        output_text(&other).contains("its results are from root@127.0.0.1"),
         "{}",
-        said(&other)
+        output_text(&other)
     );
 
     // A result that is missing is measured again, and only that.
     fs::remove_file(out.join("none-idle/2.json")).unwrap();
     let output = board.study(file, &out).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        said(&output).contains("3 of 4 runs are there already"),
+        output_text(&output).contains("3 of 4 runs are there already"),
         "{}",
-        said(&output)
+        output_text(&output)
     );
     let second = results(&out);
     let same = |name: &&String| first[*name] == second[*name];
@@ -161,11 +154,11 @@ fn a_study_runs_there_and_its_results_come_here() {
 }
 
 #[test]
-fn a_link_that_breaks_costs_nothing() {
-    let Some(ready) = ready("a_link_that_breaks_costs_nothing", "1s") else {
+fn a_broken_link_loses_nothing() {
+    let Some(ready) = ready("a_broken_link_loses_nothing", "1s") else {
         return;
     };
-    let Ready {
+    let PreparedStudy {
         board,
         before,
         file,
@@ -174,27 +167,33 @@ fn a_link_that_breaks_costs_nothing() {
     } = &ready;
     let out = dir.path().join("out");
     let mut child = board.study(file, &out).spawn().unwrap();
-    until_said(&mut child, "[2/4]");
+    read_until(&mut child, "[2/4]");
     assert!(board.cut() > 0);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        said(&output).contains("the link to root@127.0.0.1 broke"),
+        output_text(&output).contains("the link to root@127.0.0.1 broke"),
         "{}",
-        said(&output)
+        output_text(&output)
     );
     // It went on meanwhile and was not begun anew.
-    assert!(!said(&output).contains("are there already"), "{}", said(&output));
-    assert_eq!(said(&output).matches("[3/4]").count(), 1, "{}", said(&output));
-    assert_eq!(
-        (results(&out).len(), board.left().len(), &state()),
-        (4, 0, before)
+    assert!(
+        !output_text(&output).contains("are there already"),
+        "{}",
+        output_text(&output)
     );
+    assert_eq!(
+        output_text(&output).matches("[3/4]").count(),
+        1,
+        "{}",
+        output_text(&output)
+    );
+    assert_eq!((results(&out).len(), board.left().len(), &state()), (4, 0, before));
 
     // Whoever is killed here is no concern of the study there; the same command picks up what came meanwhile.
     let out = dir.path().join("killed");
     let mut child = board.study(file, &out).spawn().unwrap();
-    until_said(&mut child, "[2/4]");
+    read_until(&mut child, "[2/4]");
     child.kill().unwrap();
     child.wait().unwrap();
     let left = board.left();
@@ -203,21 +202,18 @@ fn a_link_that_breaks_costs_nothing() {
     until("the study's end there", || left[0].join("ended.json").exists());
     let there = fs::read_to_string(left[0].join("results/none-idle/2.json")).unwrap();
     let output = board.study(file, &out).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(!said(&output).contains("copying"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    assert!(!output_text(&output).contains("copying"), "{}", output_text(&output));
     assert_eq!(results(&out)["none-idle/2.json"], there);
-    assert_eq!(
-        (results(&out).len(), board.left().len(), &state()),
-        (4, 0, before)
-    );
+    assert_eq!((results(&out).len(), board.left().len(), &state()), (4, 0, before));
 }
 
 #[test]
-fn interrupted_here_it_is_stopped_there() {
-    let Some(ready) = ready("interrupted_here_it_is_stopped_there", "3s") else {
+fn interrupting_a_study_stops_it_on_the_board() {
+    let Some(ready) = ready("interrupting_a_study_stops_it_on_the_board", "3s") else {
         return;
     };
-    let Ready {
+    let PreparedStudy {
         board,
         before,
         file,
@@ -226,12 +222,16 @@ fn interrupted_here_it_is_stopped_there() {
     } = &ready;
     let out = dir.path().join("out");
     let mut child = board.study(file, &out).spawn().unwrap();
-    until_said(&mut child, "[2/4]");
+    read_until(&mut child, "[2/4]");
     send(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
     for words in ["stopping the study", "interrupted; the machine is as before"] {
-        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+        assert!(
+            output_text(&output).contains(words),
+            "{words}: {}",
+            output_text(&output)
+        );
     }
     assert!(!Path::new(JOURNAL).exists());
     assert_eq!((board.left().len(), &state()), (0, before));
@@ -240,28 +240,37 @@ fn interrupted_here_it_is_stopped_there() {
 
     // What is here is not measured again, although nothing of it was left there.
     let output = board.study(file, &out).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let all = results(&out);
     assert!(first.iter().all(|(name, text)| all[name] == *text));
     assert_eq!((all.len(), board.left().len(), &state()), (4, 0, before));
 }
 
 /// A command's words, its status, and what it must say. Nothing of it may be left there.
-fn refused(board: &Board, command: &mut Command, status: i32, words: &[&str]) {
+fn refused(board: &SshServer, command: &mut Command, status: i32, words: &[&str]) {
     let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(status), "{words:?}: {}", said(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{words:?}: {}",
+        output_text(&output)
+    );
     for words in words {
-        assert!(said(&output).contains(words), "{words:?}: {}", said(&output));
+        assert!(
+            output_text(&output).contains(words),
+            "{words:?}: {}",
+            output_text(&output)
+        );
     }
     assert_eq!(board.left().len(), 0, "{words:?}");
 }
 
 #[test]
-fn who_is_not_let_in_learns_why() {
-    let test = "who_is_not_let_in_learns_why";
+fn a_refused_login_is_reported_with_the_reason() {
+    let test = "a_refused_login_is_reported_with_the_reason";
     let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
-    let Some(board) = Board::start(test, dir.path(), "") else {
+    let Some(board) = SshServer::start(test, dir.path(), "") else {
         return;
     };
     let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
@@ -276,30 +285,15 @@ fn who_is_not_let_in_learns_why() {
     let one = |name: &str, ssh: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
         command
-            .args([
-                "study",
-                "run",
-                &file,
-                "--on",
-                "root@127.0.0.1",
-                "--ssh",
-                ssh,
-                "--out",
-            ])
+            .args(["study", "run", &file, "--on", "root@127.0.0.1", "--ssh", ssh, "--out"])
             .arg(out(name));
         command
     };
     let login = ["cannot be reached", "Permission denied", "ssh-copy-id"];
     refused(&board, &mut one("login", &board.ssh("other", "known")), 4, &login);
-    let host = [
-        "cannot be reached",
-        "Host key verification failed",
-        "by hand once",
-    ];
+    let host = ["cannot be reached", "Host key verification failed", "by hand once"];
     refused(&board, &mut one("host", &board.ssh("own", "wrong")), 4, &host);
-    let port = board
-        .ssh("own", "known")
-        .replace(&format!("-p {}", board.port), "-p 1");
+    let port = board.ssh("own", "known").replace(&format!("-p {}", board.port), "-p 1");
     refused(&board, &mut one("port", &port), 4, &["Connection refused"]);
     refused(&board, &mut one("none", "/no/such/ssh"), 4, &["/no/such/ssh"]);
     let mut missing = board.study(&file, &out("missing"));
@@ -331,14 +325,19 @@ fn who_is_not_let_in_learns_why() {
             .arg(out("words"))
             .args(words);
         let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(status), "{words:?}: {}", said(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{words:?}: {}",
+            output_text(&output)
+        );
     }
     assert!(!out("words").exists() && !out("missing").exists());
 }
 
 #[test]
-fn another_processor_and_a_full_disk_are_told_before_anything_stays() {
-    let test = "another_processor_and_a_full_disk_are_told_before_anything_stays";
+fn a_wrong_architecture_or_a_full_disk_is_reported_and_leaves_nothing() {
+    let test = "a_wrong_architecture_or_a_full_disk_is_reported_and_leaves_nothing";
     let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
     let full = dir.path().join("it's \"there\"");
@@ -351,7 +350,7 @@ fn another_processor_and_a_full_disk_are_told_before_anything_stays() {
     let names = dir.path().join("names");
     fs::create_dir_all(&names).unwrap();
     let variables = format!("SetEnv PATH={}:/usr/bin:/bin", names.display());
-    let Some(board) = Board::start(test, dir.path(), &variables) else {
+    let Some(board) = SshServer::start(test, dir.path(), &variables) else {
         return;
     };
     let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));

@@ -3,7 +3,7 @@
 
 use crate::support::alone;
 use crate::support::program::quietcore;
-use crate::support::studied::{said, until, written};
+use crate::support::studied::{output_text, until, written};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -44,10 +44,7 @@ fn ground(test: &str) -> Option<(String, String)> {
         .map(|release| release.join("vmlinuz"))
         .find(|image| image.is_file())
     else {
-        return skip(&format!(
-            "no kernel in {}; `make lab` unpacks some",
-            kernels.display()
-        ));
+        return skip(&format!("no kernel in {}; `make lab` unpacks some", kernels.display()));
     };
     Some((static_one.display().to_string(), image.display().to_string()))
 }
@@ -85,17 +82,13 @@ fn result(out: &Path, cell: &str) -> Option<String> {
     fs::read_to_string(out.join(cell).join("1.json")).ok()
 }
 
-fn begin(mut command: Command) -> Child {
-    command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+fn start(mut command: Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 #[test]
-fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
-    let test = "each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile";
+fn each_cell_is_measured_under_its_line_despite_kills() {
+    let test = "each_cell_is_measured_under_its_line_despite_kills";
     let Some(ground) = ground(test) else { return };
     let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
@@ -107,7 +100,7 @@ fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
     };
 
     // The study is killed behind its first result: its guest goes with it.
-    let mut study = begin(run(&file, &out, &ground));
+    let mut study = start(run(&file, &out, &ground));
     until("a first result", || !there().is_empty() || study_ended(&study));
     study.kill().unwrap();
     study.wait().unwrap();
@@ -117,7 +110,7 @@ fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
     let texts: Vec<_> = first.iter().map(|cell| result(&out, cell)).collect();
 
     // Interrupted, it ends its guest itself.
-    let mut study = begin(run(&file, &out, &ground));
+    let mut study = start(run(&file, &out, &ground));
     until("a guest", || guest_of(&out).is_some() || study_ended(&study));
     // SAFETY: plain numbers.
     unsafe { libc::kill(i32::try_from(study.id()).unwrap(), libc::SIGINT) };
@@ -125,15 +118,15 @@ fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
     assert_eq!(guest_of(&out), None);
 
     // It goes on, and now the guest is killed: another one takes over.
-    let study = begin(run(&file, &out, &ground));
+    let study = start(run(&file, &out, &ground));
     until("a guest", || guest_of(&out).is_some() || study_ended(&study));
     guest_of(&out).into_iter().for_each(kill);
     let output = study.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        said(&output).contains("the machine of repetition 1"),
+        output_text(&output).contains("the machine of repetition 1"),
         "{}",
-        said(&output)
+        output_text(&output)
     );
     assert_eq!(there(), cells);
     let again: Vec<_> = first.iter().map(|cell| result(&out, cell)).collect();
@@ -144,7 +137,7 @@ fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
 
     // Nothing is left to run, and nothing is said about times.
     let output = run(&file, &out, &ground).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let pairs = report["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 3);
@@ -154,15 +147,12 @@ fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
         assert_eq!(pair["answers"].as_array().unwrap().len(), 0, "{pair}");
     }
     // Of other sizes the guests would be another machine.
-    let other = run(&file, &out, &ground)
-        .args(["--vm-cpus", "5"])
-        .output()
-        .unwrap();
-    assert_eq!(other.status.code(), Some(2), "{}", said(&other));
+    let other = run(&file, &out, &ground).args(["--vm-cpus", "5"]).output().unwrap();
+    assert_eq!(other.status.code(), Some(2), "{}", output_text(&other));
     assert!(
-        said(&other).contains("the processor was QEMU, 4 CPUs"),
+        output_text(&other).contains("the processor was QEMU, 4 CPUs"),
         "{}",
-        said(&other)
+        output_text(&other)
     );
 }
 
@@ -195,11 +185,7 @@ fn claims(cell: &str, text: &str, image: &str) {
     let thread = &result["threads"][0];
     assert_eq!(thread["cpu"], 3, "{cell}");
     let number = |name: &str| thread[name].as_u64().unwrap();
-    assert_eq!(
-        number("expected"),
-        number("recorded") + number("missed"),
-        "{cell}"
-    );
+    assert_eq!(number("expected"), number("recorded") + number("missed"), "{cell}");
     // A thread that sleeps by the clock is woken by the clock's interrupt, isolated or not.
     let counted = &result["activity"]["cpus"][0];
     assert_eq!(counted["cpu"], 3, "{cell}");
@@ -210,8 +196,8 @@ fn claims(cell: &str, text: &str, image: &str) {
 }
 
 #[test]
-fn what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured() {
-    let test = "what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured";
+fn cells_that_cannot_boot_get_a_reason_and_the_rest_is_measured() {
+    let test = "cells_that_cannot_boot_get_a_reason_and_the_rest_is_measured";
     let Some(ground) = ground(test) else { return };
     let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
@@ -221,19 +207,23 @@ fn what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured() {
     let text = format!("{text}[isolation.broken]\nprofile = \"none\"\nboot = [\"rdinit=/nowhere\"]\n");
     let (out, file) = (dir.path().join("out"), written(dir.path(), &text));
     let output = run(&file, &out, &ground).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
     for words in [
         "not run: boot 2 (rdinit=/nowhere): no machine of it came up: its kernel panicked: ",
         "2 runs are left; the same command goes on with them",
     ] {
-        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+        assert!(
+            output_text(&output).contains(words),
+            "{words}: {}",
+            output_text(&output)
+        );
     }
     // Once in each of two tries, and not again in the second repetition.
     assert_eq!(
-        said(&output).matches("of repetition").count(),
+        output_text(&output).matches("of repetition").count(),
         2,
         "{}",
-        said(&output)
+        output_text(&output)
     );
     let found: Vec<bool> = ["none-idle/1.json", "none-idle/2.json", "broken-idle"]
         .iter()
@@ -267,7 +257,7 @@ fn pretended(dir: &Path, body: &str) -> Output {
 }
 
 #[test]
-fn whatever_a_machine_does_it_ends_and_nothing_false_is_kept() {
+fn a_misbehaving_guest_ends_and_leaves_no_false_result() {
     let _alone = alone::alone();
     let frame = |name: &str, body: &str| {
         let sum = crc32fast::hash(body.as_bytes());
@@ -294,14 +284,14 @@ fn whatever_a_machine_does_it_ends_and_nothing_false_is_kept() {
     ] {
         let dir = tempfile::tempdir().unwrap();
         let output = pretended(dir.path(), &body);
-        assert_eq!(output.status.code(), Some(status), "{body}: {}", said(&output));
-        assert!(said(&output).contains(words), "{body}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(status), "{body}: {}", output_text(&output));
+        assert!(output_text(&output).contains(words), "{body}: {}", output_text(&output));
         assert_eq!(result(&dir.path().join("out"), "none-idle"), None, "{body}");
     }
 }
 
 #[test]
-fn what_is_missing_is_said_before_anything_runs() {
+fn missing_requirements_are_reported_before_anything_runs() {
     let dir = tempfile::tempdir().unwrap();
     let file = written(dir.path(), STUDY);
     let out = dir.path().join("out");
@@ -311,8 +301,12 @@ fn what_is_missing_is_said_before_anything_runs() {
         let mut all = vec!["study", "run", &file, "--out", out.to_str().unwrap()];
         all.extend(more);
         let output: Output = quietcore(&all);
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", said(&output));
-        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", output_text(&output));
+        assert!(
+            output_text(&output).contains(words),
+            "{words}: {}",
+            output_text(&output)
+        );
         assert!(!out.exists(), "{more:?}");
     };
     refused(&["--kernel", &image], "--kernel is an option of virtual machines");
@@ -340,19 +334,27 @@ fn what_is_missing_is_said_before_anything_runs() {
         .env("PATH", dir.path())
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     for words in [
         "qemu-system-x86_64 cannot be started",
         "it is not installed",
         "qemu-system-x86,",
     ] {
-        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+        assert!(
+            output_text(&output).contains(words),
+            "{words}: {}",
+            output_text(&output)
+        );
     }
 
     // Nobody takes a machine that is none for a guest.
     let output = quietcore(&["study", "in-guest"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("no guest of a study"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
+    assert!(
+        output_text(&output).contains("no guest of a study"),
+        "{}",
+        output_text(&output)
+    );
 }
 
 /// A static program as far as it is looked at.

@@ -5,7 +5,7 @@
 //! nothing is isolated here. What it does beside a partition is seen on real kernels (`lab/src/scenarios/daemon.rs`).
 
 use crate::support::alone;
-use crate::support::watched::{Place, is_able};
+use crate::support::watched::{DaemonDirectory, is_able};
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ fn shell(script: &str) -> u32 {
 }
 
 #[test]
-fn what_others_write_is_found_and_they_are_named() {
-    if !is_able("what_others_write_is_found_and_they_are_named") {
+fn changes_by_other_programs_are_found_and_the_writer_is_named() {
+    if !is_able("changes_by_other_programs_are_found_and_the_writer_is_named") {
         return;
     }
     let Some(path) = movable_interrupt(&alone::cpu()) else {
@@ -50,7 +50,7 @@ fn what_others_write_is_found_and_they_are_named() {
             alone::cpu()
         );
     };
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let told = place.path("told");
     place.configure(&format!(
         "[watch]\nalert = [\"/bin/sh\", \"-c\", \"cat >>{}\"]\n",
@@ -60,11 +60,7 @@ fn what_others_write_is_found_and_they_are_named() {
     place.until_it_watches();
     let shown = path.display().to_string();
     let subject = shown.replace("smp_affinity_list", "smp_affinity");
-    let is_about = |line: &Value| {
-        line["subject"]
-            .as_str()
-            .is_some_and(|text| text.starts_with(&subject))
-    };
+    let is_about = |line: &Value| line["subject"].as_str().is_some_and(|text| text.starts_with(&subject));
     let former = std::fs::read_to_string(&path).unwrap();
     let allowed = std::fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
     let line = allowed
@@ -74,15 +70,11 @@ fn what_others_write_is_found_and_they_are_named() {
     assert!(!line.ends_with(&alone::cpu()), "it stands on {line}");
 
     shell(&format!("echo 0 >{shown}"));
-    place.until("that it is gone", |line| {
-        line["event"] == "gone" && is_about(line)
-    });
+    place.until("that it is gone", |line| line["event"] == "gone" && is_about(line));
     // It lives until its name was asked for, as a person's shell does.
     let pid = shell(&format!("echo {} >{shown}; sleep 0.3", former.trim()));
     let line = place.until("who put it back", |line| {
-        line["event"] == "appeared"
-            && is_about(line)
-            && line["by"].as_array().is_some_and(|by| !by.is_empty())
+        line["event"] == "appeared" && is_about(line) && line["by"].as_array().is_some_and(|by| !by.is_empty())
     });
     assert_eq!(line["id"], "irq-here");
     assert_eq!(
@@ -117,7 +109,7 @@ fn a_write_is_found_before_the_next_round() {
             alone::cpu()
         );
     };
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let daemon = place.daemon("");
     place.until_it_watches();
     let shown = path.display().to_string();
@@ -133,9 +125,7 @@ fn a_write_is_found_before_the_next_round() {
                 let is_new = place.lines().iter().skip(lines).any(|new| new == line);
                 is_new
                     && line["event"] == event
-                    && line["subject"]
-                        .as_str()
-                        .is_some_and(|text| text.starts_with(&subject))
+                    && line["subject"].as_str().is_some_and(|text| text.starts_with(&subject))
             });
             let after = place.state_with(|state| state["asked"] != before);
             assert!(
@@ -155,12 +145,12 @@ fn a_write_is_found_before_the_next_round() {
 
 /// Each alert is the line of the log; somebody who takes it and never answers holds up neither findings nor the end.
 #[test]
-fn alerts_are_posted_and_whoever_never_answers_holds_up_nothing() {
-    if !is_able("alerts_are_posted_and_whoever_never_answers_holds_up_nothing") {
+fn alerts_are_posted_and_a_silent_server_delays_nothing() {
+    if !is_able("alerts_are_posted_and_a_silent_server_delays_nothing") {
         return;
     }
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     place.configure(&format!(
         "[watch]\nwebhook = \"http://{}/drift\"\n",
         listener.local_addr().unwrap()
@@ -223,11 +213,11 @@ fn alerts_are_posted_and_whoever_never_answers_holds_up_nothing() {
 }
 
 #[test]
-fn a_second_daemon_says_who_is_there_and_the_next_one_goes_on() {
-    if !is_able("a_second_daemon_says_who_is_there_and_the_next_one_goes_on") {
+fn a_second_daemon_names_the_first_and_a_later_one_continues() {
+    if !is_able("a_second_daemon_names_the_first_and_a_later_one_continues") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let mut daemon = place.daemon("");
     place.until_it_watches();
     let cpu = alone::cpu();
@@ -260,10 +250,7 @@ fn a_second_daemon_says_who_is_there_and_the_next_one_goes_on() {
         "no news: {after:?}"
     );
     let standing = place.state()["findings"]["standing"].as_array().unwrap().clone();
-    let kept = standing
-        .iter()
-        .find(|one| one["id"] == "partition-missing")
-        .unwrap();
+    let kept = standing.iter().find(|one| one["id"] == "partition-missing").unwrap();
     assert_eq!(
         kept["since_s"], first["since_s"],
         "since when it stands is kept over the restart"
@@ -272,11 +259,11 @@ fn a_second_daemon_says_who_is_there_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn half_a_configuration_changes_nothing() {
-    if !is_able("half_a_configuration_changes_nothing") {
+fn an_incomplete_configuration_changes_nothing() {
+    if !is_able("an_incomplete_configuration_changes_nothing") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let cpu = alone::cpu();
     let told = place.path("told");
     let metrics = place.path("quietcore.prom");
@@ -358,11 +345,11 @@ fn half_a_configuration_changes_nothing() {
 
 /// What systemd would hear.
 #[test]
-fn a_service_manager_hears_that_it_lives() {
-    if !is_able("a_service_manager_hears_that_it_lives") {
+fn the_service_manager_gets_watchdog_notifications() {
+    if !is_able("the_service_manager_gets_watchdog_notifications") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let socket = place.path("notify");
     let listener = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
     listener.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -371,17 +358,10 @@ fn a_service_manager_hears_that_it_lives() {
         let length = listener.recv(&mut text).unwrap();
         String::from_utf8_lossy(&text[..length]).into_owned()
     };
-    let words = format!(
-        "watch --daemon --cpus {} --log {}",
-        alone::cpu(),
-        place.log().display()
-    );
+    let words = format!("watch --daemon --cpus {} --log {}", alone::cpu(), place.log().display());
     let daemon = place.start(
         &words,
-        &[
-            ("NOTIFY_SOCKET", socket.to_str().unwrap()),
-            ("WATCHDOG_USEC", "200000"),
-        ],
+        &[("NOTIFY_SOCKET", socket.to_str().unwrap()), ("WATCHDOG_USEC", "200000")],
     );
     assert_eq!(hear(), "READY=1");
     for _ in 0..5 {
@@ -393,11 +373,11 @@ fn a_service_manager_hears_that_it_lives() {
 }
 
 #[test]
-fn wrong_words_and_files_end_it_at_once() {
-    if !is_able("wrong_words_and_files_end_it_at_once") {
+fn wrong_arguments_and_files_end_the_daemon_immediately() {
+    if !is_able("wrong_arguments_and_files_end_the_daemon_immediately") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let status = |words: &str| {
         let output = place.command(words).output().unwrap();
         (

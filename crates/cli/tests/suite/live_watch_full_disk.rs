@@ -1,17 +1,17 @@
 //! `watch --daemon` whose log is on a disk without room: it goes on, and says what is missing.
 
 use crate::support::alone;
-use crate::support::watched::{Place, is_able};
+use crate::support::watched::{DaemonDirectory, is_able};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_log_that_takes_no_first_line_is_refused() {
-    if !is_able("a_log_that_takes_no_first_line_is_refused") {
+fn a_log_whose_first_write_fails_is_refused() {
+    if !is_able("a_log_whose_first_write_fails_is_refused") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     for log in ["/tmp", "/nonexistent/x/y.jsonl"] {
         let output = place
             .command(&format!("watch --daemon --cpus {} --log {log}", alone::cpu()))
@@ -19,24 +19,18 @@ fn a_log_that_takes_no_first_line_is_refused() {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(4), "{log}: {said}");
-        assert!(
-            said.contains(&format!("the log {log} cannot be written")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("the log {log} cannot be written")), "{said}");
     }
     assert!(!std::path::Path::new("/nonexistent").exists());
 }
 
 #[test]
-fn a_full_disk_under_the_log_ends_nothing() {
-    if !is_able("a_full_disk_under_the_log_ends_nothing") {
+fn a_full_log_disk_does_not_end_the_daemon() {
+    if !is_able("a_full_log_disk_does_not_end_the_daemon") {
         return;
     }
-    let place = Place::new();
-    let daemon = place.start(
-        &format!("watch --daemon --cpus {} --log /dev/full", alone::cpu()),
-        &[],
-    );
+    let place = DaemonDirectory::new();
+    let daemon = place.start(&format!("watch --daemon --cpus {} --log /dev/full", alone::cpu()), &[]);
     place.until_it_watches();
     let begun = Instant::now();
     while !place.state()["log"].is_string() {
@@ -49,20 +43,17 @@ fn a_full_disk_under_the_log_ends_nothing() {
         "{trouble}"
     );
     let said = std::fs::read_to_string(place.path("said")).unwrap();
-    assert!(
-        said.contains("the log cannot be written now: /dev/full: "),
-        "{said}"
-    );
+    assert!(said.contains("the log cannot be written now: /dev/full: "), "{said}");
     assert_eq!(daemon.end(), Some(0));
 }
 
 /// A disk that runs full takes whole lines only, and what is lost is counted in the log when there is room again.
 #[test]
-fn a_log_on_a_full_disk_goes_on_when_there_is_room() {
-    if !is_able("a_log_on_a_full_disk_goes_on_when_there_is_room") {
+fn a_log_on_a_full_disk_continues_when_space_is_free() {
+    if !is_able("a_log_on_a_full_disk_continues_when_space_is_free") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let disk = place.path("disk");
     std::fs::create_dir(&disk).unwrap();
     // Two pages, of which one is taken: the first findings need more than the other.
@@ -80,15 +71,9 @@ fn a_log_on_a_full_disk_goes_on_when_there_is_room() {
     let lines = || -> Vec<Value> {
         let text = std::fs::read_to_string(inside.join("log")).unwrap();
         assert!(text.ends_with('\n'), "half a line: {text}");
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    place.state_with(|state| {
-        state["log"]
-            .as_str()
-            .is_some_and(|text| text.contains("No space left"))
-    });
+    place.state_with(|state| state["log"].as_str().is_some_and(|text| text.contains("No space left")));
     let before = lines();
     assert_eq!(before[0]["event"], "started");
     std::fs::remove_file(inside.join("other")).unwrap();

@@ -1,14 +1,14 @@
 //! `watch --daemon` in storms: of processes, which concern it little, and of writes to a file that does. Neither fills its
 //! memory, and it asks at the pace that it says.
 
-use crate::support::watched::{Daemon, Place, is_able};
+use crate::support::watched::{DaemonDirectory, TestDaemon, is_able};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use watch::drift::Interval;
 
 /// What the daemon counts of its questions, after the signal of this turn: in all, their cost and the dearest, in milliseconds.
-fn counted(place: &Place, daemon: &Daemon, turn: usize) -> [u64; 3] {
+fn counted(place: &DaemonDirectory, daemon: &TestDaemon, turn: usize) -> [u64; 3] {
     daemon.signal(libc::SIGHUP);
     place.until("the signal", |_| {
         let told = place.lines();
@@ -27,11 +27,11 @@ fn counted(place: &Place, daemon: &Daemon, turn: usize) -> [u64; 3] {
 
 /// Processes without end do not fill its memory, and it is still there for what matters.
 #[test]
-fn a_storm_of_processes_leaves_it_small_and_awake() {
-    if !is_able("a_storm_of_processes_leaves_it_small_and_awake") {
+fn a_fork_storm_neither_fills_memory_nor_blocks_the_daemon() {
+    if !is_able("a_fork_storm_neither_fills_memory_nor_blocks_the_daemon") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let daemon = place.daemon("");
     place.until_it_watches();
     let kilobytes = || {
@@ -53,11 +53,7 @@ fn a_storm_of_processes_leaves_it_small_and_awake() {
     let before = kilobytes();
     storm();
     storm();
-    assert!(
-        kilobytes() < before + 4_096,
-        "{before} kB became {} kB",
-        kilobytes()
-    );
+    assert!(kilobytes() < before + 4_096, "{before} kB became {} kB", kilobytes());
     let more = counted(&place, &daemon, 2)[0] - asked;
     assert!(more < 100, "{more} questions for 2,000 processes");
     assert_eq!(daemon.end(), Some(0));
@@ -65,13 +61,13 @@ fn a_storm_of_processes_leaves_it_small_and_awake() {
 
 /// Writes without end are asked about at a pace: not more often, and at no larger part of a CPU than that allows.
 #[test]
-fn a_storm_of_writes_is_a_few_questions() {
-    if !is_able("a_storm_of_writes_is_a_few_questions") {
+fn a_storm_of_writes_causes_only_a_few_checks() {
+    if !is_able("a_storm_of_writes_causes_only_a_few_checks") {
         return;
     }
     let mask = "/proc/irq/default_smp_affinity";
     let same = std::fs::read_to_string(mask).unwrap();
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let daemon = place.daemon("");
     place.until_it_watches();
     let begun = Instant::now();

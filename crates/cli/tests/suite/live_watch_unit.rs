@@ -1,7 +1,7 @@
 //! `watch --daemon --install-unit` and `--remove-unit`, each in a mount namespace with its own `/etc`, `/run` and `/var/lib`. That
 //! systemd starts what is installed is seen on real kernels (`lab/src/scenarios/daemon_unit.rs`).
 
-use crate::support::watched::{Place, is_able};
+use crate::support::watched::{DaemonDirectory, is_able};
 use std::path::Path;
 use std::process::Output;
 
@@ -9,40 +9,36 @@ const UNIT: &str = "etc/systemd/system/quietcore-watch.service";
 const LINK: &str = "etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
 
 /// Runs it from `/mnt`: a program where some build, below `/tmp` or with other owners, is none to be started at boot.
-fn run(place: &Place, words: &str) -> (Option<i32>, String) {
+fn run(place: &DaemonDirectory, words: &str) -> (Option<i32>, String) {
     run_after(place, "true", words)
 }
 
 /// As [`run`], after a line of shell that changes the copy.
-fn run_after(place: &Place, line: &str, words: &str) -> (Option<i32>, String) {
+fn run_after(place: &DaemonDirectory, line: &str, words: &str) -> (Option<i32>, String) {
     let line = format!(
         "mount -t tmpfs -o mode=0755 none /mnt && install -m 0755 {} /mnt/quietcore && {line} && \
          exec /mnt/quietcore watch --daemon {words}",
         env!("CARGO_BIN_EXE_quietcore")
     );
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = place.line(&line).output().unwrap();
+    let Output { status, stdout, stderr } = place.line(&line).output().unwrap();
     let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     (status.code(), said.concat())
 }
 
-fn with_systemd() -> Place {
-    let place = Place::new();
+fn with_systemd() -> DaemonDirectory {
+    let place = DaemonDirectory::new();
     std::fs::create_dir_all(place.path("run/systemd/system")).unwrap();
     std::fs::create_dir_all(place.path("etc/systemd/system/multi-user.target.wants")).unwrap();
     place
 }
 
-fn is_there(place: &Place, path: &str) -> bool {
+fn is_there(place: &DaemonDirectory, path: &str) -> bool {
     place.path(path).symlink_metadata().is_ok()
 }
 
 #[test]
-fn it_is_installed_and_taken_back() {
-    if !is_able("it_is_installed_and_taken_back") {
+fn the_unit_is_installed_and_removed() {
+    if !is_able("the_unit_is_installed_and_removed") {
         return;
     }
     let place = with_systemd();
@@ -65,8 +61,8 @@ fn it_is_installed_and_taken_back() {
 
 /// A program that another user can replace would be run by root at each boot.
 #[test]
-fn a_program_that_others_can_change_is_no_unit() {
-    if !is_able("a_program_that_others_can_change_is_no_unit") {
+fn a_program_that_other_users_can_change_is_not_installed() {
+    if !is_able("a_program_that_other_users_can_change_is_not_installed") {
         return;
     }
     let place = with_systemd();
@@ -79,17 +75,14 @@ fn a_program_that_others_can_change_is_no_unit() {
         let (status, said) = run_after(&place, line, "--install-unit");
         assert_eq!(status, Some(2), "{line}: {said}");
         assert!(said.contains(named), "{line}: {said}");
-        assert!(
-            !is_there(&place, UNIT) && !is_there(&place, LINK),
-            "{line}: {said}"
-        );
+        assert!(!is_there(&place, UNIT) && !is_there(&place, LINK), "{line}: {said}");
     }
 }
 
 /// Whoever edits the unit keeps it.
 #[test]
-fn what_somebody_changed_is_left_alone() {
-    if !is_able("what_somebody_changed_is_left_alone") {
+fn an_edited_unit_is_left_alone() {
+    if !is_able("an_edited_unit_is_left_alone") {
         return;
     }
     let place = with_systemd();
@@ -108,7 +101,7 @@ fn without_systemd_nothing_is_installed() {
     if !is_able("without_systemd_nothing_is_installed") {
         return;
     }
-    let place = Place::new();
+    let place = DaemonDirectory::new();
     let (status, said) = run(&place, "--install-unit");
     assert_eq!(status, Some(4), "{said}");
     assert!(

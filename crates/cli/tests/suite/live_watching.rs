@@ -56,11 +56,7 @@ impl Terminal {
             .args(words)
             .output()
             .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -100,7 +96,7 @@ impl Terminal {
         }
     }
 
-    fn gives_back(&self, status: &str) {
+    fn check_restored(&self, status: &str) {
         let seen = self.shows("given back", |seen| seen.contains(" icanon"));
         let lines: Vec<&str> = seen.lines().collect();
         assert!(lines.windows(2).any(|pair| pair == ["begun", status]), "{seen}");
@@ -113,17 +109,12 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        let _ = Command::new("tmux")
-            .args(["-L", &self.socket, "kill-server"])
-            .output();
+        let _ = Command::new("tmux").args(["-L", &self.socket, "kill-server"]).output();
     }
 }
 
 fn send(pid: u32, signal: &str) {
-    let sent = Command::new("kill")
-        .args([signal, &pid.to_string()])
-        .status()
-        .unwrap();
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
@@ -132,7 +123,7 @@ fn play() -> String {
 }
 
 #[test]
-fn a_recording_is_played_by_keys_as_the_golden_screens_show_it() {
+fn playing_a_recording_by_keys_matches_the_golden_screens() {
     let Some(terminal) = Terminal::start("keys", "LC_ALL=C.UTF-8 NO_COLOR=1", &play()) else {
         return;
     };
@@ -162,11 +153,11 @@ fn a_recording_is_played_by_keys_as_the_golden_screens_show_it() {
     terminal.tmux(&["resize-window", "-x", "120", "-y", "40"]);
     terminal.shows_golden("120x40.txt");
     terminal.keys(&["q"]);
-    terminal.gives_back("ended 0");
+    terminal.check_restored("ended 0");
 }
 
 #[test]
-fn without_blocks_the_screen_is_ascii_and_signals_give_the_terminal_back() {
+fn without_unicode_the_screen_is_ascii_and_signals_restore_the_terminal() {
     let Some(terminal) = Terminal::start("signals", "LC_ALL=C NO_COLOR=1", &play()) else {
         return;
     };
@@ -182,12 +173,12 @@ fn without_blocks_the_screen_is_ascii_and_signals_give_the_terminal_back() {
     send(program, "-CONT");
     terminal.shows_golden("80x24-ascii.txt");
     send(program, "-TERM");
-    terminal.gives_back("ended 0");
+    terminal.check_restored("ended 0");
 }
 
 /// A program that reads a terminal that is gone would do so for ever, with a whole CPU.
 #[test]
-fn without_its_terminal_the_view_ends_also_where_nobody_says_so() {
+fn the_view_ends_when_its_terminal_is_gone_even_without_sighup() {
     for (name, environment) in [("hangup", "LC_ALL=C"), ("unheard", "trap '' HUP; LC_ALL=C")] {
         let Some(terminal) = Terminal::start(name, environment, &play()) else {
             return;
@@ -212,7 +203,7 @@ fn without_its_terminal_the_view_ends_also_where_nobody_says_so() {
 }
 
 #[test]
-fn where_nothing_can_be_drawn_check_is_named() {
+fn without_a_terminal_check_is_suggested() {
     let output = quietcore(&["watch"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -228,7 +219,7 @@ fn where_nothing_can_be_drawn_check_is_named() {
 }
 
 #[test]
-fn files_that_cannot_be_played_are_told_and_why() {
+fn unplayable_files_are_reported_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let whole = std::fs::read(fixtures().join("partition.jsonl")).unwrap();
     let told = |name: &str, content: &[u8]| -> String {
@@ -255,7 +246,7 @@ fn files_that_cannot_be_played_are_told_and_why() {
 }
 
 #[test]
-fn what_is_recorded_here_can_be_played() {
+fn a_recording_of_this_machine_can_be_played() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("live.jsonl");
     let words = [
@@ -283,9 +274,7 @@ fn what_is_recorded_here_can_be_played() {
     };
     terminal.shows("begun to play", |seen| seen.contains("PLAY"));
     terminal.keys(&["End"]);
-    terminal.shows("at its end", |seen| {
-        seen.contains(&format!("HELD {moments}/{moments}"))
-    });
+    terminal.shows("at its end", |seen| seen.contains(&format!("HELD {moments}/{moments}")));
     terminal.keys(&["C-c"]);
-    terminal.gives_back("ended 0");
+    terminal.check_restored("ended 0");
 }

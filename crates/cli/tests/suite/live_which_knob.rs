@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const STATE: &str = "/run/quietcore";
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -24,9 +24,7 @@ fn said(output: &Output) -> String {
 
 /// The plan that is asked about; nothing, and why, where no CPU can be isolated.
 fn plan(test: &str) -> Option<Value> {
-    let is_root = fs::read_to_string("/proc/self/status")
-        .unwrap()
-        .contains("\nUid:\t0\t");
+    let is_root = fs::read_to_string("/proc/self/status").unwrap().contains("\nUid:\t0\t");
     let begun = Instant::now();
     while Path::new(STATE).join("journal").exists() && begun.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(100));
@@ -35,7 +33,7 @@ fn plan(test: &str) -> Option<Value> {
     if !is_root || !plan.status.success() {
         println!(
             "SKIP: {test}: no CPU can be isolated here (it needs root, two CPUs and cpusets): {}",
-            said(&plan)
+            output_text(&plan)
         );
         return None;
     }
@@ -73,7 +71,7 @@ fn applied_by(pid: u32) -> Vec<BTreeSet<String>> {
             if layer.pid != pid || layer.reason != "study" {
                 continue;
             }
-            assert_eq!(layer.state, apply::LayerState::Gone, "{:?}", layer.intent);
+            assert_eq!(layer.state, apply::LayerState::Undone, "{:?}", layer.intent);
             let knobs = layer
                 .changes
                 .iter()
@@ -90,17 +88,9 @@ fn applied_by(pid: u32) -> Vec<BTreeSet<String>> {
 }
 
 /// Asks about knobs in runs of a tenth of a second; the number of the process, and what it said.
-fn asked(knobs: &str, out: &Path) -> (u32, Output) {
+fn run_knobs(knobs: &str, out: &Path) -> (u32, Output) {
     let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
-        .args([
-            "study",
-            "which-knob",
-            "--json",
-            "--for",
-            "100ms",
-            "--cool-down",
-            "0s",
-        ])
+        .args(["study", "which-knob", "--json", "--for", "100ms", "--cool-down", "0s"])
         .args(["--repetitions", "1", "--policy", "other", "--cpus", &alone::cpu()])
         .args(["--knobs", knobs, "--out"])
         .arg(out)
@@ -113,8 +103,8 @@ fn asked(knobs: &str, out: &Path) -> (u32, Output) {
 }
 
 #[test]
-fn every_cell_is_made_of_the_knobs_of_its_name_and_taken_back() {
-    const TEST: &str = "every_cell_is_made_of_the_knobs_of_its_name_and_taken_back";
+fn every_cell_uses_the_knobs_of_its_name_and_is_undone() {
+    const TEST: &str = "every_cell_uses_the_knobs_of_its_name_and_is_undone";
     let _alone = alone::alone();
     let Some(before) = plan(TEST) else { return };
     let all = changing(&before);
@@ -125,12 +115,12 @@ fn every_cell_is_made_of_the_knobs_of_its_name_and_taken_back() {
     };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let (pid, output) = asked(&format!("{first},{other}"), &out);
+    let (pid, output) = run_knobs(&format!("{first},{other}"), &out);
     if matches!(output.status.code(), Some(3 | 4)) {
-        println!("SKIP: {TEST}: no CPU may be isolated here: {}", said(&output));
+        println!("SKIP: {TEST}: no CPU may be isolated here: {}", output_text(&output));
         return;
     }
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(found(&plan(TEST).unwrap()), found(&before));
 
     let record: Value = serde_json::from_str(&fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
@@ -140,8 +130,7 @@ fn every_cell_is_made_of_the_knobs_of_its_name_and_taken_back() {
         .iter()
         .map(|cell| cell.as_str().unwrap())
         .collect();
-    let without =
-        |knob: &str| -> BTreeSet<String> { all.iter().filter(|known| *known != knob).cloned().collect() };
+    let without = |knob: &str| -> BTreeSet<String> { all.iter().filter(|known| *known != knob).cloned().collect() };
     let one = |knob: &str| BTreeSet::from([knob.to_owned()]);
     let by_name: BTreeMap<String, BTreeSet<String>> = [
         ("bare".to_owned(), BTreeSet::new()),
@@ -176,27 +165,24 @@ fn every_cell_is_made_of_the_knobs_of_its_name_and_taken_back() {
     let knobs = answer["knobs"].as_array().unwrap();
     let names: Vec<&str> = knobs.iter().map(|knob| knob["knob"].as_str().unwrap()).collect();
     assert_eq!(names, ["cpuset_partition", first, other]);
-    assert!(
-        knobs.iter().all(|knob| knob["effect"] == "no_verdict"),
-        "{answer}"
-    );
+    assert!(knobs.iter().all(|knob| knob["effect"] == "no_verdict"), "{answer}");
 
     // There is nothing left to do, and the directory answers by itself.
-    let (pid, again) = asked(&format!("{first},{other}"), &out);
-    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+    let (pid, again) = run_knobs(&format!("{first},{other}"), &out);
+    assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
     assert_eq!((applied_by(pid), &again.stdout), (Vec::new(), &output.stdout));
     let report = quietcore(&["study", "report", &out.display().to_string(), "--json"]);
     assert_eq!(report.stdout, output.stdout);
-    let text = said(&quietcore(&["study", "report", &out.display().to_string()]));
+    let text = output_text(&quietcore(&["study", "report", &out.display().to_string()]));
     assert!(text.contains("No verdict: cpuset_partition, "), "{text}");
-    let (_, else_where) = asked(first, &out);
-    assert_eq!(else_where.status.code(), Some(2), "{}", said(&else_where));
-    assert!(said(&else_where).contains("belongs to something else"));
+    let (_, else_where) = run_knobs(first, &out);
+    assert_eq!(else_where.status.code(), Some(2), "{}", output_text(&else_where));
+    assert!(output_text(&else_where).contains("belongs to something else"));
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_and_nothing_is_changed() {
-    const TEST: &str = "what_cannot_be_asked_is_refused_and_nothing_is_changed";
+fn impossible_questions_are_refused_and_change_nothing() {
+    const TEST: &str = "impossible_questions_are_refused_and_change_nothing";
     let _alone = alone::alone();
     let Some(before) = plan(TEST) else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -218,24 +204,18 @@ fn what_cannot_be_asked_is_refused_and_nothing_is_changed() {
         (&["--cpus", "0"], "0"),
         (&["--cpus", &cpu, "--knobs", "irq_afinity"], "irq_affinity"),
         (&["--cpus", &cpu, "--knobs", ""], "there is no knob"),
-        (
-            &["--cpus", &cpu, "--knobs", "task_placement"],
-            "cannot be left out",
-        ),
+        (&["--cpus", &cpu, "--knobs", "task_placement"], "cannot be left out"),
         (&["--cpus", &cpu, "--knobs", "ext_server"], "is not in the plan"),
         (&["--cpus", &cpu, "--knobs", idle.unwrap_or("ext_server")], ""),
         (&nothing, "no knob is left"),
-        (
-            &["--cpus", &cpu, "--load", "cpu+nothing"],
-            "there is no load `nothing`",
-        ),
+        (&["--cpus", &cpu, "--load", "cpu+nothing"], "there is no load `nothing`"),
     ];
     for (words, why) in cases {
         for dry in [&["--dry-run"][..], &[]] {
             let all = [&["study", "which-knob", "--out", &place], words, dry].concat();
             let output = quietcore(&all);
-            assert_eq!(output.status.code(), Some(2), "{all:?}: {}", said(&output));
-            assert!(said(&output).contains(why), "{why}: {}", said(&output));
+            assert_eq!(output.status.code(), Some(2), "{all:?}: {}", output_text(&output));
+            assert!(output_text(&output).contains(why), "{why}: {}", output_text(&output));
         }
     }
     assert_eq!(
@@ -252,11 +232,11 @@ fn what_cannot_be_asked_is_refused_and_nothing_is_changed() {
     fs::write(&file, text).unwrap();
     if idle.is_some() {
         let output = quietcore(&["study", "plan", &file]);
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
         assert!(
-            said(&output).contains("would change nothing in it"),
+            output_text(&output).contains("would change nothing in it"),
             "{}",
-            said(&output)
+            output_text(&output)
         );
     }
     assert!(!out.exists() && !Path::new(STATE).join("journal").exists());
@@ -264,8 +244,8 @@ fn what_cannot_be_asked_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn the_time_is_said_before_anything_runs() {
-    const TEST: &str = "the_time_is_said_before_anything_runs";
+fn the_expected_time_is_reported_before_anything_runs() {
+    const TEST: &str = "the_expected_time_is_reported_before_anything_runs";
     let _alone = alone::alone();
     let Some(before) = plan(TEST) else { return };
     let Some(knob) = changing(&before).pop_first() else {
@@ -292,7 +272,7 @@ fn the_time_is_said_before_anything_runs() {
         "--dry-run",
     ];
     let output = quietcore(&[&words[..], &["--json"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let said_so: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said_so["schema"], "quietcore.study-plan/1");
     let cells = said_so["cells"].as_array().unwrap().len() as u64;
@@ -302,14 +282,8 @@ fn the_time_is_said_before_anything_runs() {
         (&said_so["runs"], &said_so["seconds"]),
         (&(cells * 7).into(), &(cells * 7 * 4).into())
     );
-    let text = said(&quietcore(&words));
-    assert!(
-        text.contains("5 cells, 7 times each; about 3 min in all"),
-        "{text}"
-    );
-    assert!(
-        text.contains("task_placement is a part of every partition"),
-        "{text}"
-    );
+    let text = output_text(&quietcore(&words));
+    assert!(text.contains("5 cells, 7 times each; about 3 min in all"), "{text}");
+    assert!(text.contains("task_placement is a part of every partition"), "{text}");
     assert!(!out.exists());
 }

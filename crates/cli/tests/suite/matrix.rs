@@ -22,10 +22,7 @@ const VERBS: [(&str, &[&str]); 7] = [
 const EXPORTS: [(&str, &[&str]); 4] = [
     ("export-shell", &["plan", "--count", "1", "--export", "shell"]),
     ("export-systemd", &["plan", "--count", "1", "--export", "systemd"]),
-    (
-        "export-cgconfig",
-        &["plan", "--count", "1", "--export", "cgconfig"],
-    ),
+    ("export-cgconfig", &["plan", "--count", "1", "--export", "cgconfig"]),
     ("export-tuned", &["plan", "--count", "1", "--export", "tuned"]),
 ];
 const EXPORTED: [&str; 3] = ["4x86-2p2c-v1-6.1", "4x86-2p2n2c-v1-6.1", "8x86-2p2c2t-v2-7"];
@@ -60,7 +57,7 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What a verb says: standard output, then errors, then its status.
-fn said(archive: &Path, verb: &[&str]) -> String {
+fn output_text(archive: &Path, verb: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(verb)
         .arg("--root")
@@ -94,11 +91,8 @@ fn compare(folder: &Path, golden: &Path) -> usize {
         let exports = EXPORTS.iter().filter(|_| EXPORTED.contains(&name.as_str()));
         let boot = BOOT.iter().filter(|_| BOOTED.contains(&name.as_str()));
         for &(verb_name, verb) in VERBS.iter().chain(exports).chain(boot) {
-            let text = said(&archive, verb);
-            assert!(
-                !text.contains("error: quietcore met a bug"),
-                "{name} {verb:?}: {text}"
-            );
+            let text = output_text(&archive, verb);
+            assert!(!text.contains("error: quietcore met a bug"), "{name} {verb:?}: {text}");
             let path = golden.join(&name).join(verb_name).with_extension("txt");
             if bless {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -120,7 +114,7 @@ fn compare(folder: &Path, golden: &Path) -> usize {
 }
 
 #[test]
-fn machines_of_the_project() {
+fn captured_machines_of_the_project_match_the_golden_output() {
     let fixtures = top().join("fixtures");
     assert!(
         compare(&fixtures.join("machines"), &fixtures.join("golden"))
@@ -129,10 +123,12 @@ fn machines_of_the_project() {
 }
 
 #[test]
-fn machines_beside_the_checkout() {
+fn captured_machines_next_to_the_checkout_match_the_golden_output() {
     let machines = top().join("../shared/machines");
     if archives(&machines).is_empty() {
-        println!("SKIP: machines_beside_the_checkout: ../shared/machines is not here");
+        println!(
+            "SKIP: captured_machines_next_to_the_checkout_match_the_golden_output: ../shared/machines is not here"
+        );
         return;
     }
     assert!(compare(&machines, &top().join("fixtures/golden-shared")) >= VERBS.len());

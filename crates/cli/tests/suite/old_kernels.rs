@@ -18,7 +18,7 @@ fn machine(release: &str) -> tempfile::TempDir {
     with(dir.path(), "proc/sys/kernel/osrelease", &format!("{release}\n"))
 }
 
-fn said(root: &Path, words: &[&str]) -> Output {
+fn run(root: &Path, words: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(words)
         .output()
@@ -45,10 +45,10 @@ fn every_command_that_reads_an_old_machine_warns() {
         let root = tree.path().to_str().unwrap();
         for words in commands {
             let words: Vec<&str> = words.iter().copied().chain(["--root", root]).collect();
-            let text = String::from_utf8_lossy(&said(tree.path(), &words).stderr).into_owned();
+            let text = String::from_utf8_lossy(&run(tree.path(), &words).stderr).into_owned();
             assert_eq!(text.contains("(kernel-unsupported)"), warned, "{words:?}: {text}");
         }
-        let output = said(tree.path(), &["diff", root, root]);
+        let output = run(tree.path(), &["diff", root, root]);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(
             text.contains("kernel 3.10.0-1160.el7.x86_64 is older than 4.14"),
@@ -59,12 +59,12 @@ fn every_command_that_reads_an_old_machine_warns() {
 }
 
 #[test]
-fn an_old_kernel_is_a_finding_of_plan_and_check() {
+fn plan_and_check_report_an_old_kernel_as_a_finding() {
     let old = machine("3.10.0-1160.el7.x86_64");
     let root = old.path().to_str().unwrap();
     for words in [&["plan", "--cpus", "3"] as &[&str], &["check", "--for", "0s"]] {
         let words: Vec<&str> = words.iter().copied().chain(["--json", "--root", root]).collect();
-        let output = said(old.path(), &words);
+        let output = run(old.path(), &words);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         let findings = json["findings"].as_array().unwrap();
         let one = findings.iter().find(|one| one["id"] == "kernel-unsupported");

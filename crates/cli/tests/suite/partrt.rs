@@ -25,7 +25,7 @@ fn root() -> bool {
 }
 
 #[test]
-fn partrt_says_what_scripts_know() {
+fn partrt_prints_the_messages_that_scripts_expect() {
     for (arguments, said) in [
         (&[][..], "Expected sub-command. Use 'partrt -h' for help."),
         (&["-v"], "Expected sub-command. Use 'partrt -h' for help."),
@@ -48,10 +48,7 @@ fn partrt_says_what_scripts_know() {
             &["undo", "-s", "/there/is/none"],
             "partrt: Failed execution: Provided configuration file: /there/is/none does not exist",
         ),
-        (
-            &["run"],
-            "partrt: Failed execution: Missing mandatory partition name",
-        ),
+        (&["run"], "partrt: Failed execution: Missing mandatory partition name"),
         (
             &["run", "-c"],
             "partrt: Failed execution: Invalid option: -c missing mandatory argument",
@@ -75,9 +72,9 @@ fn partrt_says_what_scripts_know() {
 }
 
 #[test]
-fn partrt_names_what_is_not_there() {
+fn partrt_reports_missing_partitions_and_tasks() {
     if !root() {
-        println!("SKIP: partrt_names_what_is_not_there: the journal is for root alone");
+        println!("SKIP: partrt_reports_missing_partitions_and_tasks: the journal is for root alone");
         return;
     }
     let own = std::process::id().to_string();
@@ -90,10 +87,7 @@ fn partrt_names_what_is_not_there() {
     ] {
         let output = both_ways("partrt", arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert_eq!(
-            text(&output.stderr),
-            format!("partrt: Failed execution: {said}\n")
-        );
+        assert_eq!(text(&output.stderr), format!("partrt: Failed execution: {said}\n"));
     }
     // A mask that no machine has: refused before anything is looked at.
     let output = both_ways("partrt", &["create", "0"]);
@@ -106,7 +100,7 @@ fn partrt_names_what_is_not_there() {
 }
 
 #[test]
-fn help_and_versions_are_results() {
+fn help_and_version_go_to_standard_output() {
     for (name, arguments, begin) in [
         ("partrt", &["-h"][..], "partrt - "),
         ("partrt", &["create", "-h"], "partrt - "),
@@ -128,7 +122,7 @@ fn help_and_versions_are_results() {
 }
 
 #[test]
-fn bitcalc_reads_standard_input_where_it_stands() {
+fn bitcalc_reads_standard_input_at_the_position_of_its_argument() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .arg0("/usr/bin/bitcalc")
         .args(["0xfe", "0xfe00", "--file=-"])
@@ -148,7 +142,7 @@ fn bitcalc_reads_standard_input_where_it_stands() {
 }
 
 #[test]
-fn cpus_answers_the_scripts_of_bitcalc() {
+fn cpus_evaluates_bitcalc_scripts() {
     let program = env!("CARGO_BIN_EXE_quietcore");
     let output = Command::new(program)
         .args(["cpus", "#0-3 #2 xor", "--json"])
@@ -172,10 +166,7 @@ fn ticks_are_counted_while_a_command_runs() {
     assert!(ticks > 0, "no tick on CPU {online}");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("ticks");
-    let output = both_ways(
-        "count_ticks",
-        &["-c", "0", "-f", file.to_str().unwrap(), "sleep 0.2"],
-    );
+    let output = both_ways("count_ticks", &["-c", "0", "-f", file.to_str().unwrap(), "sleep 0.2"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(
         text(&output.stdout).ends_with(" ticks occurred\n"),

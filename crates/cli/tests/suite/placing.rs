@@ -12,7 +12,7 @@ fn quietcore(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -27,7 +27,7 @@ fn place() -> String {
 }
 
 #[test]
-fn wrong_words_are_usage_errors() {
+fn wrong_arguments_are_usage_errors() {
     let before = place();
     let own = std::process::id().to_string();
     for arguments in [
@@ -52,19 +52,19 @@ fn wrong_words_are_usage_errors() {
         &["move", "--pid", &own, "--policy", "rr:100"],
     ] {
         let output = quietcore(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", error_text(&output));
         assert!(output.stdout.is_empty(), "{arguments:?}");
         assert!(
-            said(&output).lines().count() >= 2,
+            error_text(&output).lines().count() >= 2,
             "{arguments:?}: {}",
-            said(&output)
+            error_text(&output)
         );
     }
     assert_eq!(place(), before);
 }
 
 #[test]
-fn without_a_partition_of_that_name_nothing_is_done() {
+fn a_missing_partition_is_an_error_and_changes_nothing() {
     let before = place();
     let own = std::process::id().to_string();
     let marker = tempfile::tempdir().unwrap();
@@ -72,7 +72,7 @@ fn without_a_partition_of_that_name_nothing_is_done() {
     let touch = ["touch", touched.to_str().unwrap()];
     // Without permission for the journal it says so (3, or 125), with it that there is no such partition (4, or 125).
     let run = quietcore(&[&["run", "--partition", "not-there", "--"][..], &touch].concat());
-    assert_eq!(run.status.code(), Some(125), "{}", said(&run));
+    assert_eq!(run.status.code(), Some(125), "{}", error_text(&run));
     let held = [
         &["run", "--partition", "not-there", "--latency", "0us", "--"][..],
         &touch,
@@ -80,20 +80,17 @@ fn without_a_partition_of_that_name_nothing_is_done() {
     .concat();
     assert_eq!(quietcore(&held).status.code(), Some(125));
     let moved = quietcore(&["move", "--pid", &own, "--into", "not-there"]);
-    assert!(matches!(moved.status.code(), Some(3 | 4)), "{}", said(&moved));
+    assert!(matches!(moved.status.code(), Some(3 | 4)), "{}", error_text(&moved));
     let out = quietcore(&["move", "--pid", &own, "--out", "--from", "not-there", "--json"]);
-    assert!(matches!(out.status.code(), Some(3 | 4)), "{}", said(&out));
+    assert!(matches!(out.status.code(), Some(3 | 4)), "{}", error_text(&out));
     for output in [&run, &moved, &out] {
-        let text = said(output);
+        let text = error_text(output);
         assert!(output.stdout.is_empty(), "{text}");
         assert!(
             text.contains("error:") && text.contains("why:") && text.contains("next:"),
             "{text}"
         );
     }
-    assert!(
-        !Path::new(&touched).exists(),
-        "the program ran outside the partition"
-    );
+    assert!(!Path::new(&touched).exists(), "the program ran outside the partition");
     assert_eq!(place(), before);
 }

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 #[test]
-fn files_that_cannot_be_are_refused_before_anything_is_done() {
+fn unwritable_output_files_are_refused_before_anything_is_changed() {
     let dir = tempfile::tempdir().unwrap();
     for (out, why) in [
         ("page.html", "gets the ending .html"),

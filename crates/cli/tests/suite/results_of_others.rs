@@ -26,7 +26,7 @@ fn quietcore(arguments: &[&str]) -> Output {
 }
 
 /// Standard output, then errors, then the status.
-fn said(arguments: &[&str]) -> String {
+fn output_text(arguments: &[&str]) -> String {
     let output = quietcore(arguments);
     let mut text = String::from_utf8(output.stdout).unwrap();
     if !output.stderr.is_empty() {
@@ -63,7 +63,7 @@ fn own(dir: &Path, name: &str, release: &str, samples: u64) -> String {
 }
 
 #[test]
-fn what_is_said_of_every_file_is_as_it_was_read_once() {
+fn reports_of_all_foreign_files_match_the_golden_output() {
     let bless = std::env::var_os("QUIETCORE_BLESS").is_some();
     let golden = fixtures().join("foreign-golden");
     let mut cases: Vec<(String, Vec<String>)> = fs::read_dir(fixtures().join("foreign"))
@@ -111,7 +111,7 @@ fn what_is_said_of_every_file_is_as_it_was_read_once() {
     let mut wrong = Vec::new();
     for (name, arguments) in &cases {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let (path, now) = (golden.join(format!("{name}.out")), said(&arguments));
+        let (path, now) = (golden.join(format!("{name}.out")), output_text(&arguments));
         if bless {
             fs::create_dir_all(&golden).unwrap();
             fs::write(&path, &now).unwrap();
@@ -123,17 +123,17 @@ fn what_is_said_of_every_file_is_as_it_was_read_once() {
 }
 
 #[test]
-fn a_count_that_is_not_stated_is_null_and_no_zero() {
+fn an_unstated_count_is_null_and_not_zero() {
     let samples = |name: &str| json(&["report", name, "--json"])["threads"][0]["samples"].clone();
     assert_eq!(samples("stress-ng-0.15.06-no-distribution.txt"), Value::Null);
     assert_eq!(samples("stress-ng-0.15.06.txt"), 10_000);
     assert_eq!(samples("hwlatdetect-none.txt"), 0);
-    let text = said(&["report", "stress-ng-0.15.06-no-distribution.txt"]);
+    let text = output_text(&["report", "stress-ng-0.15.06-no-distribution.txt"]);
     assert!(text.contains("\nall                      - "), "{text}");
 }
 
 #[test]
-fn our_own_results_are_compared_with_their_machines() {
+fn own_results_are_compared_together_with_their_machines() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (
         own(dir.path(), "a.json", "6.1.0", 40_000),
@@ -154,10 +154,7 @@ fn our_own_results_are_compared_with_their_machines() {
         (&"p50".into(), &7_000.into())
     );
     let rule = ["--require", "p99.99<8us"];
-    assert_eq!(
-        quietcore(&["compare", &a, rule[0], rule[1]]).status.code(),
-        Some(0)
-    );
+    assert_eq!(quietcore(&["compare", &a, rule[0], rule[1]]).status.code(), Some(0));
     let few = quietcore(&["compare", &b, rule[0], rule[1]]);
     assert_eq!(few.status.code(), Some(1));
     let text = String::from_utf8(few.stdout).unwrap();
@@ -174,7 +171,7 @@ fn our_own_results_are_compared_with_their_machines() {
 }
 
 #[test]
-fn a_result_becomes_a_page_and_files_of_others() {
+fn a_result_is_exported_as_a_page_and_in_foreign_formats() {
     let dir = tempfile::tempdir().unwrap();
     let result = own(dir.path(), "a.json", "6.1.0", 40);
     let page = dir.path().join("a.html");
@@ -206,7 +203,7 @@ fn a_result_becomes_a_page_and_files_of_others() {
 }
 
 #[test]
-fn what_cannot_be_read_is_wrong_usage() {
+fn unreadable_files_are_usage_errors() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, bytes: &[u8]| {
         let path = dir.path().join(name);
@@ -236,9 +233,7 @@ fn what_cannot_be_read_is_wrong_usage() {
         }
     }
     assert_eq!(
-        quietcore(&["report", "systress.txt", "--as", "xml"])
-            .status
-            .code(),
+        quietcore(&["report", "systress.txt", "--as", "xml"]).status.code(),
         Some(2)
     );
     // For `compare` a folder is a set of repetitions.
@@ -249,7 +244,7 @@ fn what_cannot_be_read_is_wrong_usage() {
 }
 
 #[test]
-fn standard_input_is_read() {
+fn report_reads_standard_input() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["report", "-", "--json"])
         .stdin(Stdio::piped())

@@ -2,12 +2,12 @@
 
 use crate::support::alone;
 use crate::support::program::quietcore;
-use crate::support::studied::{BOTH, run, said, study_of, written};
+use crate::support::studied::{BOTH, output_text, run, study_of, written};
 use serde_json::Value;
 use std::path::Path;
 
 #[test]
-fn what_is_impossible_is_said_before_anything_runs() {
+fn impossible_cells_are_reported_before_anything_runs() {
     let dir = tempfile::tempdir().unwrap();
     let cpu = alone::cpu();
     for (text, words) in [
@@ -26,17 +26,14 @@ fn what_is_impossible_is_said_before_anything_runs() {
             study_of(&cpu, BOTH).replace("\"other\"", "\"often\""),
             vec!["line 7", "`often` is no policy"],
         ),
-        (
-            study_of(&cpu, BOTH).replace("1s", "1 parsec"),
-            vec!["line 6", "parsec"],
-        ),
+        (study_of(&cpu, BOTH).replace("1s", "1 parsec"), vec!["line 6", "parsec"]),
     ] {
         let file = written(dir.path(), &text);
         let out = dir.path().join("out");
         let output = quietcore(&["study", "plan", &file]);
-        assert_eq!(output.status.code(), Some(2), "{text}{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{text}{}", output_text(&output));
         for word in words {
-            assert!(said(&output).contains(word), "{word}: {}", said(&output));
+            assert!(output_text(&output).contains(word), "{word}: {}", output_text(&output));
         }
         assert_ne!(run(&file, &out).status.code(), Some(0));
         assert!(!out.exists());
@@ -53,11 +50,11 @@ fn what_is_impossible_is_said_before_anything_runs() {
 }
 
 #[test]
-fn the_plan_says_cells_order_and_time() {
+fn the_plan_lists_cells_order_and_time() {
     let dir = tempfile::tempdir().unwrap();
     let file = written(dir.path(), &study_of("0", "load = [\"idle\", \"cpu\"]"));
     let output = quietcore(&["study", "plan", &file, "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(plan["schema"], "quietcore.study-plan/1");
     assert_eq!(plan["cells"], serde_json::json!(["none-idle", "none-cpu"]));
@@ -66,29 +63,22 @@ fn the_plan_says_cells_order_and_time() {
         (&Value::from(4), 2)
     );
     assert!(plan["notes"][0].as_str().unwrap().contains("fewer than 4"));
-    let text = said(&quietcore(&["study", "plan", &file]));
-    assert!(
-        text.contains("2 cells, 2 times each; about 12 s in all"),
-        "{text}"
-    );
+    let text = output_text(&quietcore(&["study", "plan", &file]));
+    assert!(text.contains("2 cells, 2 times each; about 12 s in all"), "{text}");
     let once = study_of("0", "load = [\"idle\", \"cpu\"]").replace("repetitions = 2", "repetitions = 1");
-    let text = said(&quietcore(&["study", "plan", &written(dir.path(), &once)]));
+    let text = output_text(&quietcore(&["study", "plan", &written(dir.path(), &once)]));
     assert!(text.contains(": 2 cells, once each; about "), "{text}");
 }
 
 #[test]
-fn the_plan_says_which_boots_there_are_and_how_many_restarts() {
+fn the_plan_lists_boots_and_the_number_of_restarts() {
     let dir = tempfile::tempdir().unwrap();
-    let axes =
-        "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]\nkernel = [\"6.1\", \"6.12-rt\"]";
+    let axes = "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]\nkernel = [\"6.1\", \"6.12-rt\"]";
     let file = written(dir.path(), &study_of("0", axes));
     let output = quietcore(&["study", "plan", &file, "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&plan["runs"], &plan["restarts"]),
-        (&Value::from(16), &Value::from(8))
-    );
+    assert_eq!((&plan["runs"], &plan["restarts"]), (&Value::from(16), &Value::from(8)));
     // Within a block what shares a boot stands together.
     for block in plan["order"].as_array().unwrap() {
         let boot = |cell: &Value| cell.as_str().unwrap().replace("-idle", "").replace("-cpu", "");
@@ -96,7 +86,7 @@ fn the_plan_says_which_boots_there_are_and_how_many_restarts() {
         boots.dedup();
         assert_eq!(boots.len(), 4, "{block}");
     }
-    let text = said(&quietcore(&["study", "plan", &file]));
+    let text = output_text(&quietcore(&["study", "plan", &file]));
     for words in [
         "  boot  isolcpus=0, kernel 6.12-rt\n",
         "  boot  the line as it is, kernel 6.1\n",
@@ -108,12 +98,12 @@ fn the_plan_says_which_boots_there_are_and_how_many_restarts() {
     // It is not run with what this machine has instead.
     let out = dir.path().join("out");
     let output = run(&file, &out);
-    assert_ne!(output.status.code(), Some(0), "{}", said(&output));
+    assert_ne!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(!out.exists());
 }
 
 #[test]
-fn a_machine_is_not_restarted_unasked_and_a_study_that_cannot_begin_leaves_nothing() {
+fn restarts_need_consent_and_a_study_that_cannot_start_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let cpu = alone::cpu();
     let out = dir.path().join("out").display().to_string();
@@ -134,16 +124,16 @@ fn a_machine_is_not_restarted_unasked_and_a_study_that_cannot_begin_leaves_nothi
         assert!(
             matches!(output.status.code(), Some(2..=4)),
             "{text}{}",
-            said(&output)
+            output_text(&output)
         );
-        assert!(!Path::new(&out).exists(), "{}", said(&output));
+        assert!(!Path::new(&out).exists(), "{}", output_text(&output));
         assert!(!Path::new("/var/lib/quietcore/study").exists());
         let is_image = text.contains("/boot/");
         if is_image && output.status.code() == Some(2) {
             let told = "kernel /boot/vmlinuz-6.12: no modules are installed for an image: name its release";
-            assert!(said(&output).contains(told), "{}", said(&output));
+            assert!(output_text(&output).contains(told), "{}", output_text(&output));
         }
-        let plan = said(&quietcore(&["study", "plan", &file]));
+        let plan = output_text(&quietcore(&["study", "plan", &file]));
         assert_eq!(
             plan.contains("kernel /boot/vmlinuz-6.12: no modules are"),
             is_image,
@@ -151,5 +141,5 @@ fn a_machine_is_not_restarted_unasked_and_a_study_that_cannot_begin_leaves_nothi
         );
     }
     let output = quietcore(&["study", "resume"]);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", said(&output));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", output_text(&output));
 }

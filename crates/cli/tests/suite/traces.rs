@@ -1,6 +1,6 @@
 //! `trace` on texts and files of other programs: what articles read out of them by hand, and what is no trace.
 
-use events::dat::{PlannedBuffer, TraceFile, Writing, written};
+use events::dat::{DatWriter, PlannedBuffer, TraceFile, written};
 use serde_json::Value;
 use std::io::Read;
 use std::os::fd::AsRawFd;
@@ -29,7 +29,7 @@ fn json(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn the_articles_waits_are_found_with_who_had_the_cpu() {
+fn the_waits_of_the_article_are_found_with_the_running_thread() {
     let text = out(&[
         "trace",
         "max-latency",
@@ -49,7 +49,7 @@ fn the_articles_waits_are_found_with_who_had_the_cpu() {
 
 /// The same trace as a file of the kernel's pages and as the kernel's words: the same waits, but for digits that text lacks.
 #[test]
-fn a_trace_dat_and_its_text_have_the_same_waits() {
+fn a_trace_dat_file_and_its_text_give_the_same_waits() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("trace.txt");
     std::fs::write(&text, out(&["trace", "report", DAT])).unwrap();
@@ -61,15 +61,11 @@ fn a_trace_dat_and_its_text_have_the_same_waits() {
     let (of_dat, of_text) = (waits(DAT), waits(text.to_str().unwrap()));
     assert!(of_dat.len() >= 5, "{of_dat:?}");
     assert_eq!(of_dat.len(), of_text.len());
-    let lengths: Vec<u64> = of_dat
-        .iter()
-        .map(|wait| wait["length_ns"].as_u64().unwrap())
-        .collect();
+    let lengths: Vec<u64> = of_dat.iter().map(|wait| wait["length_ns"].as_u64().unwrap()).collect();
     assert!(lengths.is_sorted_by(|one, next| one >= next), "{lengths:?}");
     for wait in &of_dat {
         let start_ns = |wait: &Value| wait["start_ns"].as_u64().unwrap();
-        let is_same =
-            |other: &&Value| start_ns(other).abs_diff(start_ns(wait)) <= 1_000 && other["pid"] == wait["pid"];
+        let is_same = |other: &&Value| start_ns(other).abs_diff(start_ns(wait)) <= 1_000 && other["pid"] == wait["pid"];
         let other = of_text
             .iter()
             .find(is_same)
@@ -83,7 +79,7 @@ fn a_trace_dat_and_its_text_have_the_same_waits() {
 }
 
 #[test]
-fn the_articles_awk_and_the_longest_run_agree() {
+fn the_longest_run_agrees_with_the_awk_script_of_the_article() {
     // The article counts every line from the first of its program on; here only that program's time counts.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.txt");
@@ -107,7 +103,7 @@ fn the_articles_awk_and_the_longest_run_agree() {
 
 /// From `kswapd0` taking a lock to giving it back: 49 ms with interrupts off, and no run without interruption.
 #[test]
-fn a_latency_trace_says_what_its_time_means() {
+fn the_meaning_of_the_time_in_a_latency_trace_is_explained() {
     let irqsoff = "trace-text/irqsoff.txt";
     let head = "Longest time with interrupts off: 49040 us\n  CPU 1, kswapd0[91], from _raw_spin_lock_irq+0x1a/0x40 to \
                 shrink_inactive_list+0x165/0x420\n  This is a trace of the irqsoff tracer. It holds only the longest latency \
@@ -131,13 +127,11 @@ fn a_latency_trace_says_what_its_time_means() {
     }
     // Without such a tracer nothing changes.
     let answer = json(&["--json", "trace", "longest-run", "trace-text/sched_switch.txt"]);
-    assert!(
-        answer.get("latency").is_none() && answer["cpus"].as_array().is_some_and(|cpus| !cpus.is_empty())
-    );
+    assert!(answer.get("latency").is_none() && answer["cpus"].as_array().is_some_and(|cpus| !cpus.is_empty()));
 }
 
 #[test]
-fn a_trace_of_a_wake_up_tracer_is_one_wait() {
+fn a_wake_up_trace_contains_one_wait() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wakeup_rt.txt");
     let text = "# tracer: wakeup_rt\n#\n# wakeup_rt latency trace v1.1.5 on 6.6.7-rt18\n\
@@ -163,21 +157,15 @@ fn a_trace_of_a_wake_up_tracer_is_one_wait() {
 }
 
 #[test]
-fn what_was_lost_is_said_beside_the_answer() {
+fn lost_events_are_reported_with_the_answer() {
     let output = quietcore(&["trace", "longest-run", "traces/6.18-x86_64/text1"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("events were lost"), "{said}");
 }
 
 #[test]
-fn a_report_has_the_kernels_own_lines() {
-    let text = out(&[
-        "trace",
-        "report",
-        "traces/6.18-x86_64/text1",
-        "--event",
-        "ipi_send_cpu",
-    ]);
+fn a_trace_report_has_the_lines_of_the_kernel() {
+    let text = out(&["trace", "report", "traces/6.18-x86_64/text1", "--event", "ipi_send_cpu"]);
     let kernel = include_str!("../../../../fixtures/traces/6.18-x86_64/text1");
     let expected: Vec<&str> = kernel
         .lines()
@@ -188,18 +176,13 @@ fn a_report_has_the_kernels_own_lines() {
     let found: Vec<Vec<String>> = text.lines().map(words).collect();
     let expected: Vec<Vec<String>> = expected.into_iter().map(words).collect();
     assert_eq!(found, expected);
-    assert_eq!(
-        out(&["trace", "report", "traces/6.18-x86_64/text1", "--cpus", "0"]),
-        ""
-    );
+    assert_eq!(out(&["trace", "report", "traces/6.18-x86_64/text1", "--cpus", "0"]), "");
 }
 
 #[test]
-fn files_of_trace_cmd_are_read_as_well() {
+fn files_of_trace_cmd_are_read_too() {
     let mut read = 0;
-    for entry in
-        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/trace-dat")).unwrap()
-    {
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/trace-dat")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if !name.ends_with(".dat") {
             continue;
@@ -211,18 +194,14 @@ fn files_of_trace_cmd_are_read_as_well() {
             .as_u64()
             .unwrap();
         let lost = lines.lines().filter(|line| line.contains("LOST")).count();
-        assert_eq!(
-            lines.lines().count() - lost,
-            usize::try_from(events).unwrap(),
-            "{name}"
-        );
+        assert_eq!(lines.lines().count() - lost, usize::try_from(events).unwrap(), "{name}");
         assert!(events > 0, "{name}");
     }
     assert!(read > 0);
 }
 
 #[test]
-fn what_is_no_trace_is_wrong_usage() {
+fn a_file_that_is_no_trace_is_a_usage_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -241,20 +220,13 @@ fn what_is_no_trace_is_wrong_usage() {
         for file in &files {
             let output = quietcore(&["trace", verb, file]);
             assert_eq!(output.status.code(), Some(2), "{verb} {file}: {output:?}");
-            assert_eq!(
-                String::from_utf8(output.stderr)
-                    .unwrap()
-                    .trim_end()
-                    .lines()
-                    .count(),
-                3
-            );
+            assert_eq!(String::from_utf8(output.stderr).unwrap().trim_end().lines().count(), 3);
         }
     }
 }
 
 #[test]
-fn a_trace_that_somebody_cuts_short_meanwhile_is_told_as_that() {
+fn a_trace_truncated_while_it_is_read_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.dat");
     std::fs::write(&path, longer_than_any_pipe()).unwrap();
@@ -300,7 +272,7 @@ fn longer_than_any_pipe() -> Vec<u8> {
         cpus: pages.iter().map(|pages| pages.len() as u64).collect(),
         ..PlannedBuffer::default()
     };
-    let writing = Writing {
+    let writing = DatWriter {
         description: &file.description,
         page_len: u32::try_from(buffer.layout.page_len).unwrap(),
         long_len: file.long_len,

@@ -1,12 +1,12 @@
 //! Verdicts where the truth is known: how often something is called a difference where there is none, how often one that is
 //! there is shown, and how often the interval holds it.
 
-use compare::{Question, RISK, Verdict, judge};
+use compare::{ComparisonQuestion, RISK, Verdict, judge};
 
 /// Numbers without a pattern, the same in every run of the test.
-struct Random(u64);
+struct TruthRng(u64);
 
-impl Random {
+impl TruthRng {
     fn unit(&mut self) -> f64 {
         self.0 = self
             .0
@@ -41,9 +41,9 @@ impl Scatter {
     const ALL: [Scatter; 4] = [Scatter::Normal, Scatter::Skew, Scatter::Outliers, Scatter::Rare];
 
     /// A run's level and a quantile's own part of it: quantiles of one run go up and down together.
-    fn run(self, random: &mut Random, questions: usize) -> Vec<f64> {
+    fn run(self, random: &mut TruthRng, questions: usize) -> Vec<f64> {
         let level = random.normal();
-        let one = |random: &mut Random| {
+        let one = |random: &mut TruthRng| {
             let value = 0.7 * level + 0.7 * random.normal();
             match self {
                 Scatter::Normal => 100.0 + 10.0 * value,
@@ -59,12 +59,12 @@ impl Scatter {
 
 /// Runs of a machine and of one that is so much slower, as questions.
 fn experiment(
-    random: &mut Random,
+    random: &mut TruthRng,
     scatter: Scatter,
     runs: (usize, usize),
     questions: usize,
     more: f64,
-) -> Vec<Question> {
+) -> Vec<ComparisonQuestion> {
     let mut of = |runs: usize, more: f64| -> Vec<Vec<f64>> {
         (0..runs)
             .map(|_| {
@@ -78,7 +78,7 @@ fn experiment(
     };
     let (first, other) = (of(runs.0, 0.0), of(runs.1, more));
     (0..questions)
-        .map(|place| Question {
+        .map(|place| ComparisonQuestion {
             first: first.iter().map(|run| run[place]).collect(),
             other: other.iter().map(|run| run[place]).collect(),
             resolution: 0.0,
@@ -89,10 +89,10 @@ fn experiment(
 const TRIALS: u32 = 200;
 
 #[test]
-fn where_there_is_no_difference_one_is_seen_in_at_most_five_of_a_hundred() {
+fn false_differences_are_at_most_five_percent() {
     for scatter in Scatter::ALL {
         for (runs, questions) in [((4, 4), 1), ((5, 7), 6), ((8, 8), 12)] {
-            let mut random = Random(7);
+            let mut random = TruthRng(7);
             let (mut alarms, mut outside) = (0, 0);
             for _ in 0..TRIALS {
                 let answers = judge(&experiment(&mut random, scatter, runs, questions, 0.0)).unwrap();
@@ -108,18 +108,15 @@ fn where_there_is_no_difference_one_is_seen_in_at_most_five_of_a_hundred() {
                 share(alarms),
                 share(outside)
             );
-            assert!(
-                share(alarms) <= RISK,
-                "{scatter:?} {runs:?}: {alarms} of {TRIALS}"
-            );
+            assert!(share(alarms) <= RISK, "{scatter:?} {runs:?}: {alarms} of {TRIALS}");
         }
     }
 }
 
 #[test]
-fn what_is_called_detectable_is_detected_four_times_of_five_and_lies_in_the_interval() {
+fn detectable_differences_are_detected_in_four_of_five_cases() {
     for runs in [(6, 6), (10, 10)] {
-        let mut random = Random(11);
+        let mut random = TruthRng(11);
         // What can be detected is estimated from the same few runs, so the mean of many estimates is taken.
         let sizes: Vec<f64> = (0..TRIALS)
             .map(|_| judge(&experiment(&mut random, Scatter::Normal, runs, 3, 0.0)).unwrap()[0].detectable)
@@ -144,10 +141,10 @@ fn what_is_called_detectable_is_detected_four_times_of_five_and_lies_in_the_inte
 }
 
 #[test]
-fn more_repetitions_are_asked_for_as_many_times_as_it_takes() {
-    let mut random = Random(13);
-    let mean = |runs: usize, random: &mut Random| {
-        let of = |random: &mut Random| {
+fn the_suggested_number_of_repetitions_is_sufficient() {
+    let mut random = TruthRng(13);
+    let mean = |runs: usize, random: &mut TruthRng| {
+        let of = |random: &mut TruthRng| {
             judge(&experiment(random, Scatter::Normal, (runs, runs), 1, 0.0)).unwrap()[0].clone()
         };
         let all: Vec<_> = (0..100).map(|_| of(random)).collect();
@@ -173,8 +170,8 @@ fn more_repetitions_are_asked_for_as_many_times_as_it_takes() {
 }
 
 #[test]
-fn few_repetitions_and_values_without_scatter_are_no_proof() {
-    let question = |first: &[f64], other: &[f64], resolution: f64| Question {
+fn few_repetitions_and_constant_values_are_no_proof() {
+    let question = |first: &[f64], other: &[f64], resolution: f64| ComparisonQuestion {
         first: first.to_vec(),
         other: other.to_vec(),
         resolution,
@@ -183,13 +180,7 @@ fn few_repetitions_and_values_without_scatter_are_no_proof() {
         let few = judge(&[question(&vec![1.0; first], &vec![2.0; other], 0.0)]).unwrap_err();
         assert_eq!((few.first, few.other), (first, other));
     }
-    assert!(
-        judge(&[
-            question(&[1.0; 4], &[2.0; 4], 0.0),
-            question(&[1.0; 4], &[2.0; 5], 0.0)
-        ])
-        .is_err()
-    );
+    assert!(judge(&[question(&[1.0; 4], &[2.0; 4], 0.0), question(&[1.0; 4], &[2.0; 5], 0.0)]).is_err());
     assert_eq!(judge(&[]), Ok(Vec::new()));
 
     let one = |first: &[f64], other: &[f64], resolution: f64| {

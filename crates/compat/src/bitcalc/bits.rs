@@ -12,7 +12,7 @@ pub struct Bits(Vec<bool>);
 
 /// The output format of a mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum MaskFormat {
     /// `ff00ff00ff`
     #[default]
     Mask,
@@ -24,15 +24,15 @@ pub enum Format {
     Array,
 }
 
-impl Format {
+impl MaskFormat {
     /// The format for the value of `--format`.
     #[must_use]
-    pub fn of(word: &str) -> Option<Format> {
+    pub fn of(word: &str) -> Option<MaskFormat> {
         match word {
-            "mask" => Some(Format::Mask),
-            "list" => Some(Format::List),
-            "u32list" => Some(Format::U32List),
-            "array" => Some(Format::Array),
+            "mask" => Some(MaskFormat::Mask),
+            "list" => Some(MaskFormat::List),
+            "u32list" => Some(MaskFormat::U32List),
+            "array" => Some(MaskFormat::Array),
             _ => None,
         }
     }
@@ -127,12 +127,12 @@ impl Bits {
 
     /// As text.
     #[must_use]
-    pub fn text(&self, format: Format) -> String {
+    pub fn text(&self, format: MaskFormat) -> String {
         match format {
-            Format::Mask => self.digits().collect(),
-            Format::U32List => self.groups(),
-            Format::List => self.list(),
-            Format::Array => {
+            MaskFormat::Mask => self.digits().collect(),
+            MaskFormat::U32List => self.groups(),
+            MaskFormat::List => self.list(),
+            MaskFormat::Array => {
                 let words: Vec<String> = self.set().map(|bit| bit.to_string()).collect();
                 words.join(" ")
             }
@@ -153,9 +153,7 @@ impl Bits {
     fn digits(&self) -> impl Iterator<Item = char> + '_ {
         self.0.chunks(4).rev().map(|nibble| {
             let places = nibble.iter().zip([1, 2, 4, 8]);
-            let value = places
-                .map(|(is_set, worth)| if *is_set { worth } else { 0 })
-                .sum();
+            let value = places.map(|(is_set, worth)| if *is_set { worth } else { 0 }).sum();
             char::from_digit(value, 16).unwrap_or('0')
         })
     }
@@ -227,11 +225,7 @@ mod tests {
             ("ff305050,10404020", "ff30505010404020"),
             ("1,2", "12"),
         ] {
-            assert_eq!(
-                Bits::of_mask(given).unwrap().text(Format::Mask),
-                printed,
-                "{given}"
-            );
+            assert_eq!(Bits::of_mask(given).unwrap().text(MaskFormat::Mask), printed, "{given}");
         }
         assert_eq!(
             Bits::of_mask("fg").unwrap_err().to_string(),
@@ -242,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn lists() {
+    fn cpu_lists_are_converted_to_masks_and_back() {
         for (given, mask, list) in [
             ("1,7-10,3-4", "79a", "1,3-4,7-10"),
             ("1-2,4-7,9", "2f6", "1-2,4-7,9"),
@@ -253,38 +247,26 @@ mod tests {
         ] {
             let bits = Bits::of_list(given).unwrap();
             assert_eq!(
-                (bits.text(Format::Mask), bits.text(Format::List)),
+                (bits.text(MaskFormat::Mask), bits.text(MaskFormat::List)),
                 (mask.to_owned(), list.to_owned())
             );
         }
-        for wrong in [
-            "-",
-            "1 ",
-            "1-",
-            "x",
-            "1,-2",
-            ",1",
-            "0-99999999",
-            "99999999999999999999",
-        ] {
+        for wrong in ["-", "1 ", "1-", "x", "1,-2", ",1", "0-99999999", "99999999999999999999"] {
             assert!(Bits::of_list(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(
-            Bits::of_list("1-x").unwrap_err().to_string(),
-            "1-x: Malformed bitmap"
-        );
+        assert_eq!(Bits::of_list("1-x").unwrap_err().to_string(), "1-x: Malformed bitmap");
         let bits = Bits::of_list("3,5-7,1024").unwrap();
-        assert_eq!(bits.text(Format::Array), "3 5 6 7 1024");
+        assert_eq!(bits.text(MaskFormat::Array), "3 5 6 7 1024");
     }
 
     #[test]
-    fn groups_of_32_bits() {
+    fn masks_are_printed_in_groups_of_32_bits() {
         let text = "00010203,04050607,08090a0b,0c0d0e0f,fcfdfeff";
-        assert_eq!(Bits::of_mask(text).unwrap().text(Format::U32List), text);
+        assert_eq!(Bits::of_mask(text).unwrap().text(MaskFormat::U32List), text);
         for bit in (0..200).step_by(3) {
             let bits = Bits::of_list(&bit.to_string()).unwrap();
-            let groups = bits.text(Format::U32List);
-            assert_eq!(groups.replace(',', ""), bits.text(Format::Mask));
+            let groups = bits.text(MaskFormat::U32List);
+            assert_eq!(groups.replace(',', ""), bits.text(MaskFormat::Mask));
             assert_eq!(Bits::of_mask(&groups).unwrap().set().collect::<Vec<_>>(), [bit]);
             let low = groups.rsplit(',').next().unwrap();
             assert!(low.len() == 8 || !groups.contains(','), "{groups}");

@@ -125,10 +125,9 @@ impl BitcalcError {
     fn of_word(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BitcalcError::TooWide(most) => write!(f, "a mask has at most {most} bits here"),
-            BitcalcError::Digit { digits, letter } => write!(
-                f,
-                "{digits}: Character '{letter}' is not legal in hexadecimal mask"
-            ),
+            BitcalcError::Digit { digits, letter } => {
+                write!(f, "{digits}: Character '{letter}' is not legal in hexadecimal mask")
+            }
             BitcalcError::List(text) => write!(f, "{text}: Malformed bitmap"),
             BitcalcError::NoNumber => f.write_str("Expected unsigned integer value, got empty string"),
             BitcalcError::Number(text) => write!(f, "'{text}': Not a valid unsigned integer value"),

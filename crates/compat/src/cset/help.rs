@@ -1,8 +1,8 @@
 //! Prints cset's help: usage, options, version.
 
-use super::options::{Flag, Takes};
-use super::talk::Talk;
-use super::{Command, Refused, chosen};
+use super::options::{Flag, OptionValueKind};
+use super::talk::CsetOutput;
+use super::{CsetCommand, CsetError, chosen};
 use root::Status;
 
 /// The author of this implementation.
@@ -57,7 +57,7 @@ const ABOUT: &[(&str, &str)] = &[
 ];
 
 /// `cset help [COMMAND]`.
-pub fn show(command: Option<&str>, talk: &mut Talk) -> Result<Status, Refused> {
+pub fn show(command: Option<&str>, talk: &mut CsetOutput) -> Result<Status, CsetError> {
     let Some(name) = command else {
         talk.raw(GENERAL);
         return Ok(Status::Done);
@@ -72,7 +72,7 @@ pub fn show(command: Option<&str>, talk: &mut Talk) -> Result<Status, Refused> {
 }
 
 /// The usage and the options of a command.
-pub fn usage(command: &Command) -> String {
+pub fn usage(command: &CsetCommand) -> String {
     let mut text = format!("{}\n\nOptions:\n", first_line(command));
     for flag in command.flags {
         let (left, help) = (left(flag), flag.help);
@@ -86,23 +86,19 @@ pub fn usage(command: &Command) -> String {
 }
 
 /// The message on standard error about wrong options.
-pub fn wrong(command: &Command, what: &str) -> String {
-    format!(
-        "{}\n\ncset {}: error: {what}\n",
-        first_line(command),
-        command.name
-    )
+pub fn wrong(command: &CsetCommand, what: &str) -> String {
+    format!("{}\n\ncset {}: error: {what}\n", first_line(command), command.name)
 }
 
-fn first_line(command: &Command) -> String {
+fn first_line(command: &CsetCommand) -> String {
     format!("Usage: cset {} [options] {}", command.name, command.operands)
 }
 
 fn left(flag: &Flag) -> String {
     let word = match flag.takes {
-        Takes::Nothing => String::new(),
-        Takes::Word => flag.long.to_uppercase(),
-        Takes::OneOf(words) => words.join("|"),
+        OptionValueKind::Nothing => String::new(),
+        OptionValueKind::Word => flag.long.to_uppercase(),
+        OptionValueKind::OneOf(words) => words.join("|"),
     };
     let word = match flag.long {
         "cpu" => "CPUSPEC".to_owned(),
@@ -127,13 +123,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_its_text_and_every_option_its_line() {
+    fn every_command_has_a_help_text_and_every_option_a_line() {
         for command in COMMANDS {
-            assert!(
-                ABOUT.iter().any(|(name, _)| *name == command.name),
-                "{}",
-                command.name
-            );
+            assert!(ABOUT.iter().any(|(name, _)| *name == command.name), "{}", command.name);
             let usage = usage(command);
             for flag in command.flags {
                 assert!(
@@ -145,9 +137,10 @@ mod tests {
                 assert!(!flag.help.is_empty());
             }
         }
-        assert!(usage(COMMANDS[2]).starts_with(
-            "Usage: cset set [options] [cpuset name]\n\nOptions:\n  -l, --list            list"
-        ));
+        assert!(
+            usage(COMMANDS[2])
+                .starts_with("Usage: cset set [options] [cpuset name]\n\nOptions:\n  -l, --list            list")
+        );
         assert!(usage(COMMANDS[0]).contains("\n  -k on|off, --kthread=on|off\n                        "));
     }
 }

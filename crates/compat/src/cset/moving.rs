@@ -1,7 +1,7 @@
 //! Selects the tasks for a command: by PIDSPEC with or without their threads, or all of a set.
 
-use super::tree::{Set, Tree};
-use super::{Refused, spec};
+use super::tree::{CpusetNode, CpusetTree};
+use super::{CsetError, spec};
 use machine::Task;
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Siblings {
     /// Yes (`--threads`).
-    Come,
+    Included,
     /// No.
     Stay,
 }
@@ -27,7 +27,7 @@ pub enum KernelThreads {
 
 /// The selected tasks, grouped by the action for them.
 #[derive(Debug, Default)]
-pub struct Chosen {
+pub struct SelectedTasks {
     /// Threads of programs to move.
     pub user: Vec<u32>,
     /// Kernel threads to move.
@@ -42,7 +42,7 @@ pub struct Chosen {
     pub missing: usize,
 }
 
-impl Chosen {
+impl SelectedTasks {
     /// All tasks to move.
     pub fn all(&self) -> Vec<u32> {
         self.user.iter().chain(&self.kernel).copied().collect()
@@ -53,20 +53,16 @@ impl Chosen {
         self.user.len() + self.kernel.len()
     }
 
-    fn add(&mut self, tree: &Tree, task: &Task, to: &Set, kernel: KernelThreads) {
-        let home = tree.home(task);
-        if home.is_some_and(|home| home.place == to.place) {
+    fn add(&mut self, tree: &CpusetTree, task: &Task, to: &CpusetNode, kernel: KernelThreads) {
+        let current_set = tree.set_of_task(task);
+        if current_set.is_some_and(|current_set| current_set.place == to.place) {
             return;
         }
         if !task.is_kernel() {
             return self.user.push(task.key.tid);
         }
-        let widest = home.map_or(&to.cpus, |home| &home.cpus);
-        let is_bound = !task.is_movable()
-            || task
-                .allowed
-                .as_ref()
-                .is_none_or(|allowed| !widest.is_subset(allowed));
+        let widest = current_set.map_or(&to.cpus, |current_set| &current_set.cpus);
+        let is_bound = !task.is_movable() || task.allowed.as_ref().is_none_or(|allowed| !widest.is_subset(allowed));
         match kernel {
             KernelThreads::None => self.kernel_left += 1,
             KernelThreads::Unbound if is_bound => self.bound += 1,
@@ -79,16 +75,10 @@ impl Chosen {
 ///
 /// # Errors
 /// Groups that are not numbers.
-pub fn pids(tree: &Tree, pidspec: &str, siblings: Siblings) -> Result<Vec<u32>, Refused> {
-    let tids: BTreeSet<u32> = tree
-        .machine
-        .tasks
-        .iter()
-        .flatten()
-        .map(|task| task.key.tid)
-        .collect();
+pub fn pids(tree: &CpusetTree, pidspec: &str, siblings: Siblings) -> Result<Vec<u32>, CsetError> {
+    let tids: BTreeSet<u32> = tree.machine.tasks.iter().flatten().map(|task| task.key.tid).collect();
     let mut pids = spec::pids(pidspec, &tids)?;
-    if siblings == Siblings::Come {
+    if siblings == Siblings::Included {
         let of = |tid: &u32| tree.task(*tid).map(|task| task.pid);
         let processes: BTreeSet<u32> = pids.iter().filter_map(of).collect();
         let all = tree.machine.tasks.iter().flatten();
@@ -102,8 +92,14 @@ pub fn pids(tree: &Tree, pidspec: &str, siblings: Siblings) -> Result<Vec<u32>, 
 }
 
 /// Selects, from these PIDs, the tasks that are in `from` and not in `to`.
-pub fn of_pids(tree: &Tree, pids: &[u32], from: Option<&Set>, to: &Set, kernel: KernelThreads) -> Chosen {
-    let mut chosen = Chosen::default();
+pub fn of_pids(
+    tree: &CpusetTree,
+    pids: &[u32],
+    from: Option<&CpusetNode>,
+    to: &CpusetNode,
+    kernel: KernelThreads,
+) -> SelectedTasks {
+    let mut chosen = SelectedTasks::default();
     for tid in pids {
         let Some(task) = tree.task(*tid) else {
             chosen.missing += 1;
@@ -118,8 +114,8 @@ pub fn of_pids(tree: &Tree, pids: &[u32], from: Option<&Set>, to: &Set, kernel: 
 }
 
 /// Selects all tasks of a set.
-pub fn of_set(tree: &Tree, from: &Set, to: &Set, kernel: KernelThreads) -> Chosen {
-    let mut chosen = Chosen::default();
+pub fn of_set(tree: &CpusetTree, from: &CpusetNode, to: &CpusetNode, kernel: KernelThreads) -> SelectedTasks {
+    let mut chosen = SelectedTasks::default();
     for task in tree.members(from) {
         chosen.add(tree, task, to, kernel);
     }

@@ -1,7 +1,7 @@
 //! Parses options like cset: clustered short options, long options by unique prefix, attached or separate values,
 //! interleaved operands, `--` before the rest.
 
-use super::Refused;
+use super::CsetError;
 use std::ffi::{OsStr, OsString};
 
 /// One option of a command.
@@ -11,7 +11,7 @@ pub struct Flag {
     /// Its name.
     pub long: &'static str,
     /// The value that it takes.
-    pub takes: Takes,
+    pub takes: OptionValueKind,
     /// Its description in the list of options.
     pub help: &'static str,
 }
@@ -19,16 +19,16 @@ pub struct Flag {
 impl Flag {
     /// An option without a value.
     pub const fn plain(short: char, long: &'static str, help: &'static str) -> Flag {
-        Flag::with(short, long, Takes::Nothing, help)
+        Flag::with(short, long, OptionValueKind::Nothing, help)
     }
 
     /// An option with a word as its value.
     pub const fn word(short: char, long: &'static str, help: &'static str) -> Flag {
-        Flag::with(short, long, Takes::Word, help)
+        Flag::with(short, long, OptionValueKind::Word, help)
     }
 
     /// An option of any kind.
-    pub const fn with(short: char, long: &'static str, takes: Takes, help: &'static str) -> Flag {
+    pub const fn with(short: char, long: &'static str, takes: OptionValueKind, help: &'static str) -> Flag {
         Flag {
             short,
             long,
@@ -40,7 +40,7 @@ impl Flag {
 
 /// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum OptionValueKind {
     /// Nothing.
     Nothing,
     /// A word.
@@ -51,13 +51,13 @@ pub enum Takes {
 
 /// A parsed command line.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct ParsedOptions {
     options: Vec<(&'static str, String)>,
     /// The operands.
     pub operands: Vec<OsString>,
 }
 
-impl Given {
+impl ParsedOptions {
     /// Whether an option is given.
     pub fn has(&self, long: &str) -> bool {
         self.options.iter().any(|(name, _)| *name == long)
@@ -71,9 +71,7 @@ impl Given {
     /// The last value of an option; an empty one counts as missing.
     pub fn value(&self, long: &str) -> Option<&str> {
         let found = self.options.iter().rev().find(|(name, _)| *name == long);
-        found
-            .map(|(_, value)| value.as_str())
-            .filter(|value| !value.is_empty())
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
     /// An operand as text.
@@ -88,8 +86,8 @@ impl Given {
 ///
 /// # Errors
 /// The error in the command line, in the words that callers expect.
-pub fn parse(flags: &'static [Flag], words: &[OsString]) -> Result<Given, Refused> {
-    let mut given = Given::default();
+pub fn parse(flags: &'static [Flag], words: &[OsString]) -> Result<ParsedOptions, CsetError> {
+    let mut given = ParsedOptions::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.to_string_lossy();
@@ -105,10 +103,10 @@ pub fn parse(flags: &'static [Flag], words: &[OsString]) -> Result<Given, Refuse
             let flag = by_name(flags, name)?;
             let shown = format!("--{}", flag.long);
             let value = match (flag.takes, value) {
-                (Takes::Nothing, Some(_)) => {
+                (OptionValueKind::Nothing, Some(_)) => {
                     return Err(wrong(format!("{shown} option does not take a value")));
                 }
-                (Takes::Nothing, None) => String::new(),
+                (OptionValueKind::Nothing, None) => String::new(),
                 (_, Some(value)) => value,
                 (_, None) => next(&mut words, &shown)?,
             };
@@ -122,7 +120,7 @@ pub fn parse(flags: &'static [Flag], words: &[OsString]) -> Result<Given, Refuse
                     .find(|flag| flag.short == letter)
                     .ok_or_else(|| wrong(format!("no such option: {shown}")))?;
                 let value = match flag.takes {
-                    Takes::Nothing => String::new(),
+                    OptionValueKind::Nothing => String::new(),
                     _ => match letters.by_ref().collect::<String>() {
                         rest if rest.is_empty() => next(&mut words, &shown)?,
                         rest => rest,
@@ -137,7 +135,7 @@ pub fn parse(flags: &'static [Flag], words: &[OsString]) -> Result<Given, Refuse
     Ok(given)
 }
 
-fn by_name(flags: &'static [Flag], name: &str) -> Result<&'static Flag, Refused> {
+fn by_name(flags: &'static [Flag], name: &str) -> Result<&'static Flag, CsetError> {
     if let Some(flag) = flags.iter().find(|flag| flag.long == name) {
         return Ok(flag);
     }
@@ -148,24 +146,21 @@ fn by_name(flags: &'static [Flag], name: &str) -> Result<&'static Flag, Refused>
         [] => Err(wrong(format!("no such option: --{name}"))),
         several => {
             let names: Vec<String> = several.iter().map(|flag| format!("--{}", flag.long)).collect();
-            Err(wrong(format!(
-                "ambiguous option: --{name} ({}?)",
-                names.join(", ")
-            )))
+            Err(wrong(format!("ambiguous option: --{name} ({}?)", names.join(", "))))
         }
     }
 }
 
-fn next<'a>(words: &mut impl Iterator<Item = &'a OsString>, shown: &str) -> Result<String, Refused> {
+fn next<'a>(words: &mut impl Iterator<Item = &'a OsString>, shown: &str) -> Result<String, CsetError> {
     let value = words.next().map(OsString::as_os_str).map(OsStr::to_string_lossy);
     value
         .map(std::borrow::Cow::into_owned)
         .ok_or_else(|| wrong(format!("{shown} option requires 1 argument")))
 }
 
-fn checked(flag: &Flag, shown: &str, value: String) -> Result<String, Refused> {
+fn checked(flag: &Flag, shown: &str, value: String) -> Result<String, CsetError> {
     match flag.takes {
-        Takes::OneOf(words) if !words.contains(&value.as_str()) => {
+        OptionValueKind::OneOf(words) if !words.contains(&value.as_str()) => {
             let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             Err(wrong(format!(
                 "option {shown}: invalid choice: '{value}' (choose from {})",
@@ -176,8 +171,8 @@ fn checked(flag: &Flag, shown: &str, value: String) -> Result<String, Refused> {
     }
 }
 
-fn wrong(what: String) -> Refused {
-    Refused::Usage(what)
+fn wrong(what: String) -> CsetError {
+    CsetError::Usage(what)
 }
 
 #[cfg(test)]
@@ -187,21 +182,21 @@ mod tests {
     const FLAGS: &[Flag] = &[
         Flag::word('c', "cpu", ""),
         Flag::plain(' ', "cpu_exclusive", ""),
-        Flag::with('k', "kthread", Takes::OneOf(&["on", "off"]), ""),
+        Flag::with('k', "kthread", OptionValueKind::OneOf(&["on", "off"]), ""),
         Flag::plain('l', "list", ""),
         Flag::plain('v', "verbose", ""),
     ];
 
-    fn parsed(line: &str) -> Result<Given, String> {
+    fn parsed(line: &str) -> Result<ParsedOptions, String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         parse(FLAGS, &words).map_err(|refused| match refused {
-            Refused::Usage(what) => what,
+            CsetError::Usage(what) => what,
             other => format!("{other:?}"),
         })
     }
 
     #[test]
-    fn every_way_to_write_an_option() {
+    fn options_are_parsed_in_every_notation() {
         for line in [
             "-c 1-3 -lvv x",
             "-c1-3 -lvv x",
@@ -223,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_the_words_that_callers_know() {
+    fn option_errors_are_worded_as_in_cset() {
         let table = [
             ("--bogus", "no such option: --bogus"),
             ("-lx", "no such option: -x"),

@@ -1,10 +1,12 @@
 //! Moves tasks into sets. Moves into our partitions work like `run` and `move`, so that undo returns the tasks to their
 //! original cgroups. Also places this process itself before it executes a program.
 
-use super::tree::{Set, Tree};
-use super::{Refused, words_of};
-use apply::threads::{self, Threshold};
-use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
+use super::tree::{CpusetNode, CpusetTree};
+use super::{CsetError, words_of};
+use apply::threads::{self, ThreadMoveObstacle};
+use apply::{
+    ApplyLayer, ChangeOutcome, Journal, JournalState, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove,
+};
 use machine::{CpuSet, Version};
 use plan::{Intent, partition_path};
 use root::process;
@@ -16,11 +18,11 @@ use std::process::Command;
 
 /// The result of a move.
 #[derive(Debug, Default)]
-pub struct Moved {
+pub struct MoveResult {
     /// Tasks that the kernel refused to move.
     pub refused: usize,
     /// Tasks that had exited.
-    pub gone: usize,
+    pub exited: usize,
 }
 
 /// The active partitions, from the journal.
@@ -29,14 +31,12 @@ pub fn partitions(journal: &Journal, boot_id: Option<&str>) -> Vec<Intent> {
         return Vec::new();
     }
     let layers = journal.layers();
-    let live = layers
-        .iter()
-        .filter(|layer| layer.is_live() && layer.is_partition());
-    live.map(|layer: &Layer| layer.intent.clone()).collect()
+    let live = layers.iter().filter(|layer| layer.is_live() && layer.is_partition());
+    live.map(|layer: &ApplyLayer| layer.intent.clone()).collect()
 }
 
 /// Whether a set belongs to one of these partitions.
-pub fn is_of(tree: &Tree, set: &Set, partitions: &[Intent]) -> bool {
+pub fn is_of(tree: &CpusetTree, set: &CpusetNode, partitions: &[Intent]) -> bool {
     let dir = tree.hierarchy.dir(&set.place);
     partitions.iter().any(|intent| {
         partition_path(&tree.hierarchy, intent.name.as_str()) == dir
@@ -48,55 +48,60 @@ pub fn is_of(tree: &Tree, set: &Set, partitions: &[Intent]) -> bool {
 ///
 /// # Errors
 /// A journal that cannot be written.
-pub fn into_partition(session: &Session, tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
+pub fn into_partition(
+    session: &Session,
+    tree: &CpusetTree,
+    tids: &[u32],
+    to: &CpusetNode,
+) -> Result<MoveResult, CsetError> {
     let changing = session.lock()?;
     let Some(mut journal) = Journal::open(changing.state())? else {
-        return Err(Refused::said("shielding not active on system"));
+        return Err(CsetError::failed("shielding not active on system"));
     };
-    let taken = taken(&partitions(&journal, changing.session.boot_id().as_deref()));
-    let ground = Ground {
+    let taken = isolated_cpus(&partitions(&journal, changing.session.boot_id().as_deref()));
+    let ground = MoveContext {
         system: &changing.host,
         hierarchy: &tree.hierarchy,
         isolated: &taken,
     };
-    let parcels: Vec<Parcel> = tids
+    let parcels: Vec<PlannedMove> = tids
         .iter()
-        .map(|tid| match goes_alone(tree, &ground, tids, *tid, to) {
+        .map(|tid| match moves_alone(tree, &ground, tids, *tid, to) {
             true => single(tree, *tid, to),
             false => parcel(tree, *tid, to),
         })
         .collect();
     let arrivals = apply::relocate(&ground, &mut journal, &parcels)?;
-    let mut moved = Moved::default();
+    let mut moved = MoveResult::default();
     for arrival in arrivals {
         match arrival.outcome {
-            Outcome::Gone => moved.gone += 1,
-            Outcome::Refused(_) | Outcome::Otherwise(_) => moved.refused += 1,
+            ChangeOutcome::Gone => moved.exited += 1,
+            ChangeOutcome::Refused(_) | ChangeOutcome::Otherwise(_) => moved.refused += 1,
             _ => {}
         }
     }
     Ok(moved)
 }
 
-fn taken(partitions: &[Intent]) -> CpuSet {
+fn isolated_cpus(partitions: &[Intent]) -> CpuSet {
     partitions
         .iter()
         .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
 }
 
 /// Whether v2 moves this thread without its process: it was named alone, and the set accepts single threads.
-fn goes_alone(tree: &Tree, ground: &Ground, tids: &[u32], tid: u32, to: &Set) -> bool {
+fn moves_alone(tree: &CpusetTree, ground: &MoveContext, tids: &[u32], tid: u32, to: &CpusetNode) -> bool {
     let pid = tree.task(tid).map_or(tid, |task| task.pid);
     let dir = tree.hierarchy.dir(&to.place);
     tree.hierarchy.version == Version::V2
         && !tids.contains(&pid)
-        && threads::threshold(ground, tid, &dir) != Threshold::Populated
+        && threads::threshold(ground, tid, &dir) != ThreadMoveObstacle::Populated
 }
 
-fn single(tree: &Tree, tid: u32, to: &Set) -> Parcel {
-    Parcel {
-        unit: Unit::Thread,
-        tasks: vec![Passenger {
+fn single(tree: &CpusetTree, tid: u32, to: &CpusetNode) -> PlannedMove {
+    PlannedMove {
+        unit: MoveUnit::Thread,
+        tasks: vec![ThreadMove {
             tid,
             pin: None,
             policy: None,
@@ -106,36 +111,33 @@ fn single(tree: &Tree, tid: u32, to: &Set) -> Parcel {
 }
 
 /// v1 moves threads one by one, v2 whole processes.
-fn parcel(tree: &Tree, tid: u32, to: &Set) -> Parcel {
-    let passenger = |tid| Passenger {
+fn parcel(tree: &CpusetTree, tid: u32, to: &CpusetNode) -> PlannedMove {
+    let passenger = |tid| ThreadMove {
         tid,
         pin: None,
         policy: None,
     };
     let (unit, tasks) = match tree.hierarchy.version {
-        Version::V1 => (Unit::Thread, vec![passenger(tid)]),
+        Version::V1 => (MoveUnit::Thread, vec![passenger(tid)]),
         Version::V2 => {
             let process = tree.task(tid).map(|task| task.pid);
             let threads = tree.machine.tasks.iter().flatten();
             let threads = threads.filter(|task| Some(task.pid) == process);
-            (
-                Unit::Process,
-                threads.map(|task| passenger(task.key.tid)).collect(),
-            )
+            (MoveUnit::Process, threads.map(|task| passenger(task.key.tid)).collect())
         }
     };
-    Parcel {
+    PlannedMove {
         tid,
         unit,
         to: tree.hierarchy.dir(&to.place),
         tasks,
         later: Vec::new(),
-        stay: Stay::Belongs,
+        stay: MovePurpose::Belongs,
     }
 }
 
 /// A hint for a set that accepts no tasks on v2.
-pub fn leaves_only(tree: &Tree, to: &Set) -> Vec<String> {
+pub fn leaves_only(tree: &CpusetTree, to: &CpusetNode) -> Vec<String> {
     let hint = "--> on cgroup v2 tasks live in the innermost sets: one that has sets below it takes none, nor one below \
                 a set that has tasks";
     let is_nested = to.subsets > 0 || !super::tree::parent(&to.path).is_empty();
@@ -144,17 +146,17 @@ pub fn leaves_only(tree: &Tree, to: &Set) -> Vec<String> {
 }
 
 /// Places this process into a set, before it executes a program there.
-fn enter(session: &Session, tree: &Tree, to: &Set) -> Result<(), Refused> {
-    let own = Parcel {
-        unit: Unit::Process,
-        tasks: vec![Passenger {
+fn enter(session: &Session, tree: &CpusetTree, to: &CpusetNode) -> Result<(), CsetError> {
+    let own = PlannedMove {
+        unit: MoveUnit::Process,
+        tasks: vec![ThreadMove {
             tid: std::process::id(),
             pin: None,
             policy: None,
         }],
         ..parcel(tree, std::process::id(), to)
     };
-    let refused = |errno: i32| Refused::Said {
+    let refused = |errno: i32| CsetError::Failed {
         what: format!(
             "[Errno {errno}] {}: cpuset \"{}\" does not take this process",
             words_of(errno),
@@ -167,33 +169,33 @@ fn enter(session: &Session, tree: &Tree, to: &Set) -> Result<(), Refused> {
     if let Some(mut journal) = Journal::open(changing.state())? {
         let in_force = partitions(&journal, changing.session.boot_id().as_deref());
         if !in_force.is_empty() {
-            let ground = Ground {
+            let ground = MoveContext {
                 system: &changing.host,
                 hierarchy: &tree.hierarchy,
-                isolated: &taken(&in_force),
+                isolated: &isolated_cpus(&in_force),
             };
             let arrivals = apply::relocate(&ground, &mut journal, &[own])?;
             return match arrivals.first().map(|arrival| &arrival.outcome) {
-                Some(Outcome::Refused(errno)) => Err(refused(*errno)),
+                Some(ChangeOutcome::Refused(errno)) => Err(refused(*errno)),
                 _ => Ok(()),
             };
         }
     }
-    let ground = Ground {
+    let ground = MoveContext {
         system: &changing.host,
         hierarchy: &tree.hierarchy,
         isolated: &none,
     };
     match apply::enter(&ground, &own) {
-        Outcome::Refused(errno) => Err(refused(errno)),
+        ChangeOutcome::Refused(errno) => Err(refused(errno)),
         _ => Ok(()),
     }
 }
 
 /// A program to start in a set.
-pub struct Start<'a> {
+pub struct ProgramLaunch<'a> {
     /// The set.
-    pub set: &'a Set,
+    pub set: &'a CpusetNode,
     /// The program and its arguments.
     pub command: &'a [OsString],
     /// `--user`.
@@ -206,11 +208,11 @@ pub struct Start<'a> {
 ///
 /// # Errors
 /// Unknown users and groups, a set that accepts no tasks, a program that cannot be started.
-pub fn become_program(session: &Session, tree: &Tree, start: &Start, before: impl FnOnce()) -> Refused {
+pub fn become_program(session: &Session, tree: &CpusetTree, start: &ProgramLaunch, before: impl FnOnce()) -> CsetError {
     match try_to_become(session, tree, start, before) {
         Ok(error) => {
             let errno = error.raw_os_error().unwrap_or(0);
-            Refused::said(format!("[Errno {errno}] {}", words_of(errno)))
+            CsetError::failed(format!("[Errno {errno}] {}", words_of(errno)))
         }
         Err(refused) => refused,
     }
@@ -218,26 +220,26 @@ pub fn become_program(session: &Session, tree: &Tree, start: &Start, before: imp
 
 fn try_to_become(
     session: &Session,
-    tree: &Tree,
-    start: &Start,
+    tree: &CpusetTree,
+    start: &ProgramLaunch,
     before: impl FnOnce(),
-) -> Result<std::io::Error, Refused> {
+) -> Result<std::io::Error, CsetError> {
     let Some((program, arguments)) = start.command.split_first() else {
-        return Err(Refused::said("no program to execute was named"));
+        return Err(CsetError::failed("no program to execute was named"));
     };
     let root = session.root();
     let who = |user, group| accounts::identity(root, user, group);
     if let (Some(user), true) = (start.user, who(start.user, None).is_err()) {
-        return Err(Refused::said(format!("unknown user: \"{user}\"")));
+        return Err(CsetError::failed(format!("unknown user: \"{user}\"")));
     }
     if let (Some(group), true) = (start.group, who(None, start.group).is_err()) {
-        return Err(Refused::said(format!("unknown group: \"{group}\"")));
+        return Err(CsetError::failed(format!("unknown group: \"{group}\"")));
     }
     let identity = who(start.user, start.group)?;
     enter(session, tree, start.set)?;
     if let Some(identity) = identity {
         process::become_user(identity.uid, identity.gid, identity.groups.as_deref()).map_err(|errno| {
-            Refused::said(format!(
+            CsetError::failed(format!(
                 "the user cannot be changed: {}",
                 std::io::Error::from_raw_os_error(errno)
             ))

@@ -1,18 +1,18 @@
 //! Implements `cset proc`: lists tasks of sets, starts programs in them, moves tasks between them.
 
-use super::moving::{self, Chosen, KernelThreads, Siblings};
-use super::options::{Flag, Given};
-use super::place::{self, Start};
-use super::tables::{self, Reader};
-use super::talk::Talk;
-use super::tree::{Set, Tree};
-use super::{Command, Refused, set, spec};
+use super::moving::{self, KernelThreads, SelectedTasks, Siblings};
+use super::options::{Flag, ParsedOptions};
+use super::place::{self, ProgramLaunch};
+use super::tables::{self, ListingReader};
+use super::talk::CsetOutput;
+use super::tree::{CpusetNode, CpusetTree};
+use super::{CsetCommand, CsetError, set, spec};
 use machine::Task;
 use root::Status;
 use session::Session;
 use std::collections::BTreeSet;
 
-pub(super) const COMMAND: Command = Command {
+pub(super) const COMMAND: CsetCommand = CsetCommand {
     name: "proc",
     operands: "[path/program [args]]",
     flags: FLAGS,
@@ -47,8 +47,8 @@ const FLAGS: &[Flag] = &[
     Flag::plain('v', "verbose", "rows in full width"),
 ];
 
-fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
-    let tree = Tree::read(session)?;
+fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
+    let tree = CpusetTree::read(session)?;
     let wants_move = ["move", "kthread", "pid"].iter().any(|option| given.has(option));
     match (given.has("exec"), wants_move && !given.has("list")) {
         (true, _) => exec(session, &tree, given, talk),
@@ -57,7 +57,12 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
     }
 }
 
-fn list(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn list(
+    session: &Session,
+    tree: &CpusetTree,
+    given: &ParsedOptions,
+    talk: &mut CsetOutput,
+) -> Result<Status, CsetError> {
     let named = ["set", "fromset", "toset"]
         .iter()
         .filter_map(|option| given.value(option));
@@ -68,7 +73,7 @@ fn list(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Resul
             true => "cpuset not specified",
             false => "cpuset(s) to list not specified",
         };
-        return Err(Refused::said(what));
+        return Err(CsetError::failed(what));
     }
     for name in names {
         let set = tree.find(&name)?;
@@ -81,7 +86,7 @@ fn list(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Resul
 /// A set, and the name under which messages mention it.
 #[derive(Clone, Copy)]
 pub(super) struct NamedSet<'t> {
-    pub(super) set: &'t Set,
+    pub(super) set: &'t CpusetNode,
     pub(super) name: &'t str,
 }
 
@@ -99,48 +104,51 @@ impl NamedSet<'_> {
 }
 
 /// The header of a set, and the rows of its tasks.
-pub(super) fn show(session: &Session, tree: &Tree, named: NamedSet, talk: &mut Talk, indent: usize) {
+pub(super) fn show(session: &Session, tree: &CpusetTree, named: NamedSet, talk: &mut CsetOutput, indent: usize) {
     let name = named.name;
     let tasks: Vec<&Task> = tree.members(named.set).collect();
     let rows = tables::tasks(&tasks, session.root(), talk.reader, indent);
     match talk.reader {
-        Reader::Program if tasks.is_empty() => talk.say(&format!("proc_list_no_tasks-{name}")),
-        Reader::Program => {
-            talk.say(&format!("proc_list_start-{name}"));
+        ListingReader::Program if tasks.is_empty() => talk.print(&format!("proc_list_no_tasks-{name}")),
+        ListingReader::Program => {
+            talk.print(&format!("proc_list_start-{name}"));
             talk.raw(&rows);
             talk.raw(&format!("proc_list_stop-{name}\n"));
         }
-        Reader::Person(_) => {
-            talk.say(&named.headline());
+        ListingReader::Person(_) => {
+            talk.print(&named.headline());
             talk.raw(&rows);
         }
     }
 }
 
-fn exec(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn exec(
+    session: &Session,
+    tree: &CpusetTree,
+    given: &ParsedOptions,
+    talk: &mut CsetOutput,
+) -> Result<Status, CsetError> {
     let named = ["set", "toset", "fromset"]
         .iter()
         .find_map(|option| given.value(option));
     let (name, command) = match (named, given.operands.split_first()) {
         (Some(name), _) => (name.to_owned(), given.operands.as_slice()),
         (None, Some((name, command))) => (name.to_string_lossy().into_owned(), command),
-        (None, None) => return Err(Refused::said("cpuset not specified")),
+        (None, None) => return Err(CsetError::failed("cpuset not specified")),
     };
     let set = tree.find(&name)?;
-    let start = Start {
+    let start = ProgramLaunch {
         set,
         command,
         user: given.value("user"),
         group: given.value("group"),
     };
-    Err(place::become_program(session, tree, &start, || {
-        last_message(set, talk)
-    }))
+    Err(place::become_program(session, tree, &start, || last_message(set, talk)))
 }
 
 /// The message from which scripts parse the program's PID.
-pub(super) fn last_message(set: &Set, talk: &mut Talk) {
-    talk.say(&format!(
+pub(super) fn last_message(set: &CpusetNode, talk: &mut CsetOutput) {
+    talk.print(&format!(
         "--> last message, executed args into cpuset \"{}\", new pid is: {}",
         set.path,
         std::process::id()
@@ -149,115 +157,114 @@ pub(super) fn last_message(set: &Set, talk: &mut Talk) {
 
 /// The parameters of a move, in any syntax.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct MoveParameters {
     pids: Option<String>,
     from: Option<String>,
     to: Option<String>,
 }
 
 /// `-m PIDSPEC set`, `-m -p PIDSPEC set`, `-m from to`, with any of `-s`, `-f`, `-t` in place of an operand.
-fn wanted(given: &Given) -> Wanted {
+fn parse_request(given: &ParsedOptions) -> MoveParameters {
     let text = |option: &str| given.value(option).map(str::to_owned);
     let mut operands: Vec<String> = (0..given.operands.len())
         .filter_map(|place| given.operand(place))
         .collect();
-    let mut wanted = Wanted {
+    let mut request = MoveParameters {
         pids: text("pid"),
         from: text("fromset"),
         to: text("toset"),
     };
-    if wanted.pids.is_none()
-        && wanted.from.is_none()
-        && operands.first().is_some_and(|first| spec::is_pids(first))
-    {
-        let needs_set = wanted.to.is_none() && text("set").is_none();
+    if request.pids.is_none() && request.from.is_none() && operands.first().is_some_and(|first| spec::is_pids(first)) {
+        let needs_set = request.to.is_none() && text("set").is_none();
         if !needs_set || operands.len() > 1 {
-            wanted.pids = Some(operands.remove(0));
+            request.pids = Some(operands.remove(0));
         }
     }
     // `--set` is whichever of the two is missing.
-    match (text("set"), wanted.to.is_some(), wanted.from.is_some()) {
-        (Some(set), true, false) if wanted.pids.is_none() => wanted.from = Some(set),
-        (Some(set), false, _) if wanted.pids.is_some() || wanted.from.is_some() || operands.is_empty() => {
-            wanted.to = Some(set);
+    match (text("set"), request.to.is_some(), request.from.is_some()) {
+        (Some(set), true, false) if request.pids.is_none() => request.from = Some(set),
+        (Some(set), false, _) if request.pids.is_some() || request.from.is_some() || operands.is_empty() => {
+            request.to = Some(set);
         }
-        (Some(set), false, false) => wanted.from = Some(set),
+        (Some(set), false, false) => request.from = Some(set),
         _ => {}
     }
-    if wanted.to.is_none() {
-        wanted.to = operands.pop();
+    if request.to.is_none() {
+        request.to = operands.pop();
     }
-    if wanted.pids.is_none() && wanted.from.is_none() {
-        wanted.from = operands.pop();
+    if request.pids.is_none() && request.from.is_none() {
+        request.from = operands.pop();
     }
-    wanted
+    request
 }
 
-fn start_move(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
-    let wanted = wanted(given);
-    let Some(to) = &wanted.to else {
-        return Err(Refused::said("destination cpuset not specified"));
+fn start_move(
+    session: &Session,
+    tree: &CpusetTree,
+    given: &ParsedOptions,
+    talk: &mut CsetOutput,
+) -> Result<Status, CsetError> {
+    let request = parse_request(given);
+    let Some(to) = &request.to else {
+        return Err(CsetError::failed("destination cpuset not specified"));
     };
     let to = tree.find(to)?;
-    let from = wanted.from.as_deref().map(|from| tree.find(from)).transpose()?;
+    let from = request.from.as_deref().map(|from| tree.find(from)).transpose()?;
     let kernel = match (given.has("kthread"), given.has("force")) {
         (true, true) => KernelThreads::All,
         (true, false) => KernelThreads::Unbound,
         (false, _) => KernelThreads::None,
     };
     let siblings = if given.has("threads") {
-        Siblings::Come
+        Siblings::Included
     } else {
         Siblings::Stay
     };
-    let chosen = match (&wanted.pids, from) {
+    let chosen = match (&request.pids, from) {
         (Some(pidspec), from) => {
             let pids = moving::pids(tree, pidspec, siblings)?;
             if pids.is_empty() {
-                talk.say("**> no tasks moved");
-                talk.say("done");
+                talk.print("**> no tasks moved");
+                talk.print("done");
                 return Ok(Status::Done);
             }
             let listed: Vec<String> = pids.iter().map(u32::to_string).collect();
-            talk.say(&format!("moving following pidspec: {}", listed.join(",")));
+            talk.print(&format!("moving following pidspec: {}", listed.join(",")));
             moving::of_pids(tree, &pids, from, to, kernel)
         }
         (None, Some(from)) => {
             let mut chosen = moving::of_set(tree, from, to, kernel);
             match given.has("move") || !given.has("kthread") {
-                true => talk.say(&format!("moving all tasks from {} to {}", from.name, to.path)),
+                true => talk.print(&format!("moving all tasks from {} to {}", from.name, to.path)),
                 false => {
                     chosen.user.clear();
-                    talk.say(&format!(
-                        "moving all kernel threads from {} to {}",
-                        from.path, to.path
-                    ));
+                    talk.print(&format!("moving all kernel threads from {} to {}", from.path, to.path));
                 }
             }
             chosen
         }
-        (None, None) => return Err(Refused::said("origination cpuset not specified")),
+        (None, None) => return Err(CsetError::failed("origination cpuset not specified")),
     };
     if let Some(from) = from.filter(|_| chosen.elsewhere > 0) {
-        talk.say(&skipped(chosen.elsewhere, &from.name));
+        talk.print(&skipped(chosen.elsewhere, &from.name));
     }
     carry_out(session, tree, &chosen, to, talk)?;
-    if let (None, Some(from)) = (&wanted.pids, from) {
+    if let (None, Some(from)) = (&request.pids, from) {
         follow(session, &chosen.user, &from.path, &to.path)?;
     }
-    talk.say("done");
+    talk.print("done");
     Ok(Status::Done)
 }
 
 /// Programs that forked during the move left children behind: passes repeat until one finds no new task.
-fn follow(session: &Session, moved: &[u32], from: &str, to: &str) -> Result<(), Refused> {
+fn follow(session: &Session, moved: &[u32], from: &str, to: &str) -> Result<(), CsetError> {
     const PASSES: usize = 50;
     let mut tried: BTreeSet<u32> = moved.iter().copied().collect();
     for _ in 0..PASSES {
         if tried.is_empty() {
             break;
         }
-        let tree = Tree::read(session)?;
+        let tree = CpusetTree::read(session)?;
         let (from, to) = (tree.find(from)?, tree.find(to)?);
         let mut born = moving::of_set(&tree, from, to, KernelThreads::None).user;
         born.retain(|tid| tried.insert(*tid));
@@ -271,54 +278,50 @@ fn follow(session: &Session, moved: &[u32], from: &str, to: &str) -> Result<(), 
 
 fn carry_out(
     session: &Session,
-    tree: &Tree,
-    chosen: &Chosen,
-    to: &Set,
-    talk: &mut Talk,
-) -> Result<(), Refused> {
+    tree: &CpusetTree,
+    chosen: &SelectedTasks,
+    to: &CpusetNode,
+    talk: &mut CsetOutput,
+) -> Result<(), CsetError> {
     if chosen.len() == 0 {
         let hint = match (chosen.bound, chosen.kernel_left, chosen.missing) {
             (1.., ..) => "kernel tasks are bound, use --force if ok",
             (_, 1.., _) | (_, _, 1..) => "if you want to move kernel threads, use -k",
             _ => "tasks do not match all criteria, none moved",
         };
-        talk.say("**> no task matched move criteria");
-        return Err(Refused::said(hint));
+        talk.print("**> no task matched move criteria");
+        return Err(CsetError::failed(hint));
     }
     if !chosen.user.is_empty() {
-        talk.say(&format!(
-            "moving {} userspace tasks to {}",
-            chosen.user.len(),
-            to.path
-        ));
+        talk.print(&format!("moving {} userspace tasks to {}", chosen.user.len(), to.path));
     }
     if !chosen.kernel.is_empty() {
-        talk.say(&format!(
+        talk.print(&format!(
             "moving {} kernel threads to: {}",
             chosen.kernel.len(),
             to.path
         ));
     }
     if chosen.bound > 0 {
-        talk.say(&format!(
+        talk.print(&format!(
             "--> not moving {} threads (not unbound, use --force)",
             chosen.bound
         ));
     }
     let moved = set::move_tasks(session, tree, &chosen.all(), to)?;
     talk.bar(chosen.len());
-    if moved.gone + chosen.missing > 0 {
-        let count = moved.gone + chosen.missing;
-        talk.say(&format!("**> {count} tasks were not found, so were not moved"));
+    if moved.exited + chosen.missing > 0 {
+        let count = moved.exited + chosen.missing;
+        talk.print(&format!("**> {count} tasks were not found, so were not moved"));
     }
     let stay = format!("{} tasks are not movable, impossible to move", moved.refused);
     match moved.refused {
         0 => {}
         all if all == chosen.len() => {
             let more = place::leaves_only(tree, to);
-            return Err(Refused::Said { what: stay, more });
+            return Err(CsetError::Failed { what: stay, more });
         }
-        _ => talk.say(&format!("**> {stay}")),
+        _ => talk.print(&format!("**> {stay}")),
     }
     Ok(())
 }
@@ -343,7 +346,7 @@ mod tests {
 
     fn of(line: &str) -> (Option<String>, Option<String>, Option<String>) {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let wanted = wanted(&options::parse(FLAGS, &words).unwrap());
+        let wanted = parse_request(&options::parse(FLAGS, &words).unwrap());
         (wanted.pids, wanted.from, wanted.to)
     }
 
@@ -354,7 +357,7 @@ mod tests {
 
     /// Every form in the tutorial's section "Proc Subcommand Shortcuts".
     #[test]
-    fn every_way_to_write_a_move() {
+    fn moves_are_parsed_in_every_notation() {
         for line in [
             "-m -p 4242,4243 -s myset",
             "-m 4242,4243 myset",

@@ -2,19 +2,19 @@
 
 mod change;
 
-use super::options::{Flag, Given};
-use super::place::{self, Moved};
+use super::options::{Flag, ParsedOptions};
+use super::place::{self, MoveResult};
 use super::tables::{self, Notation};
-use super::talk::Talk;
-use super::tree::{Set, Tree, clean, parent};
-use super::{Command, Refused, spec};
-use change::Wanted;
+use super::talk::CsetOutput;
+use super::tree::{CpusetNode, CpusetTree, clean, parent};
+use super::{CsetCommand, CsetError, spec};
+use change::SetProperties;
 use machine::{CpuSet, Version};
 use plan::by_hand;
 use root::Status;
 use session::Session;
 
-pub(super) const COMMAND: Command = Command {
+pub(super) const COMMAND: CsetCommand = CsetCommand {
     name: "set",
     operands: "[cpuset name]",
     flags: FLAGS,
@@ -40,8 +40,8 @@ const FLAGS: &[Flag] = &[
     Flag::plain(' ', "mem_exclusive", "its memory nodes are its own"),
 ];
 
-fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
-    let tree = Tree::read(session)?;
+fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
+    let tree = CpusetTree::read(session)?;
     let makes = ["cpu", "mem", "cpu_exclusive", "mem_exclusive"];
     if given.has("newname") {
         rename(session, &tree, given, talk)?;
@@ -59,47 +59,44 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
     Ok(Status::Done)
 }
 
-fn named(given: &Given) -> Option<String> {
+fn named(given: &ParsedOptions) -> Option<String> {
     given.value("set").map(str::to_owned).or_else(|| given.operand(0))
 }
 
-fn make(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
-    let name = named(given).ok_or_else(|| Refused::said("cpuset not specified"))?;
+fn make(session: &Session, tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
+    let name = named(given).ok_or_else(|| CsetError::failed("cpuset not specified"))?;
     let last = super::tree::last_cpu(session);
-    let mut wanted = Wanted {
-        cpus: given
-            .value("cpu")
-            .map(|list| spec::cpus(list, last))
-            .transpose()?,
+    let mut request = SetProperties {
+        cpus: given.value("cpu").map(|list| spec::cpus(list, last)).transpose()?,
         mems: given.value("mem").map(spec::mems).transpose()?,
         flags: Vec::new(),
     };
     let flags = ["cpu_exclusive", "mem_exclusive"];
-    wanted.flags.extend(flags.iter().filter(|flag| given.has(flag)));
-    let lists = wanted.cpus.is_some() || wanted.mems.is_some();
+    request.flags.extend(flags.iter().filter(|flag| given.has(flag)));
+    let lists = request.cpus.is_some() || request.mems.is_some();
     match tree.find(&name) {
-        Ok(_) if !lists => talk.say("Modification of cpu_exclusive and mem_exclusive not implemented."),
+        Ok(_) if !lists => talk.print("Modification of cpu_exclusive and mem_exclusive not implemented."),
         Ok(set) => {
-            change::make(session, change::modify(session, tree, set, &wanted)?)?;
-            talk.say(&format!("--> modified cpuset \"{name}\""));
+            change::make(session, change::modify(session, tree, set, &request)?)?;
+            talk.print(&format!("--> modified cpuset \"{name}\""));
         }
-        Err(_) if !lists => return Err(Refused::said("cpuset not specified")),
+        Err(_) if !lists => return Err(CsetError::failed("cpuset not specified")),
         Err(_) => {
-            let made = change::make(session, change::create(session, tree, &name, &wanted)?)?;
-            talk.say(&format!("--> created cpuset \"{name}\""));
+            let made = change::make(session, change::create(session, tree, &name, &request)?)?;
+            talk.print(&format!("--> created cpuset \"{name}\""));
             let findings = made.iter().flat_map(|made| &made.findings);
-            findings.for_each(|finding| talk.say(&format!("--> {}", finding.message)));
-            let lowest = wanted.cpus.is_some_and(|cpus| change::has_lowest(tree, &cpus));
-            if lowest && wanted.flags.contains(&"cpu_exclusive") && tree.hierarchy.version == Version::V2 {
-                talk.say("--> not exclusive: the lowest CPU is never taken from everything else");
+            findings.for_each(|finding| talk.print(&format!("--> {}", finding.message)));
+            let lowest = request.cpus.is_some_and(|cpus| change::has_lowest(tree, &cpus));
+            if lowest && request.flags.contains(&"cpu_exclusive") && tree.hierarchy.version == Version::V2 {
+                talk.print("--> not exclusive: the lowest CPU is never taken from everything else");
             }
         }
     }
     Ok(())
 }
 
-fn rename(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
-    let old = named(given).ok_or_else(|| Refused::said("desired cpuset not specified"))?;
+fn rename(session: &Session, tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
+    let old = named(given).ok_or_else(|| CsetError::failed("desired cpuset not specified"))?;
     let set = tree.find(&old)?;
     let new = given.value("newname").unwrap_or_default();
     let path = clean(&format!(
@@ -108,13 +105,13 @@ fn rename(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Res
         new.rsplit('/').next().unwrap_or(new)
     ));
     if new.contains('/') && clean(new) != path {
-        return Err(Refused::said("desired name cannot have different path"));
+        return Err(CsetError::failed("desired name cannot have different path"));
     }
     if tree.sets.iter().any(|other| other.path == path) {
-        return Err(Refused::said(format!("cpuset \"{path}\" already exists")));
+        return Err(CsetError::failed(format!("cpuset \"{path}\" already exists")));
     }
     own(session, tree, set)?;
-    talk.say(&format!(
+    talk.print(&format!(
         "--> renaming \"{}\" to \"{new}\"",
         tree.hierarchy.dir(&set.place)
     ));
@@ -126,12 +123,12 @@ fn rename(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Res
 }
 
 /// The root cannot be removed, and sets of a shield are removed with it.
-fn own(session: &Session, tree: &Tree, set: &Set) -> Result<(), Refused> {
+fn own(session: &Session, tree: &CpusetTree, set: &CpusetNode) -> Result<(), CsetError> {
     if set.path == "/" {
-        return Err(Refused::said("the root cpuset stays as it is"));
+        return Err(CsetError::failed("the root cpuset stays as it is"));
     }
     match place::is_of(tree, set, &session.in_force()) {
-        true => Err(Refused::said(format!(
+        true => Err(CsetError::failed(format!(
             "cpuset \"{}\" belongs to a partition that is in force: take it away with `cset shield --reset` or `quietcore undo`",
             set.path
         ))),
@@ -139,14 +136,14 @@ fn own(session: &Session, tree: &Tree, set: &Set) -> Result<(), Refused> {
     }
 }
 
-fn destroy(session: &Session, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
+fn destroy(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
     let mut names: Vec<String> = given.value("set").map(str::to_owned).into_iter().collect();
     names.extend((0..given.operands.len()).filter_map(|place| given.operand(place)));
     if names.is_empty() {
-        return Err(Refused::said("cpuset not specified"));
+        return Err(CsetError::failed("cpuset not specified"));
     }
     for name in names {
-        let tree = Tree::read(session)?;
+        let tree = CpusetTree::read(session)?;
         let set = tree.find(&name)?;
         if set.path == "/" {
             continue;
@@ -154,13 +151,13 @@ fn destroy(session: &Session, given: &Given, talk: &mut Talk) -> Result<(), Refu
         own(session, &tree, set)?;
         match (set.subsets, given.has("recurse"), given.has("force")) {
             (1.., false, _) => {
-                return Err(Refused::said(format!(
+                return Err(CsetError::failed(format!(
                     "cpuset \"{}\" has subsets, delete them first, or use --recurse",
                     set.path
                 )));
             }
             (1.., true, false) => {
-                return Err(Refused::said(format!(
+                return Err(CsetError::failed(format!(
                     "cpuset \"{}\" has subsets, use --force to destroy",
                     set.path
                 )));
@@ -168,20 +165,20 @@ fn destroy(session: &Session, given: &Given, talk: &mut Talk) -> Result<(), Refu
             _ => remove(session, &tree, set, talk)?,
         }
     }
-    talk.say("done");
+    talk.print("done");
     Ok(())
 }
 
 /// Removes a set and all sets below it, the innermost first.
-fn remove(session: &Session, tree: &Tree, set: &Set, talk: &mut Talk) -> Result<(), Refused> {
+fn remove(session: &Session, tree: &CpusetTree, set: &CpusetNode, talk: &mut CsetOutput) -> Result<(), CsetError> {
     for old in tree.below(set).into_iter().rev() {
-        let above = &change::heir(tree, old)?.path;
-        talk.say(&format!(
+        let above = &change::receiving_set(tree, old)?.path;
+        talk.print(&format!(
             "--> processing cpuset \"{}\", moving {} tasks to parent \"{above}\"...",
             old.name, old.tasks
         ));
         talk.bar(old.tasks);
-        talk.say(&format!("--> deleting cpuset \"{}\"", old.path));
+        talk.print(&format!("--> deleting cpuset \"{}\"", old.path));
     }
     if change::unmake(session, tree, set)? {
         return Ok(());
@@ -190,10 +187,10 @@ fn remove(session: &Session, tree: &Tree, set: &Set, talk: &mut Talk) -> Result<
 }
 
 /// Removes these sets, the last one first; their tasks move to their parents.
-pub(super) fn destroy_all(session: &Session, tree: &Tree, sets: &[&Set]) -> Result<(), Refused> {
+pub(super) fn destroy_all(session: &Session, tree: &CpusetTree, sets: &[&CpusetNode]) -> Result<(), CsetError> {
     for old in sets.iter().rev() {
         // Tasks of sets below it are in this one now.
-        let now = Tree::read(session)?;
+        let now = CpusetTree::read(session)?;
         let Some(old) = now.sets.iter().find(|set| set.place == old.place) else {
             continue;
         };
@@ -204,17 +201,22 @@ pub(super) fn destroy_all(session: &Session, tree: &Tree, sets: &[&Set]) -> Resu
 }
 
 /// Moves tasks into a set, and reports how many are not there afterwards.
-pub(super) fn move_tasks(session: &Session, tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
+pub(super) fn move_tasks(
+    session: &Session,
+    tree: &CpusetTree,
+    tids: &[u32],
+    to: &CpusetNode,
+) -> Result<MoveResult, CsetError> {
     if place::is_of(tree, to, &session.in_force()) {
         return place::into_partition(session, tree, tids, to);
     }
     let dir = tree.hierarchy.dir(&to.place);
     change::make(session, vec![by_hand::move_tasks(tids.to_vec(), &dir, &to.cpus)])?;
-    let now = Tree::read(session)?;
-    let mut moved = Moved::default();
+    let now = CpusetTree::read(session)?;
+    let mut moved = MoveResult::default();
     for tid in tids {
         match now.task(*tid) {
-            None => moved.gone += 1,
+            None => moved.exited += 1,
             Some(task) if task.cgroup.as_deref() != Some(to.place.as_str()) => moved.refused += 1,
             Some(_) => {}
         }
@@ -225,15 +227,15 @@ pub(super) fn move_tasks(session: &Session, tree: &Tree, tids: &[u32], to: &Set)
 /// Changes the CPUs of a manually created shield: one of its sets must shrink before the other can grow.
 pub(super) fn resize(
     session: &Session,
-    tree: &Tree,
-    user: &Set,
-    system: &Set,
+    tree: &CpusetTree,
+    user: &CpusetNode,
+    system: &CpusetNode,
     cpus: Option<&CpuSet>,
-) -> Result<(), Refused> {
+) -> Result<(), CsetError> {
     let Some(cpus) = cpus else { return Ok(()) };
-    let wanted = |cpus: CpuSet| Wanted {
+    let request_for = |cpus: CpuSet| SetProperties {
         cpus: Some(cpus),
-        ..Wanted::default()
+        ..SetProperties::default()
     };
     let root = tree.find("root")?;
     let rest = root.cpus.minus(cpus);
@@ -241,23 +243,23 @@ pub(super) fn resize(
     for (set, cpus) in [(system, &rest), (user, cpus)] {
         let both = set.cpus.and(cpus);
         if !both.is_empty() && both != set.cpus {
-            changes.extend(change::modify(session, tree, set, &wanted(both))?);
+            changes.extend(change::modify(session, tree, set, &request_for(both))?);
         }
     }
     for (set, cpus) in [(system, &rest), (user, cpus)] {
-        changes.extend(change::modify(session, tree, set, &wanted(cpus.clone()))?);
+        changes.extend(change::modify(session, tree, set, &request_for(cpus.clone()))?);
     }
     change::make(session, changes)?;
     Ok(())
 }
 
-fn list(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn list(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
     let mut names: Vec<String> = given.value("set").map(str::to_owned).into_iter().collect();
     names.extend((0..given.operands.len()).filter_map(|place| given.operand(place)));
     if names.is_empty() {
         names.push("root".to_owned());
     }
-    let mut sets: Vec<&Set> = Vec::new();
+    let mut sets: Vec<&CpusetNode> = Vec::new();
     let several = names.len() > 1;
     for name in &names {
         let set = tree.find(name)?;
@@ -275,6 +277,6 @@ fn list(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> 
     } else {
         Notation::List
     };
-    talk.say(tables::sets(&sets, talk.reader, notation).trim_end_matches('\n'));
+    talk.print(tables::sets(&sets, talk.reader, notation).trim_end_matches('\n'));
     Ok(Status::Done)
 }

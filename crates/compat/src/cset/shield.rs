@@ -7,19 +7,19 @@
 mod make;
 
 use super::moving::{self, KernelThreads, Siblings};
-use super::options::{Flag, Given, Takes};
-use super::place::{self, Start};
+use super::options::{Flag, OptionValueKind, ParsedOptions};
+use super::place::{self, ProgramLaunch};
 use super::proc::{self, NamedSet};
-use super::talk::Talk;
-use super::tree::{Set, Tree};
-use super::{Command, Refused, set, spec};
+use super::talk::CsetOutput;
+use super::tree::{CpusetNode, CpusetTree};
+use super::{CsetCommand, CsetError, set, spec};
 use machine::Version;
 use make::Kthread;
 use plan::{Intent, partition_path};
 use root::Status;
 use session::Session;
 
-pub(super) const COMMAND: Command = Command {
+pub(super) const COMMAND: CsetCommand = CsetCommand {
     name: "shield",
     operands: "[path/program]",
     flags: FLAGS,
@@ -47,7 +47,7 @@ const FLAGS: &[Flag] = &[
     Flag::with(
         'k',
         "kthread",
-        Takes::OneOf(&["on", "off"]),
+        OptionValueKind::OneOf(&["on", "off"]),
         "keep unbound kernel threads out too",
     ),
     Flag::plain('f', "force", "move tasks wherever they are"),
@@ -57,7 +57,7 @@ const FLAGS: &[Flag] = &[
 ];
 
 /// Names of the two sets.
-struct Names {
+struct ShieldNames {
     user: String,
     system: String,
 }
@@ -66,27 +66,27 @@ struct Names {
 #[derive(Clone, Copy)]
 struct ShieldContext<'t> {
     session: &'t Session,
-    tree: &'t Tree,
-    names: &'t Names,
+    tree: &'t CpusetTree,
+    names: &'t ShieldNames,
 }
 
 /// An existing shield.
 struct Shield<'t> {
-    user: &'t Set,
-    system: &'t Set,
+    user: &'t CpusetNode,
+    system: &'t CpusetNode,
     /// Its entry in our journal; `None` for a manually created one.
     intent: Option<Intent>,
 }
 
 impl<'t> Shield<'t> {
-    fn named_user(&self, names: &'t Names) -> NamedSet<'t> {
+    fn named_user(&self, names: &'t ShieldNames) -> NamedSet<'t> {
         NamedSet {
             set: self.user,
             name: &names.user,
         }
     }
 
-    fn named_system(&self, names: &'t Names) -> NamedSet<'t> {
+    fn named_system(&self, names: &'t ShieldNames) -> NamedSet<'t> {
         NamedSet {
             set: self.system,
             name: &names.system,
@@ -94,13 +94,13 @@ impl<'t> Shield<'t> {
     }
 }
 
-fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
     let name = |option: &str, usual: &str| given.value(option).unwrap_or(usual).to_owned();
-    let names = Names {
+    let names = ShieldNames {
         user: name("userset", "user"),
         system: name("sysset", "system"),
     };
-    let tree = Tree::read(session)?;
+    let tree = CpusetTree::read(session)?;
     let context = ShieldContext {
         session,
         tree: &tree,
@@ -110,7 +110,7 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
         return cpu(&context, cpus, given.value("kthread"), talk);
     }
     if given.has("reset") {
-        talk.say("--> deactivating/reseting shielding");
+        talk.print("--> deactivating/reseting shielding");
         make::reset(session, &tree, &active(&context)?, talk)?;
         return Ok(Status::Done);
     }
@@ -125,9 +125,9 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
         first.filter(|_| !given.has("exec"))
     });
     match pidspec {
-        Some(pidspec) => bring(&context, &shield, &pidspec, given, talk),
+        Some(pidspec) => shield_tasks(&context, &shield, &pidspec, given, talk),
         None if given.has("exec") || !given.operands.is_empty() => {
-            let start = Start {
+            let start = ProgramLaunch {
                 set: shield.user,
                 command: &given.operands,
                 user: given.value("user"),
@@ -138,16 +138,16 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
             }))
         }
         None => {
-            tell(&context, &shield, given, talk);
+            report_tasks(&context, &shield, given, talk);
             Ok(Status::Done)
         }
     }
 }
 
 /// Finds the shield: the one in our journal, or two sets with these names.
-fn active<'t>(context: &ShieldContext<'t>) -> Result<Shield<'t>, Refused> {
+fn active<'t>(context: &ShieldContext<'t>) -> Result<Shield<'t>, CsetError> {
     let ShieldContext { session, tree, names } = *context;
-    let inactive = || Refused::said("shielding not active on system");
+    let inactive = || CsetError::failed("shielding not active on system");
     let intent = session
         .in_force()
         .into_iter()
@@ -170,56 +170,48 @@ fn active<'t>(context: &ShieldContext<'t>) -> Result<Shield<'t>, Refused> {
     })
 }
 
-fn cpu(
-    context: &ShieldContext,
-    cpus: &str,
-    kthread: Option<&str>,
-    talk: &mut Talk,
-) -> Result<Status, Refused> {
+fn cpu(context: &ShieldContext, cpus: &str, kthread: Option<&str>, talk: &mut CsetOutput) -> Result<Status, CsetError> {
     let &ShieldContext { session, tree, names } = context;
     let cpus = spec::cpus(cpus, super::tree::last_cpu(session))?;
     match active(context) {
         Err(_) => {
-            talk.say("--> activating shielding:");
+            talk.print("--> activating shielding:");
             make::activate(context, &cpus, Kthread::of(kthread), talk)?;
         }
         Ok(shield) => {
             let kthread = kthread.map(|word| Kthread::of(Some(word)));
             make::change(session, tree, &shield, Some(&cpus), kthread)?;
-            talk.say("--> shielding modified with:");
+            talk.print("--> shielding modified with:");
             if kthread == Some(Kthread::On) {
-                make::say_kernel_threads(make::unbound(tree, tree.find("root")?), talk);
+                make::report_kernel_threads(make::unbound(tree, tree.find("root")?), talk);
             }
         }
     }
-    let now = Tree::read(session)?;
-    let shield = active(&ShieldContext {
-        tree: &now,
-        ..*context
-    })?;
-    talk.say(&shield.named_system(names).headline());
-    talk.say(&shield.named_user(names).headline());
+    let now = CpusetTree::read(session)?;
+    let shield = active(&ShieldContext { tree: &now, ..*context })?;
+    talk.print(&shield.named_system(names).headline());
+    talk.print(&shield.named_user(names).headline());
     Ok(Status::Done)
 }
 
 /// `-s` and `-u` with a PIDSPEC.
-fn bring(
+fn shield_tasks(
     &ShieldContext { session, tree, names }: &ShieldContext,
     shield: &Shield,
     pidspec: &str,
-    given: &Given,
-    talk: &mut Talk,
-) -> Result<Status, Refused> {
+    given: &ParsedOptions,
+    talk: &mut CsetOutput,
+) -> Result<Status, CsetError> {
     let (doing, from, name, to) = match given.has("unshield") {
         true => ("unshielding", shield.user, &names.user, shield.system),
         false => ("shielding", shield.system, &names.system, shield.user),
     };
     let (siblings, threads) = match given.has("threads") {
-        true => (Siblings::Come, "(with threads)"),
+        true => (Siblings::Included, "(with threads)"),
         false => (Siblings::Stay, ""),
     };
     let pids = moving::pids(tree, pidspec, siblings)?;
-    talk.say(&format!("--> {doing} following pidspec: {pidspec} {threads}"));
+    talk.print(&format!("--> {doing} following pidspec: {pidspec} {threads}"));
     // On v2 the partition alone excludes other tasks: a task outside the set `system` is outside the shield too.
     let anywhere = given.has("force") || (tree.hierarchy.version == Version::V2 && !given.has("unshield"));
     let from = (!anywhere).then_some(from);
@@ -231,28 +223,28 @@ fn bring(
     // A PID without a task is in no set either.
     let elsewhere = chosen.elsewhere + chosen.missing;
     if elsewhere > 0 {
-        talk.say(&proc::skipped(elsewhere, name));
-        talk.say("--> hint: perhaps use --force if sure of command");
+        talk.print(&proc::skipped(elsewhere, name));
+        talk.print("--> hint: perhaps use --force if sure of command");
     }
     if chosen.len() == 0 {
-        return Err(Refused::said("tasks do not match all criteria, none moved"));
+        return Err(CsetError::failed("tasks do not match all criteria, none moved"));
     }
     let moved = set::move_tasks(session, tree, &chosen.all(), to)?;
     talk.bar(chosen.len());
     if moved.refused > 0 {
-        talk.say(&format!(
+        talk.print(&format!(
             "**> {} tasks are not movable, impossible to move",
             moved.refused
         ));
     }
-    talk.say("done");
+    talk.print("done");
     Ok(Status::Done)
 }
 
 /// The tasks inside and outside the shield.
-fn tell(context: &ShieldContext, shield: &Shield, given: &Given, talk: &mut Talk) {
-    let one = |named: NamedSet, talk: &mut Talk| match given.count("verbose") {
-        0 => talk.say(&named.headline()),
+fn report_tasks(context: &ShieldContext, shield: &Shield, given: &ParsedOptions, talk: &mut CsetOutput) {
+    let one = |named: NamedSet, talk: &mut CsetOutput| match given.count("verbose") {
+        0 => talk.print(&named.headline()),
         count => {
             // Here the first `-v` requests the list, the second its full width.
             talk.verbose_again(count - 1);
@@ -263,7 +255,7 @@ fn tell(context: &ShieldContext, shield: &Shield, given: &Given, talk: &mut Talk
     let system = shield.named_system(context.names);
     let (shielded, unshielded) = (given.has("shield"), given.has("unshield"));
     if !shielded && !unshielded {
-        talk.say("--> shielding system active with");
+        talk.print("--> shielding system active with");
         one(system, talk);
         one(user, talk);
         return;
@@ -274,5 +266,5 @@ fn tell(context: &ShieldContext, shield: &Shield, given: &Given, talk: &mut Talk
     if unshielded {
         one(system, talk);
     }
-    talk.say("done");
+    talk.print("done");
 }

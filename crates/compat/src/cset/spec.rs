@@ -1,6 +1,6 @@
 //! Parses CPUSPEC, MEMSPEC and PIDSPEC: plain lists of numbers and ranges.
 
-use super::Refused;
+use super::CsetError;
 use machine::{CpuId, CpuSet};
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// Characters other than digits, commas and dashes, invalid groups, CPUs that do not exist.
-pub fn cpus(spec: &str, last: u32) -> Result<CpuSet, Refused> {
+pub fn cpus(spec: &str, last: u32) -> Result<CpuSet, CsetError> {
     let set = numbers("CPUSPEC", spec)?;
     match set.last() {
-        Some(CpuId(highest)) if highest > last => Err(Refused::said(format!(
+        Some(CpuId(highest)) if highest > last => Err(CsetError::failed(format!(
             "CPUSPEC \"{spec}\" specifies higher max({highest}) than available({last})"
         ))),
         _ => Ok(set),
@@ -22,20 +22,20 @@ pub fn cpus(spec: &str, last: u32) -> Result<CpuSet, Refused> {
 ///
 /// # Errors
 /// As for [`cpus`]; the kernel checks whether the nodes exist.
-pub fn mems(spec: &str) -> Result<CpuSet, Refused> {
+pub fn mems(spec: &str) -> Result<CpuSet, CsetError> {
     numbers("MEMSPEC", spec)
 }
 
-fn numbers(what: &str, spec: &str) -> Result<CpuSet, Refused> {
+fn numbers(what: &str, spec: &str) -> Result<CpuSet, CsetError> {
     let is_plain = |letter: &char| letter.is_ascii_digit() || matches!(letter, ',' | '-');
     if let Some(letter) = spec.chars().find(|letter| !is_plain(letter)) {
-        return Err(Refused::said(format!(
+        return Err(CsetError::failed(format!(
             "{what} \"{spec}\" contains invalid charaters: {letter}"
         )));
     }
     let mut all = CpuSet::new();
     for group in spec.split(',') {
-        let bad = || Refused::said(format!("{what} \"{spec}\" has bad group \"{group}\""));
+        let bad = || CsetError::failed(format!("{what} \"{spec}\" has bad group \"{group}\""));
         all = all.or(&CpuSet::parse_list(group).map_err(|_| bad())?);
     }
     Ok(all)
@@ -45,10 +45,10 @@ fn numbers(what: &str, spec: &str) -> Result<CpuSet, Refused> {
 ///
 /// # Errors
 /// A group that is not a number or a range of numbers.
-pub fn pids(spec: &str, existing: &BTreeSet<u32>) -> Result<Vec<u32>, Refused> {
+pub fn pids(spec: &str, existing: &BTreeSet<u32>) -> Result<Vec<u32>, CsetError> {
     let mut pids = Vec::new();
     for group in spec.split(',').filter(|group| !group.is_empty()) {
-        let bad = || Refused::said(format!("pidspec={spec} has bad group={group}"));
+        let bad = || CsetError::failed(format!("pidspec={spec} has bad group={group}"));
         let number = |text: &str| text.parse::<u32>().map_err(|_| bad());
         match group.split_once('-') {
             None => pids.push(number(group)?),
@@ -81,15 +81,15 @@ pub fn hex(set: &CpuSet) -> String {
 mod tests {
     use super::*;
 
-    fn said(refused: Refused) -> String {
+    fn message_of(refused: CsetError) -> String {
         match refused {
-            Refused::Said { what, .. } => what,
+            CsetError::Failed { what, .. } => what,
             other => format!("{other:?}"),
         }
     }
 
     #[test]
-    fn cpu_lists_and_their_refusals() {
+    fn cpu_lists_are_parsed_or_refused_as_by_cset() {
         assert_eq!(cpus("0,3,5-7", 7).unwrap().to_string(), "0,3,5-7");
         let table = [
             ("a", "CPUSPEC \"a\" contains invalid charaters: a"),
@@ -100,16 +100,16 @@ mod tests {
             ("3-1", "CPUSPEC \"3-1\" has bad group \"3-1\""),
         ];
         for (spec, words) in table {
-            assert_eq!(said(cpus(spec, 7).unwrap_err()), words);
+            assert_eq!(message_of(cpus(spec, 7).unwrap_err()), words);
         }
         assert_eq!(
-            said(mems("z").unwrap_err()),
+            message_of(mems("z").unwrap_err()),
             "MEMSPEC \"z\" contains invalid charaters: z"
         );
     }
 
     #[test]
-    fn masks() {
+    fn cpu_masks_are_printed_in_groups_of_32_bits() {
         for (list, mask) in [
             ("2-3", "c"),
             ("0", "1"),
@@ -122,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_tasks() {
+    fn task_numbers_and_ranges_are_parsed() {
         let odd: BTreeSet<u32> = (1..1000).step_by(2).collect();
         assert_eq!(pids("1,2,600-605", &odd).unwrap(), [1, 2, 601, 603, 605]);
         assert_eq!(pids("5-1", &odd).unwrap(), [0; 0]);
         assert_eq!(pids("997-4294967295,7", &odd).unwrap(), [997, 999, 7]);
         assert_eq!(
-            said(pids("1-x", &odd).unwrap_err()),
+            message_of(pids("1-x", &odd).unwrap_err()),
             "pidspec=1-x has bad group=1-x"
         );
         assert!(is_pids("1,2-3") && !is_pids("bash") && !is_pids("1x") && !is_pids(""));

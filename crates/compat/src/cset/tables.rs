@@ -1,7 +1,7 @@
 //! Formats cset's two tables, of cpusets and of tasks, for people and for programs.
 
 use super::spec;
-use super::tree::Set;
+use super::tree::CpusetNode;
 use machine::{CpuSet, Policy, Task};
 use root::Root;
 use session::accounts;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The audience of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum ListingReader {
     /// People: columns with a maximum width, unless `-v` is given.
     Person(Width),
     /// Programs: fields separated by `;` (`-m`).
@@ -40,8 +40,8 @@ const COLUMNS: usize = 79;
 const NONE: &str = "*****";
 
 /// The table of cpusets, without the prefix `cset: `.
-pub fn sets(sets: &[&Set], reader: Reader, notation: Notation) -> String {
-    let row = |set: &Set| {
+pub fn sets(sets: &[&CpusetNode], reader: ListingReader, notation: Notation) -> String {
+    let row = |set: &CpusetNode| {
         let written = |numbers: &CpuSet| match notation {
             _ if numbers.is_empty() => NONE.to_owned(),
             Notation::List => numbers.to_string(),
@@ -50,7 +50,7 @@ pub fn sets(sets: &[&Set], reader: Reader, notation: Notation) -> String {
         let own = |is: bool| if is { "y" } else { "n" };
         let (cpus, mems) = (written(&set.cpus), written(&set.mems));
         let (cpu_own, mem_own) = (own(set.cpu_exclusive), own(set.mem_exclusive));
-        let Set {
+        let CpusetNode {
             name,
             path,
             tasks,
@@ -58,10 +58,11 @@ pub fn sets(sets: &[&Set], reader: Reader, notation: Notation) -> String {
             ..
         } = set;
         match reader {
-            Reader::Program => format!("{name};{cpus};{cpu_own};{mems};{mem_own};{tasks};{subsets};{path}\n"),
-            Reader::Person(width) => {
-                let row =
-                    format!(" {name:>12} {cpus:>10} {cpu_own} {mems:>7} {mem_own} {tasks:>5} {subsets:>4} ");
+            ListingReader::Program => {
+                format!("{name};{cpus};{cpu_own};{mems};{mem_own};{tasks};{subsets};{path}\n")
+            }
+            ListingReader::Person(width) => {
+                let row = format!(" {name:>12} {cpus:>10} {cpu_own} {mems:>7} {mem_own} {tasks:>5} {subsets:>4} ");
                 let path = match width {
                     Width::Full => path.clone(),
                     Width::Screen => middle_out(path, COLUMNS.saturating_sub(row.len())),
@@ -72,8 +73,8 @@ pub fn sets(sets: &[&Set], reader: Reader, notation: Notation) -> String {
     };
     let rows: String = sets.iter().map(|set| row(set)).collect();
     match reader {
-        Reader::Program => format!("cpuset_list_start\n{rows}cpuset_list_end\n"),
-        Reader::Person(_) => format!(
+        ListingReader::Program => format!("cpuset_list_start\n{rows}cpuset_list_end\n"),
+        ListingReader::Person(_) => format!(
             "\n         Name       CPUs-X    MEMs-X Tasks Subs Path\n \
              ------------ ---------- - ------- - ----- ---- ----------\n{rows}"
         ),
@@ -89,15 +90,12 @@ fn middle_out(path: &str, room: usize) -> String {
     }
     let front = (room / 2).saturating_sub(DOTS.len());
     let back = room - DOTS.len() - front;
-    let (front, back) = (
-        letters.iter().take(front),
-        letters.iter().skip(letters.len() - back),
-    );
+    let (front, back) = (letters.iter().take(front), letters.iter().skip(letters.len() - back));
     front.copied().chain(DOTS.chars()).chain(back.copied()).collect()
 }
 
 /// The rows of a table of tasks; for people with a heading, indented by `indent`.
-pub fn tasks(tasks: &[&Task], root: &Root, reader: Reader, indent: usize) -> String {
+pub fn tasks(tasks: &[&Task], root: &Root, reader: ListingReader, indent: usize) -> String {
     let names = accounts::user_names(root);
     let blank = " ".repeat(indent);
     let row = |task: &Task| {
@@ -106,16 +104,14 @@ pub fn tasks(tasks: &[&Task], root: &Root, reader: Reader, indent: usize) -> Str
         let state = format!("{}{}", task.state, class(task));
         let name = name(root, task);
         match reader {
-            Reader::Program => format!("{user};{tid};{};{state};{}\n", task.ppid, name.trim_end()),
-            Reader::Person(width) => {
+            ListingReader::Program => format!("{user};{tid};{};{state};{}\n", task.ppid, name.trim_end()),
+            ListingReader::Person(width) => {
                 let row = format!(" {user:<8} {tid:>5} {:>5} {state:<4} ", task.ppid);
                 let room = COLUMNS.saturating_sub(row.len());
                 let name = match width {
-                    Width::Screen if name.chars().count() > room => name
-                        .chars()
-                        .take(room.saturating_sub(3))
-                        .chain("...".chars())
-                        .collect(),
+                    Width::Screen if name.chars().count() > room => {
+                        name.chars().take(room.saturating_sub(3)).chain("...".chars()).collect()
+                    }
                     _ => name,
                 };
                 format!("{blank}{row}{name}\n")
@@ -124,9 +120,9 @@ pub fn tasks(tasks: &[&Task], root: &Root, reader: Reader, indent: usize) -> Str
     };
     let rows: String = tasks.iter().map(|task| row(task)).collect();
     match reader {
-        Reader::Person(_) if !tasks.is_empty() => format!(
-            "{blank} USER       PID  PPID SPPr TASK NAME\n{blank} -------- ----- ----- ---- ---------\n{rows}"
-        ),
+        ListingReader::Person(_) if !tasks.is_empty() => {
+            format!("{blank} USER       PID  PPID SPPr TASK NAME\n{blank} -------- ----- ----- ---- ---------\n{rows}")
+        }
         _ => rows,
     }
 }
@@ -157,10 +153,7 @@ fn user(root: &Root, tid: u32, names: &BTreeMap<u32, String>) -> String {
 
 /// The command line, with cset's blank after each word; the name in brackets if there is none.
 fn name(root: &Root, task: &Task) -> String {
-    let line = root
-        .bytes(&format!("/proc/{}/cmdline", task.key.tid))
-        .ok()
-        .flatten();
+    let line = root.bytes(&format!("/proc/{}/cmdline", task.key.tid)).ok().flatten();
     match line.filter(|line| !line.is_empty()) {
         Some(line) => report::safe(&String::from_utf8_lossy(&line).replace('\0', " ")),
         None => format!("[{}]", report::safe(&task.comm)),
@@ -171,10 +164,10 @@ fn name(root: &Root, task: &Task) -> String {
 mod tests {
     use super::*;
 
-    fn set(name: &str, path: &str, cpus: &str, counts: (usize, usize)) -> Set {
+    fn set(name: &str, path: &str, cpus: &str, counts: (usize, usize)) -> CpusetNode {
         let list = |text| CpuSet::parse_list(text).unwrap();
         let is_root = path == "/";
-        Set {
+        CpusetNode {
             name: name.to_owned(),
             path: path.to_owned(),
             place: path.to_owned(),
@@ -189,7 +182,7 @@ mod tests {
 
     /// The table of the tutorial's section "Implementing Hierarchy with Set and Proc".
     #[test]
-    fn the_tutorials_table() {
+    fn the_table_of_the_tutorial_is_reproduced() {
         let all = [
             set("root", "/", "0-3", (344, 2)),
             set("system", "/system", "0", (0, 0)),
@@ -198,8 +191,8 @@ mod tests {
             set("prio_med", "/prio_all/prio_high/prio_med", "2-3", (0, 1)),
             set("prio_low", "/prio_all/prio_high/prio_med/prio_low", "3", (0, 0)),
         ];
-        let all: Vec<&Set> = all.iter().collect();
-        let screen = sets(&all, Reader::Person(Width::Screen), Notation::List);
+        let all: Vec<&CpusetNode> = all.iter().collect();
+        let screen = sets(&all, ListingReader::Person(Width::Screen), Notation::List);
         assert_eq!(
             screen,
             "
@@ -213,28 +206,20 @@ mod tests {
      prio_low          3 n       0 n     0    0 /prio_all/pr...rio_med/prio_low
 "
         );
-        let full = sets(&all, Reader::Person(Width::Full), Notation::List);
-        assert!(
-            full.ends_with(" /prio_all/prio_high/prio_med/prio_low\n"),
-            "{full}"
-        );
+        let full = sets(&all, ListingReader::Person(Width::Full), Notation::List);
+        assert!(full.ends_with(" /prio_all/prio_high/prio_med/prio_low\n"), "{full}");
     }
 
     #[test]
-    fn rows_for_programs_and_masks() {
-        let empty = set(
-            "a_quite_long_name_here",
-            "/qc_t/a_quite_long_name_here",
-            "",
-            (0, 1),
-        );
+    fn machine_readable_rows_and_masks_are_printed() {
+        let empty = set("a_quite_long_name_here", "/qc_t/a_quite_long_name_here", "", (0, 1));
         let root = set("root", "/", "0-1", (133, 0));
         assert_eq!(
-            sets(&[&root, &empty], Reader::Program, Notation::List),
+            sets(&[&root, &empty], ListingReader::Program, Notation::List),
             "cpuset_list_start\nroot;0-1;y;0;y;133;0;/\n\
              a_quite_long_name_here;*****;n;0;n;0;1;/qc_t/a_quite_long_name_here\ncpuset_list_end\n"
         );
-        let row = sets(&[&root], Reader::Person(Width::Screen), Notation::Hex);
+        let row = sets(&[&root], ListingReader::Person(Width::Screen), Notation::Hex);
         assert!(
             row.ends_with("\n         root          3 y       1 y   133    0 /\n"),
             "{row}"
@@ -260,7 +245,7 @@ mod tests {
 
     /// Rows as cset 1.6 wrote them for such tasks.
     #[test]
-    fn rows_of_tasks() {
+    fn task_rows_are_printed_as_by_cset() {
         let dir = tempfile::tempdir().unwrap();
         let put = |path: String, content: &str| {
             let path = dir.path().join(path);
@@ -295,7 +280,7 @@ mod tests {
         ];
         let all: Vec<&Task> = all.iter().collect();
         assert_eq!(
-            tasks(&all, &root, Reader::Person(Width::Screen), 0),
+            tasks(&all, &root, ListingReader::Person(Width::Screen), 0),
             " USER       PID  PPID SPPr TASK NAME
  -------- ----- ----- ---- ---------
  root     13992 13983 Sf_5 sleep 101 
@@ -305,12 +290,12 @@ mod tests {
  root        18 13983 Sf99 [migration/0]
 "
         );
-        let shield = tasks(&all[..1], &root, Reader::Person(Width::Screen), 2);
+        let shield = tasks(&all[..1], &root, ListingReader::Person(Width::Screen), 2);
         assert!(shield.starts_with("   USER       PID"), "{shield}");
         assert_eq!(
-            tasks(&all[1..2], &root, Reader::Program, 0),
+            tasks(&all[1..2], &root, ListingReader::Program, 0),
             "54321;13993;13983;Sr50;sleep 102\n"
         );
-        assert!(tasks(&all[3..4], &root, Reader::Person(Width::Full), 0).contains(" bbb \n"));
+        assert!(tasks(&all[3..4], &root, ListingReader::Person(Width::Full), 0).contains(" bbb \n"));
     }
 }

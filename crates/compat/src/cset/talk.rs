@@ -1,7 +1,7 @@
 //! Prints cset's messages: each one on standard output with cset's name as prefix, and in the requested log.
 
-use super::Refused;
-use super::tables::{Reader, Width};
+use super::CsetError;
+use super::tables::{ListingReader, Width};
 use root::output::Appender;
 use session::Session;
 use std::ffi::OsString;
@@ -12,23 +12,23 @@ use terminal::Screen;
 pub const VERSION: &str = "Cpuset (cset) 1.6";
 
 /// The targets of messages, and the audience of listings.
-pub struct Talk<'a> {
+pub struct CsetOutput<'a> {
     screen: &'a mut Screen,
     log: Option<Appender>,
     /// The audience of listings.
-    pub reader: Reader,
+    pub reader: ListingReader,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> CsetOutput<'a> {
     /// Standard output, for people, unless `/etc/cset.conf` requests machine-readable output (`mread`). That file may also
     /// contain the mount point of cpusets, which is detected here instead.
-    pub fn new(session: &Session, screen: &'a mut Screen) -> Talk<'a> {
+    pub fn new(session: &Session, screen: &'a mut Screen) -> CsetOutput<'a> {
         let configuration = session.root().text("/etc/cset.conf").ok().flatten();
         let reader = match configuration.as_deref().is_some_and(for_programs) {
-            true => Reader::Program,
-            false => Reader::Person(Width::Screen),
+            true => ListingReader::Program,
+            false => ListingReader::Person(Width::Screen),
         };
-        Talk {
+        CsetOutput {
             screen,
             log: None,
             reader,
@@ -39,12 +39,9 @@ impl<'a> Talk<'a> {
     ///
     /// # Errors
     /// A file that cannot be created.
-    pub fn log_to(&mut self, file: &str, args: &[OsString]) -> Result<(), Refused> {
+    pub fn log_to(&mut self, file: &str, args: &[OsString]) -> Result<(), CsetError> {
         self.log = Some(Appender::create(Path::new(file))?);
-        let line: Vec<String> = args
-            .iter()
-            .map(|arg| arg.to_string_lossy().into_owned())
-            .collect();
+        let line: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         self.note("DEBUG", "---------- STARTING ----------");
         self.note("DEBUG", VERSION);
         self.note("DEBUG", &format!("cmdline: cset {}", line.join(" ")));
@@ -53,26 +50,26 @@ impl<'a> Talk<'a> {
 
     /// `-m`: machine-readable listings.
     pub fn for_programs(&mut self) {
-        self.reader = Reader::Program;
+        self.reader = ListingReader::Program;
     }
 
     /// The number of `-v` options.
     pub fn verbose(&mut self, count: usize) {
-        if count > 0 && self.reader != Reader::Program {
-            self.reader = Reader::Person(Width::Full);
+        if count > 0 && self.reader != ListingReader::Program {
+            self.reader = ListingReader::Person(Width::Full);
         }
     }
 
     /// The number of `-v` options beyond those that request a list.
     pub fn verbose_again(&mut self, count: usize) {
-        if self.reader != Reader::Program {
+        if self.reader != ListingReader::Program {
             let width = if count > 0 { Width::Full } else { Width::Screen };
-            self.reader = Reader::Person(width);
+            self.reader = ListingReader::Person(width);
         }
     }
 
     /// Prints one message.
-    pub fn say(&mut self, message: &str) {
+    pub fn print(&mut self, message: &str) {
         self.note("INFO", message);
         self.screen.text(&format!("cset: {message}\n"));
     }
@@ -84,7 +81,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Prints to standard error.
-    pub fn aside(&mut self, text: &str) {
+    pub fn print_error(&mut self, text: &str) {
         self.note("ERROR", text);
         self.screen.note(text);
     }
@@ -121,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_configuration_may_ask_for_rows_for_programs() {
+    fn the_configuration_can_enable_machine_readable_output() {
         assert!(for_programs("[default]\nmountpoint = /cpusets\nmread = True\n"));
         for other in [
             "",

@@ -3,17 +3,17 @@
 //! On v2 our own sets are called `quietcore-NAME`, next to the slices of systemd. This module calls them NAME, as on v1,
 //! so that scripts find `user` and `system` on both.
 
-use super::Refused;
+use super::CsetError;
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Task, Version};
 use root::Root;
 use session::Session;
 
 /// The prefix of our sets on v2 ([`plan::partition_path`]).
-const OURS: &str = "quietcore-";
+const OWN_PREFIX: &str = "quietcore-";
 
 /// One cpuset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
+pub struct CpusetNode {
     /// Its last path component; `root` for the root.
     pub name: String,
     /// Its path in cset's syntax.
@@ -35,33 +35,33 @@ pub struct Set {
 }
 
 /// All sets, the root first, parents before children.
-pub struct Tree {
+pub struct CpusetTree {
     /// The machine, with every thread and its cgroup.
     pub machine: Machine,
     /// The hierarchy.
     pub hierarchy: Hierarchy,
     /// The sets.
-    pub sets: Vec<Set>,
+    pub sets: Vec<CpusetNode>,
 }
 
-impl Tree {
+impl CpusetTree {
     /// Reads it.
     ///
     /// # Errors
     /// A machine without cpusets.
-    pub fn read(session: &Session) -> Result<Tree, Refused> {
+    pub fn read(session: &Session) -> Result<CpusetTree, CsetError> {
         let root = session.root();
         session.refresh();
         let machine = session.machine().with_task_cgroups(root);
         let Some(hierarchy) = machine.cgroups.cpuset.clone() else {
-            return Err(Refused::said("no cpuset controller is mounted on this system"));
+            return Err(CsetError::failed("no cpuset controller is mounted on this system"));
         };
         let sets = hierarchy
             .sets
             .iter()
             .map(|set| set_of(set, &hierarchy, &machine, root))
             .collect();
-        Ok(Tree {
+        Ok(CpusetTree {
             machine,
             hierarchy,
             sets,
@@ -72,7 +72,7 @@ impl Tree {
     ///
     /// # Errors
     /// None, or several.
-    pub fn find(&self, name: &str) -> Result<&Set, Refused> {
+    pub fn find(&self, name: &str) -> Result<&CpusetNode, CsetError> {
         let path = match name {
             "root" => "/".to_owned(),
             name if name.contains('/') => clean(name),
@@ -84,15 +84,15 @@ impl Tree {
             .filter(|set| set.path == path || set.place == path || (path.is_empty() && set.name == name));
         match (found.next(), found.next()) {
             (Some(set), None) => Ok(set),
-            (Some(_), Some(_)) => Err(Refused::said(format!(
+            (Some(_), Some(_)) => Err(CsetError::failed(format!(
                 "cpuset \"{name}\" not unique, please specify by path"
             ))),
-            (None, _) => Err(Refused::said(format!("cpuset \"{name}\" not found in cpusets"))),
+            (None, _) => Err(CsetError::failed(format!("cpuset \"{name}\" not found in cpusets"))),
         }
     }
 
     /// The direct children of a set.
-    pub fn children(&self, set: &Set) -> impl Iterator<Item = &Set> {
+    pub fn children(&self, set: &CpusetNode) -> impl Iterator<Item = &CpusetNode> {
         let above = set.path.trim_end_matches('/').to_owned();
         self.sets
             .iter()
@@ -100,20 +100,20 @@ impl Tree {
     }
 
     /// A set and all below it, parents first.
-    pub fn below(&self, set: &Set) -> Vec<&Set> {
+    pub fn below(&self, set: &CpusetNode) -> Vec<&CpusetNode> {
         let start = format!("{}/", set.path.trim_end_matches('/'));
-        let is_in = |other: &&Set| other.path == set.path || other.path.starts_with(&start);
+        let is_in = |other: &&CpusetNode| other.path == set.path || other.path.starts_with(&start);
         self.sets.iter().filter(is_in).collect()
     }
 
     /// The threads in a set.
-    pub fn members<'a>(&'a self, set: &'a Set) -> impl Iterator<Item = &'a Task> {
+    pub fn members<'a>(&'a self, set: &'a CpusetNode) -> impl Iterator<Item = &'a Task> {
         let tasks = self.machine.tasks.iter().flatten();
         tasks.filter(|task| task.cgroup.as_deref() == Some(set.place.as_str()))
     }
 
     /// The set of a task.
-    pub fn home(&self, task: &Task) -> Option<&Set> {
+    pub fn set_of_task(&self, task: &Task) -> Option<&CpusetNode> {
         self.sets
             .iter()
             .find(|set| Some(set.place.as_str()) == task.cgroup.as_deref())
@@ -121,11 +121,7 @@ impl Tree {
 
     /// A thread by its ID.
     pub fn task(&self, tid: u32) -> Option<&Task> {
-        self.machine
-            .tasks
-            .iter()
-            .flatten()
-            .find(|task| task.key.tid == tid)
+        self.machine.tasks.iter().flatten().find(|task| task.key.tid == tid)
     }
 
     /// The path of a set that does not exist yet, below the mount.
@@ -135,7 +131,7 @@ impl Tree {
         match self.sets.iter().find(|set| set.path == above) {
             Some(set) if set.path != "/" => format!("{}/{}", set.place, last(&path)),
             _ if self.hierarchy.version == Version::V2 && above.is_empty() => {
-                format!("/{OURS}{}", last(&path))
+                format!("/{OWN_PREFIX}{}", last(&path))
             }
             _ => path,
         }
@@ -164,7 +160,7 @@ fn last(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, last)| last)
 }
 
-fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, root: &Root) -> Set {
+fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, root: &Root) -> CpusetNode {
     let value = |file: &str| root.value(&hierarchy.file(&set.name, file)).ok().flatten();
     let flag = |file: &str| value(file).as_deref() == Some("1");
     let list = |text: Option<String>| text.and_then(|text| CpuSet::parse_list(&text).ok());
@@ -190,12 +186,11 @@ fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, ro
             (cpus, mems, is_root || set.takes_cpus(), is_root)
         }
     };
-    let subset = |other: &&machine::Partition| {
-        other.name != "/" && parent(&other.name) == set.name.trim_end_matches('/')
-    };
-    let path = shown(&set.name, hierarchy);
+    let subset =
+        |other: &&machine::Partition| other.name != "/" && parent(&other.name) == set.name.trim_end_matches('/');
+    let path = display_name(&set.name, hierarchy);
     let tasks = machine.tasks.iter().flatten();
-    Set {
+    CpusetNode {
         name: if is_root { "root" } else { last(&path) }.to_owned(),
         place: set.name.clone(),
         cpus,
@@ -211,10 +206,10 @@ fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, ro
 }
 
 /// A path without our prefix, unless another set has that name.
-fn shown(place: &str, hierarchy: &Hierarchy) -> String {
+fn display_name(place: &str, hierarchy: &Hierarchy) -> String {
     let ours = match hierarchy.version {
         Version::V1 => None,
-        Version::V2 => place.strip_prefix('/').and_then(|place| place.strip_prefix(OURS)),
+        Version::V2 => place.strip_prefix('/').and_then(|place| place.strip_prefix(OWN_PREFIX)),
     };
     let top = ours.map(|ours| format!("/{}", ours.split('/').next().unwrap_or(ours)));
     match (ours, top) {

@@ -1,9 +1,9 @@
 //! Implements `partrt create`: quietcore's own apply, with partrt's knobs. Each of its options skips one knob.
 
-use super::{Failed, Found, Names, detail, getopts, mask, names, wrong};
-use apply::{Applied, Entry, Outcome, Request};
+use super::{ParsedOption, PartitionNames, PartrtError, detail, getopts, mask, names, wrong};
+use apply::{ApplyOutcome, ApplyRequest, ChangeEntry, ChangeOutcome};
 use machine::{CpuSet, Hierarchy, Machine, Version};
-use plan::parameters::Price;
+use plan::parameters::ParameterCost;
 use plan::{FindingId, Intent, Level, PartitionName, Profile, knobs, partition_path};
 use root::Failure;
 use root::Root;
@@ -26,7 +26,7 @@ const TURNED: &[(char, &str)] = &[
 
 /// The parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct CreateOptions {
     /// Letters of the skipped knobs.
     without: BTreeSet<char>,
     node: Option<String>,
@@ -37,17 +37,21 @@ struct Wanted {
 ///
 /// # Errors
 /// Wrong options, masks and names, and errors of apply; the machine is unchanged then.
-pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
-    let wanted = Wanted::parse(words)?;
+pub fn create(
+    session: &Session,
+    words: &[String],
+    names: &PartitionNames,
+    screen: &mut Screen,
+) -> Result<(), PartrtError> {
+    let arguments = CreateOptions::parse(words)?;
     let root = session.root();
     let stop = session::stop_flag();
     let machine = session.machine().for_plan(root);
     let hierarchy = machine.cgroups.cpuset.as_ref();
-    let hierarchy =
-        hierarchy.ok_or_else(|| Failed::Said("Kernel is lacking support for cpuset".to_owned()))?;
-    let mut intent = wanted.intent(names, &machine, hierarchy.version)?;
+    let hierarchy = hierarchy.ok_or_else(|| PartrtError::Message("Kernel is lacking support for cpuset".to_owned()))?;
+    let mut intent = arguments.intent(names, &machine, hierarchy.version)?;
     let others = session.in_force_because();
-    refuse_taken(hierarchy, names, root, &others)?;
+    refuse_existing(hierarchy, names, root, &others)?;
     intent.share_housekeeping(&session.in_force());
     if has_foreign(hierarchy, &machine, &others) {
         screen.note(
@@ -64,7 +68,7 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
     session.refresh();
     let machine = session.machine().for_plan(root);
     let plan = isolation::plan_on(session, &machine, &intent).map_err(Failure::from)?;
-    let request = Request {
+    let request = ApplyRequest {
         machine: &machine,
         intent: &intent,
         plan: &plan,
@@ -74,34 +78,34 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
         stop,
     };
     let applied = apply::apply(&changing.host, changing.state(), &request).map_err(Failure::from)?;
-    tell(&applied, screen);
+    report_applied(&applied, screen);
     screen.text(&divided(names, &plan.isolated, &plan.housekeeping));
     Ok(())
 }
 
-impl Wanted {
-    fn parse(words: &[String]) -> Result<Wanted, Failed> {
-        let mut wanted = Wanted::default();
+impl CreateOptions {
+    fn parse(words: &[String]) -> Result<CreateOptions, PartrtError> {
+        let mut request = CreateOptions::default();
         let (found, rest) = getopts(":abcdhmn:rtuw", words);
         for one in found {
             match one {
-                Found::Option('h', _) => return Err(Failed::Usage),
-                Found::Option('n', node) => wanted.node = node,
-                Found::Option(letter, _) => drop(wanted.without.insert(letter)),
+                ParsedOption::Option('h', _) => return Err(PartrtError::Usage),
+                ParsedOption::Option('n', node) => request.node = node,
+                ParsedOption::Option(letter, _) => drop(request.without.insert(letter)),
                 other => return Err(wrong(&other, "-")),
             }
         }
-        wanted.mask = rest.first().filter(|mask| !mask.is_empty()).cloned();
-        if wanted.mask.is_none() && wanted.node.is_none() {
-            return Err(Failed::Said("Missing mandatory cpumask".to_owned()));
+        request.mask = rest.first().filter(|mask| !mask.is_empty()).cloned();
+        if request.mask.is_none() && request.node.is_none() {
+            return Err(PartrtError::Message("Missing mandatory cpumask".to_owned()));
         }
-        Ok(wanted)
+        Ok(request)
     }
 
-    fn intent(&self, names: &Names, machine: &Machine, version: Version) -> Result<Intent, Failed> {
+    fn intent(&self, names: &PartitionNames, machine: &Machine, version: Version) -> Result<Intent, PartrtError> {
         let name = PartitionName::new(&names.rt).map_err(Failure::from)?;
         if names.rest == names.rt {
-            return Err(Failed::Said(format!(
+            return Err(PartrtError::Message(format!(
                 "{}: the two partitions need two names",
                 names.rt
             )));
@@ -120,7 +124,7 @@ impl Wanted {
         Ok(intent)
     }
 
-    fn cpus(&self, machine: &Machine) -> Result<CpuSet, Failed> {
+    fn cpus(&self, machine: &Machine) -> Result<CpuSet, PartrtError> {
         if let Some(node) = &self.node {
             let found = machine
                 .topology
@@ -129,10 +133,10 @@ impl Wanted {
                 .find(|known| known.id.to_string() == *node);
             return found
                 .map(|node| node.cpus.clone())
-                .ok_or_else(|| Failed::Said(format!("NUMA node: {} does not exist", report::safe(node))));
+                .ok_or_else(|| PartrtError::Message(format!("NUMA node: {} does not exist", report::safe(node))));
         }
         let text = self.mask.as_deref().unwrap_or_default();
-        let illegal = || Failed::Said(format!("Illegal CPU mask: {}", report::safe(text)));
+        let illegal = || PartrtError::Message(format!("Illegal CPU mask: {}", report::safe(text)));
         let cpus = mask(text).map_err(|_| illegal())?.ok_or_else(illegal)?;
         let there = machine.topology.present_cpus().or(&machine.topology.online);
         if cpus.intersects(&there) {
@@ -144,12 +148,12 @@ impl Wanted {
 }
 
 /// Neither of the two may exist already.
-fn refuse_taken(
+fn refuse_existing(
     hierarchy: &Hierarchy,
-    names: &Names,
+    names: &PartitionNames,
     root: &Root,
     in_force: &[(Intent, String)],
-) -> Result<(), Failed> {
+) -> Result<(), PartrtError> {
     let exists = |dir: &str| matches!(root.kind(dir), Ok(Some(_)));
     let rest = partition_path(hierarchy, &names.rest);
     // Later partitions share the set that the first one created, and may call it by another name.
@@ -159,7 +163,7 @@ fn refuse_taken(
         .filter(|dir| exists(dir))
         .or_else(|| (is_shared || makes_rest && exists(&rest)).then_some(rest));
     match taken {
-        Some(dir) => Err(Failed::Said(format!(
+        Some(dir) => Err(PartrtError::Message(format!(
             "{dir}: Partition already exists, remove it first using 'undo' command."
         ))),
         None => Ok(()),
@@ -178,7 +182,7 @@ fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, St
 }
 
 /// Messages for the user: warnings, and changes with a cost in safety. With `-v` everything.
-fn tell(applied: &Applied, screen: &mut Screen) {
+fn report_applied(applied: &ApplyOutcome, screen: &mut Screen) {
     detail(screen, &session::entries::entries_text(&applied.entries));
     for finding in &applied.findings {
         let fix = Some(&finding.fix).filter(|fix| !fix.is_empty());
@@ -199,9 +203,9 @@ fn tell(applied: &Applied, screen: &mut Screen) {
 }
 
 /// A change with a cost in safety, in one line.
-fn priced(entry: &Entry) -> Option<String> {
-    let knob = knobs::of_change(&entry.change).filter(|knob| knob.price == Price::Safety)?;
-    let done = entry.outcome == Outcome::Done && entry.before != entry.after;
+fn priced(entry: &ChangeEntry) -> Option<String> {
+    let knob = knobs::of_change(&entry.change).filter(|knob| knob.price == ParameterCost::Safety)?;
+    let done = entry.outcome == ChangeOutcome::Done && entry.before != entry.after;
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
     done.then(|| {
         format!(
@@ -214,7 +218,7 @@ fn priced(entry: &Entry) -> Option<String> {
     })
 }
 
-fn divided(names: &Names, isolated: &CpuSet, rest: &CpuSet) -> String {
+fn divided(names: &PartitionNames, isolated: &CpuSet, rest: &CpuSet) -> String {
     format!(
         "System was successfylly divided into following partitions:\nIsolated CPUs ({}):{isolated}\n\
          Non-isolated CPUS ({}):{rest}\n",
@@ -226,15 +230,15 @@ fn divided(names: &Names, isolated: &CpuSet, rest: &CpuSet) -> String {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Wanted, String> {
+    fn parse(line: &str) -> Result<CreateOptions, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Wanted::parse(&words).map_err(said)
+        CreateOptions::parse(&words).map_err(message_of)
     }
 
-    fn said(failed: Failed) -> String {
+    fn message_of(failed: PartrtError) -> String {
         match failed {
-            Failed::Usage => "usage".to_owned(),
-            Failed::Said(said) | Failed::NotStarted(_, said) => said,
+            PartrtError::Usage => "usage".to_owned(),
+            PartrtError::Message(said) | PartrtError::NotStarted(_, said) => said,
         }
     }
 
@@ -248,15 +252,15 @@ mod tests {
     }
 
     fn intent(line: &str, rt: &str, rest: &str) -> Result<Intent, String> {
-        let names = Names {
+        let names = PartitionNames {
             rt: rt.to_owned(),
             rest: rest.to_owned(),
         };
-        parse(line)?.intent(&names, &machine(), Version::V1).map_err(said)
+        parse(line)?.intent(&names, &machine(), Version::V1).map_err(message_of)
     }
 
     #[test]
-    fn command_lines() {
+    fn command_lines_of_create_are_parsed() {
         let wanted = parse("-r -c -w 0xc").unwrap();
         assert_eq!(wanted.mask.as_deref(), Some("0xc"));
         assert_eq!(wanted.without.into_iter().collect::<String>(), "crw");
@@ -273,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn each_option_leaves_one_knob_out() {
+    fn each_option_omits_one_knob() {
         let whole = intent("0xc", "rt", "nrt").unwrap();
         assert_eq!(
             (whole.cpus.to_string().as_str(), whole.profile),
@@ -300,15 +304,12 @@ mod tests {
             assert_eq!(gone.collect::<Vec<_>>(), [knob], "-{letter}");
         }
         assert!(plan::takes(&whole, "workqueue_cpumask") && plan::takes(&whole, "irq_affinity"));
-        assert!(!plan::takes(
-            &intent("-u c", "rt", "nrt").unwrap(),
-            "workqueue_cpumask"
-        ));
+        assert!(!plan::takes(&intent("-u c", "rt", "nrt").unwrap(), "workqueue_cpumask"));
         assert_eq!(intent("-d c", "rt", "nrt").unwrap(), whole);
     }
 
     #[test]
-    fn masks_nodes_and_names() {
+    fn cpus_are_given_by_mask_or_node_and_names_are_checked() {
         for (line, cpus) in [
             ("c", "2-3"),
             ("0x8", "3"),
@@ -316,11 +317,7 @@ mod tests {
             ("0000000c", "2-3"),
             ("-n 1", "2-3"),
         ] {
-            assert_eq!(
-                intent(line, "rt", "nrt").unwrap().cpus.to_string(),
-                cpus,
-                "{line}"
-            );
+            assert_eq!(intent(line, "rt", "nrt").unwrap().cpus.to_string(), cpus, "{line}");
         }
         for (line, wrong) in [
             ("0", "Illegal CPU mask: 0"),
@@ -332,17 +329,14 @@ mod tests {
         }
         let named = intent("c", "rtset", "other").unwrap();
         assert_eq!(named.name.as_str(), "rtset");
-        assert_eq!(
-            named.housekeeping.as_ref().map(PartitionName::as_str),
-            Some("other")
-        );
+        assert_eq!(named.housekeeping.as_ref().map(PartitionName::as_str), Some("other"));
         assert!(intent("c", "a/b", "nrt").is_err() && intent("c", "rt", "..").is_err());
         assert!(intent("c", "rt", "rt").unwrap_err().contains("two names"));
     }
 
     #[test]
-    fn what_is_printed() {
-        let names = Names {
+    fn messages_equal_those_of_partrt() {
+        let names = PartitionNames {
             rt: "rt".to_owned(),
             rest: "nrt".to_owned(),
         };
@@ -351,19 +345,19 @@ mod tests {
             "System was successfylly divided into following partitions:\nIsolated CPUs (rt):2-3\n\
              Non-isolated CPUS (nrt):0-1\n"
         );
-        let entry = |change: &str, outcome: Outcome| Entry {
+        let entry = |change: &str, outcome: ChangeOutcome| ChangeEntry {
             seq: 1,
             change: change.to_owned(),
             before: Some("950000".to_owned()),
             after: Some("-1".to_owned()),
             outcome,
         };
-        let line = priced(&entry("sched_rt_runtime_us", Outcome::Done)).unwrap();
+        let line = priced(&entry("sched_rt_runtime_us", ChangeOutcome::Done)).unwrap();
         assert!(
             line.starts_with("partrt: sched_rt_runtime_us: 950000 -> -1 until `partrt undo`: "),
             "{line}"
         );
-        assert_eq!(priced(&entry("sched_rt_runtime_us", Outcome::Already)), None);
-        assert_eq!(priced(&entry("stat_interval", Outcome::Done)), None);
+        assert_eq!(priced(&entry("sched_rt_runtime_us", ChangeOutcome::Already)), None);
+        assert_eq!(priced(&entry("stat_interval", ChangeOutcome::Done)), None);
     }
 }

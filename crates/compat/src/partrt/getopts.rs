@@ -3,7 +3,7 @@
 
 /// One option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ParsedOption {
     /// A letter, with its value if it takes one.
     Option(char, Option<String>),
     /// An unknown letter.
@@ -14,7 +14,7 @@ pub enum Found {
 
 /// The options at the start of `words`, and the words after them. `letters` is as in the shell: a colon after
 /// each letter that takes a value.
-pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<Found>, &'a [String]) {
+pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<ParsedOption>, &'a [String]) {
     let mut found = Vec::new();
     let mut rest = words;
     while let Some((word, after)) = rest.split_first() {
@@ -28,8 +28,8 @@ pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<Found>, &'a [Stri
         let mut group = group.chars();
         while let Some(letter) = group.next() {
             match takes_value(letters, letter) {
-                None => found.push(Found::Unknown(letter)),
-                Some(false) => found.push(Found::Option(letter, None)),
+                None => found.push(ParsedOption::Unknown(letter)),
+                Some(false) => found.push(ParsedOption::Option(letter, None)),
                 Some(true) => {
                     let attached = Some(group.as_str().to_owned()).filter(|value| !value.is_empty());
                     let value = match (attached, rest.split_first()) {
@@ -40,8 +40,8 @@ pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<Found>, &'a [Stri
                         (attached, _) => attached,
                     };
                     found.push(match value {
-                        Some(value) => Found::Option(letter, Some(value)),
-                        None => Found::NoValue(letter),
+                        Some(value) => ParsedOption::Option(letter, Some(value)),
+                        None => ParsedOption::NoValue(letter),
                     });
                     break;
                 }
@@ -67,20 +67,17 @@ mod tests {
     fn read(letters: &str, line: &str) -> (String, String) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (found, rest) = getopts(letters, &words);
-        let text = |found: &Found| match found {
-            Found::Option(letter, Some(value)) => format!("{letter}={value}"),
-            Found::Option(letter, None) => letter.to_string(),
-            Found::Unknown(letter) => format!("?{letter}"),
-            Found::NoValue(letter) => format!(":{letter}"),
+        let text = |found: &ParsedOption| match found {
+            ParsedOption::Option(letter, Some(value)) => format!("{letter}={value}"),
+            ParsedOption::Option(letter, None) => letter.to_string(),
+            ParsedOption::Unknown(letter) => format!("?{letter}"),
+            ParsedOption::NoValue(letter) => format!(":{letter}"),
         };
-        (
-            found.iter().map(text).collect::<Vec<_>>().join(" "),
-            rest.join(" "),
-        )
+        (found.iter().map(text).collect::<Vec<_>>().join(" "), rest.join(" "))
     }
 
     #[test]
-    fn as_the_shell_reads_them() {
+    fn options_are_parsed_as_getopts_parses_them() {
         for (letters, line, options, rest) in [
             ("abn:", "-a 0xc", "a", "0xc"),
             ("abn:", "-ab 0xc", "a b", "0xc"),
@@ -96,11 +93,7 @@ mod tests {
             ("abn:", "-: 1", "?:", "1"),
             ("abn:", "", "", ""),
         ] {
-            assert_eq!(
-                read(letters, line),
-                (options.to_owned(), rest.to_owned()),
-                "{line}"
-            );
+            assert_eq!(read(letters, line), (options.to_owned(), rest.to_owned()), "{line}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Implements `partrt list`: lists the partitions.
 
-use super::{Failed, Found, getopts, names, wrong};
+use super::{ParsedOption, PartrtError, getopts, names, wrong};
 use session::Session;
 use terminal::Screen;
 
@@ -8,11 +8,11 @@ use terminal::Screen;
 ///
 /// # Errors
 /// Wrong options.
-pub fn list(session: &Session, words: &[String], screen: &mut Screen) -> Result<(), Failed> {
+pub fn list(session: &Session, words: &[String], screen: &mut Screen) -> Result<(), PartrtError> {
     let (found, _) = getopts(":h", words);
     match found.first() {
         None => {}
-        Some(Found::Option('h', _)) => return Err(Failed::Usage),
+        Some(ParsedOption::Option('h', _)) => return Err(PartrtError::Usage),
         Some(other) => return Err(wrong(other, "")),
     }
     let machine = session.machine();
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_partrt_prints_them() {
+    fn partitions_are_listed_as_by_partrt() {
         let row = |name: &str, cpus: &str| (name.to_owned(), cpus.to_owned());
         assert_eq!(
             text(&[row("nrt", "0-1"), row("rt", "2-3")]),

@@ -3,18 +3,18 @@
 //! The original ignores a task that the kernel refuses to move, and exits with status 0. The status is kept,
 //! because loops over all tasks rely on it; the task is reported on standard error.
 
-use super::names::{self, Place};
-use super::{Failed, Found, detail, getopts, mask, outside, wrong};
-use apply::{Ground, Journal, Parcel, Passenger, Stay, Unit};
+use super::names::{self, PartrtTarget};
+use super::{ParsedOption, PartrtError, detail, getopts, mask, outside, wrong};
+use apply::{Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use machine::{CpuSet, Machine, Task};
 use root::{Failure, Status};
 use session::Session;
-use session::task_move::{Direction, Fate, MoveOptions, Selection, Summary, move_tasks};
+use session::task_move::{Direction, MoveOptions, MoveSummary, Selection, ThreadOutcome, move_tasks};
 use terminal::Screen;
 
 /// The parsed command line.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct MigrateOptions {
     cpus: Option<CpuSet>,
     task: String,
     partition: Option<String>,
@@ -24,34 +24,34 @@ struct Wanted {
 ///
 /// # Errors
 /// Wrong options, and tasks or partitions that do not exist.
-pub fn migrate(session: &Session, words: &[String], screen: &mut Screen) -> Result<(), Failed> {
-    let wanted = Wanted::parse(words)?;
+pub fn migrate(session: &Session, words: &[String], screen: &mut Screen) -> Result<(), PartrtError> {
+    let request = MigrateOptions::parse(words)?;
     let root = session.root();
-    let gone = || Failed::Said(format!("Task ID {} does not exist", report::safe(&wanted.task)));
-    let number = wanted.task.parse::<u32>().map_err(|_| gone())?;
-    let task = machine::tasks::read_one(root, number).ok_or_else(gone)?;
-    let name = wanted.partition.as_deref().filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| Failed::Said("Missing mandatory partition name".to_owned()))?;
-    let nowhere = || Failed::Said(format!("Partition {} does not exist", report::safe(name)));
+    let missing_task = || PartrtError::Message(format!("Task ID {} does not exist", report::safe(&request.task)));
+    let number = request.task.parse::<u32>().map_err(|_| missing_task())?;
+    let task = machine::tasks::read_one(root, number).ok_or_else(missing_task)?;
+    let name = request.partition.as_deref().filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| PartrtError::Message("Missing mandatory partition name".to_owned()))?;
+    let nowhere = || PartrtError::Message(format!("Partition {} does not exist", report::safe(name)));
     let changing = session.lock_existing()?.ok_or_else(nowhere)?;
     let machine = session.machine();
     let place = names::find(session, &changing, &machine, name)?.ok_or_else(nowhere)?;
     let leaves = names::around(&changing, &machine, number)?;
     drop(changing);
-    if let Some(cpus) = wanted.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
+    if let Some(cpus) = request.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
         return Err(outside(cpus, name));
     }
     let direction = match (&place, &leaves) {
-        (Place::Partition(_), _) => Some(Direction::Into(name.to_owned())),
-        (Place::Rest(_), Some((from, _))) => Some(Direction::OutOf(from.clone())),
-        (Place::Rest(_), None) => None,
+        (PartrtTarget::Partition(_), _) => Some(Direction::Into(name.to_owned())),
+        (PartrtTarget::Rest(_), Some((from, _))) => Some(Direction::OutOf(from.clone())),
+        (PartrtTarget::Rest(_), None) => None,
     };
     if let Some(direction) = direction {
-        let options = move_options(&task, direction, wanted.cpus.as_ref());
-        tell(&move_tasks(session, &options)?, name, screen);
+        let options = move_options(&task, direction, request.cpus.as_ref());
+        report_summary(&move_tasks(session, &options)?, name, screen);
     }
-    match (&place, wanted.cpus) {
-        (Place::Rest(_), Some(cpus)) => pin_outside(session, &machine, number, &cpus),
+    match (&place, request.cpus) {
+        (PartrtTarget::Rest(_), Some(cpus)) => pin_outside(session, &machine, number, &cpus),
         _ => Ok(()),
     }
 }
@@ -78,46 +78,46 @@ fn move_options(task: &Task, direction: Direction, cpus: Option<&CpuSet>) -> Mov
     }
 }
 
-impl Wanted {
-    fn parse(words: &[String]) -> Result<Wanted, Failed> {
+impl MigrateOptions {
+    fn parse(words: &[String]) -> Result<MigrateOptions, PartrtError> {
         let (found, rest) = getopts(":c:h", words);
         let mut cpus = None;
         for one in found {
             match one {
-                Found::Option('h', _) => return Err(Failed::Usage),
-                Found::Option('c', Some(text)) => cpus = mask(&text)?,
+                ParsedOption::Option('h', _) => return Err(PartrtError::Usage),
+                ParsedOption::Option('c', Some(text)) => cpus = mask(&text)?,
                 other => return Err(wrong(&other, "")),
             }
         }
         let task = rest.first().filter(|task| !task.is_empty());
-        Ok(Wanted {
+        Ok(MigrateOptions {
             cpus,
             task: task
                 .cloned()
-                .ok_or_else(|| Failed::Said("Missing mandatory task ID".to_owned()))?,
+                .ok_or_else(|| PartrtError::Message("Missing mandatory task ID".to_owned()))?,
             partition: rest.get(1).cloned(),
         })
     }
 }
 
-fn tell(summary: &Summary, partition: &str, screen: &mut Screen) {
+fn report_summary(summary: &MoveSummary, partition: &str, screen: &mut Screen) {
     for line in &summary.lines {
         let task = format!("{} ({})", line.tid, report::safe(&line.comm));
         match line.fate {
-            Fate::Left => screen.note(&format!(
+            ThreadOutcome::Left => screen.note(&format!(
                 "{task}: Could not be moved to {partition}: {}\n",
                 line.reason.as_deref().unwrap_or("the kernel refused")
             )),
-            Fate::Moved | Fate::Already => detail(screen, &format!("{task}: Moved to {partition}\n")),
-            Fate::Gone | Fate::Would => {}
+            ThreadOutcome::Moved | ThreadOutcome::Already => detail(screen, &format!("{task}: Moved to {partition}\n")),
+            ThreadOutcome::Gone | ThreadOutcome::Would => {}
         }
     }
 }
 
 /// Pins a task, a process with all its threads, in its current place. The journal stores its former mask.
-fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet) -> Result<(), Failed> {
+fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet) -> Result<(), PartrtError> {
     let root = session.root();
-    let nothing = || Failed::Said("nothing is in force any more".to_owned());
+    let nothing = || PartrtError::Message("nothing is in force any more".to_owned());
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
     let mut journal = Journal::open(changing.state())
         .map_err(Failure::from)?
@@ -126,7 +126,7 @@ fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet)
     let layers = journal.layers();
     let live: Vec<_> = layers.iter().filter(|layer| layer.is_live()).collect();
     let isolated = apply::isolated(&live);
-    let ground = Ground {
+    let ground = MoveContext {
         system: &changing.host,
         hierarchy,
         isolated: &isolated,
@@ -141,21 +141,21 @@ fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet)
         false => vec![number.to_string()],
     };
     let cgroup = machine::tasks::cgroup_of(root, number, hierarchy.version).unwrap_or_default();
-    let parcel = Parcel {
+    let parcel = PlannedMove {
         tid: number,
-        unit: if leads { Unit::Process } else { Unit::Thread },
+        unit: if leads { MoveUnit::Process } else { MoveUnit::Thread },
         to: format!("{}{}", hierarchy.mount, cgroup.trim_end_matches('/')),
         tasks: threads
             .iter()
             .filter_map(|tid| tid.parse().ok())
-            .map(|tid| Passenger {
+            .map(|tid| ThreadMove {
                 tid,
                 pin: Some(cpus.clone()),
                 policy: None,
             })
             .collect(),
         later: Vec::new(),
-        stay: Stay::Belongs,
+        stay: MovePurpose::Belongs,
     };
     let arrivals = apply::relocate(&ground, &mut journal, &[parcel]).map_err(Failure::from)?;
     let refused = arrivals.iter().find_map(|arrival| arrival.pin_refused);
@@ -171,17 +171,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn command_lines() {
+    fn command_lines_of_move_are_parsed() {
         let parse = |line: &str| {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            match Wanted::parse(&words) {
+            match MigrateOptions::parse(&words) {
                 Ok(wanted) => {
-                    let cpus = wanted
-                        .cpus
-                        .map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
+                    let cpus = wanted.cpus.map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
                     format!("{} {} {cpus}", wanted.task, wanted.partition.unwrap_or_default())
                 }
-                Err(Failed::Said(said)) => said,
+                Err(PartrtError::Message(said)) => said,
                 Err(_) => "usage".to_owned(),
             }
         };

@@ -1,11 +1,11 @@
 //! Maps the partition names of partrt's users. One is the partition itself (`rt`), the other is everything that is not
 //! isolated (`nrt`): on v1 the set that contains it, on v2 the rest of the tree.
 
-use apply::{Ground, Homes, Journal};
+use apply::{Journal, MoveContext, TaskOrigins};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::{Intent, housekeeping_set_path, partition_path};
 use root::Failure;
-use session::partition::{self, Partition};
+use session::partition::{self, ActivePartition};
 use session::{ChangeLock, Session};
 
 /// The default name of the real-time partition.
@@ -15,20 +15,20 @@ pub const NRT: &str = "nrt";
 
 /// The meaning of a name.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum PartrtTarget {
     /// An active partition.
-    Partition(Partition),
+    Partition(ActivePartition),
     /// Everything outside the partitions: these CPUs.
     Rest(CpuSet),
 }
 
-impl Place {
+impl PartrtTarget {
     /// Its CPUs.
     #[must_use]
     pub fn cpus(&self) -> &CpuSet {
         match self {
-            Place::Partition(partition) => &partition.cpus,
-            Place::Rest(cpus) => cpus,
+            PartrtTarget::Partition(partition) => &partition.cpus,
+            PartrtTarget::Rest(cpus) => cpus,
         }
     }
 }
@@ -69,9 +69,9 @@ pub fn find(
     changing: &ChangeLock,
     machine: &Machine,
     name: &str,
-) -> Result<Option<Place>, Failure> {
+) -> Result<Option<PartrtTarget>, Failure> {
     if let Some(partition) = partition::partition_in_force(changing, machine, name)? {
-        return Ok(Some(Place::Partition(partition)));
+        return Ok(Some(PartrtTarget::Partition(partition)));
     }
     let in_force = session.in_force_because();
     let version = machine
@@ -84,7 +84,7 @@ pub fn find(
         .fold(CpuSet::new(), |all, (intent, _)| all.or(&intent.cpus));
     let rest = machine.topology.online.minus(&taken);
     let is_rest = of_rest(version, &in_force).iter().any(|known| known == name);
-    Ok(is_rest.then_some(Place::Rest(rest)))
+    Ok(is_rest.then_some(PartrtTarget::Rest(rest)))
 }
 
 /// The partition of ours that a task is in.
@@ -95,7 +95,7 @@ pub fn around(
     changing: &ChangeLock,
     machine: &Machine,
     tid: u32,
-) -> Result<Option<(String, Partition)>, Failure> {
+) -> Result<Option<(String, ActivePartition)>, Failure> {
     let session = changing.session;
     let root = session.root();
     let Some(hierarchy) = &machine.cgroups.cpuset else {
@@ -117,7 +117,7 @@ pub fn around(
 ///
 /// # Errors
 /// A journal that cannot be read.
-pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Option<Partition>, Failure> {
+pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Option<ActivePartition>, Failure> {
     let session = changing.session;
     let root = session.root();
     let inside = around(changing, machine, pid)?;
@@ -139,12 +139,12 @@ pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Opt
             let Some(task) = machine::tasks::read_one(root, pid) else {
                 return Ok(None);
             };
-            let ground = Ground {
+            let ground = MoveContext {
                 system: &changing.host,
                 hierarchy,
                 isolated: &taken,
             };
-            let homes = Homes::read(journal.records());
+            let homes = TaskOrigins::read(journal.records());
             homes.of(&ground, &task, &inside.path, &hierarchy.mount).0
         }
     };
@@ -152,10 +152,10 @@ pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Opt
     if path == format!("{}{cgroup}", hierarchy.mount) {
         return Ok(None);
     }
-    Ok(Some(Partition {
+    Ok(Some(ActivePartition {
         path,
         cpus: machine.topology.online.minus(&taken),
-        taken,
+        reserved_cpus: taken,
         housekeeping: None,
         version: hierarchy.version,
         arguments: String::new(),
@@ -176,19 +176,17 @@ pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, Str
         let (Some(cpus), false) = (&set.cpus, name.is_empty() || name.contains('/')) else {
             continue;
         };
-        match shown(hierarchy, name) {
+        match display_name(hierarchy, name) {
             // On v2 cset's front end creates a set for the rest; it reserves no CPUs.
-            Shown::Own(own) if is_housekeeping(own, in_force) => {
-                rows.push((own.to_owned(), cpus.to_string()))
-            }
-            Shown::Own(own) => {
+            NameDisplay::Own(own) if is_housekeeping(own, in_force) => rows.push((own.to_owned(), cpus.to_string())),
+            NameDisplay::Own(own) => {
                 taken = Some(taken.unwrap_or_default().or(cpus));
                 rows.push((own.to_owned(), cpus.to_string()));
             }
-            Shown::Rest => rows.push((rest.clone(), cpus.to_string())),
+            NameDisplay::Rest => rows.push((rest.clone(), cpus.to_string())),
             // On v2 every slice and service has the files, but almost none has CPUs of its own.
-            Shown::Foreign if hierarchy.version == Version::V2 && cpus.is_empty() => {}
-            Shown::Foreign => rows.push((name.to_owned(), cpus.to_string())),
+            NameDisplay::Foreign if hierarchy.version == Version::V2 && cpus.is_empty() => {}
+            NameDisplay::Foreign => rows.push((name.to_owned(), cpus.to_string())),
         }
     }
     if let Some(taken) = taken.filter(|_| hierarchy.version == Version::V2) {
@@ -199,28 +197,26 @@ pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, Str
 }
 
 fn is_housekeeping(name: &str, in_force: &[(Intent, String)]) -> bool {
-    let mut given = in_force
-        .iter()
-        .filter_map(|(intent, _)| intent.housekeeping.as_ref());
+    let mut given = in_force.iter().filter_map(|(intent, _)| intent.housekeeping.as_ref());
     given.any(|known| known.as_str() == name)
 }
 
-enum Shown<'a> {
+enum NameDisplay<'a> {
     Own(&'a str),
     Rest,
     Foreign,
 }
 
 /// The meaning of a top-level directory for partrt's users. On v1 other directories keep their names.
-fn shown<'a>(hierarchy: &Hierarchy, name: &'a str) -> Shown<'a> {
+fn display_name<'a>(hierarchy: &Hierarchy, name: &'a str) -> NameDisplay<'a> {
     let path = format!("{}/{name}", hierarchy.mount);
     match hierarchy.version {
-        Version::V1 if path == housekeeping_set_path(hierarchy) => Shown::Rest,
-        Version::V1 => Shown::Foreign,
+        Version::V1 if path == housekeeping_set_path(hierarchy) => NameDisplay::Rest,
+        Version::V1 => NameDisplay::Foreign,
         Version::V2 => {
             let own = path.strip_prefix(&partition_path(hierarchy, "")).map(str::len);
             own.and_then(|length| name.get(name.len() - length..))
-                .map_or(Shown::Foreign, Shown::Own)
+                .map_or(NameDisplay::Foreign, NameDisplay::Own)
         }
     }
 }
@@ -278,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_partrt_stand_for_our_sets() {
+    fn names_of_partrt_are_mapped_to_own_sets() {
         let v1 = machine(
             Version::V1,
             &[
@@ -307,14 +303,8 @@ mod tests {
             rows(&v2, &[made(None, &reason("other"))]),
             "fast=2 mine=1 other=0-1 rt=3"
         );
-        let cset = machine(
-            Version::V2,
-            &[("/quietcore-user", "3"), ("/quietcore-system", "0-2")],
-        );
-        assert_eq!(
-            rows(&cset, &[made(Some("system"), "")]),
-            "nrt=0-2 system=0-2 user=3"
-        );
+        let cset = machine(Version::V2, &[("/quietcore-user", "3"), ("/quietcore-system", "0-2")]);
+        assert_eq!(rows(&cset, &[made(Some("system"), "")]), "nrt=0-2 system=0-2 user=3");
         assert_eq!(
             rows(&machine(Version::V2, &[("/", ""), ("/system.slice", "")]), &[]),
             ""
@@ -322,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_has_the_name_of_its_directory_and_those_that_it_was_given() {
+    fn the_remaining_set_has_its_directory_name_and_given_names() {
         let of = |version, in_force: &[(Intent, String)]| of_rest(version, in_force).join(" ");
         let later = reason("other");
         assert_eq!(of(Version::V1, &[]), "");
@@ -333,14 +323,11 @@ mod tests {
         );
         assert_eq!(of(Version::V2, &[]), "");
         assert_eq!(of(Version::V2, &[made(None, "apply")]), "nrt");
-        assert_eq!(
-            of(Version::V2, &[made(None, "apply"), made(None, &later)]),
-            "other"
-        );
+        assert_eq!(of(Version::V2, &[made(None, "apply"), made(None, &later)]), "other");
     }
 
     #[test]
-    fn the_reason_keeps_the_name() {
+    fn the_reason_stores_the_name() {
         assert_eq!(rest_of(&reason("other")), Some("other"));
         assert_eq!(rest_of("apply"), None);
     }

@@ -1,19 +1,19 @@
 //! Implements `partrt run`: runs a program in a partition. The process places itself and executes the program in its place.
 
-use super::names::{self, Place};
-use super::{Failed, Found, getopts, mask, outside, wrong};
+use super::names::{self, PartrtTarget};
+use super::{ParsedOption, PartrtError, getopts, mask, outside, wrong};
 use machine::{CpuSet, Machine};
 use root::{Failure, Status};
 use session::partition;
-use session::policy::{self, Policy};
+use session::policy::{self, SchedulingPolicy};
 use session::{ChangeLock, Session};
 use std::ffi::OsString;
 
 /// The parsed command line.
 #[derive(Debug, Default)]
-struct Wanted {
+struct PartrtRunOptions {
     cpus: Option<CpuSet>,
-    policy: Option<Policy>,
+    policy: Option<SchedulingPolicy>,
     partition: String,
     /// The number of words of the command.
     command: usize,
@@ -23,34 +23,34 @@ struct Wanted {
 ///
 /// # Errors
 /// Wrong options, no such partition, a refused placement, a program that cannot be started.
-pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<(), Failed> {
-    let wanted = Wanted::parse(words)?;
+pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<(), PartrtError> {
+    let request = PartrtRunOptions::parse(words)?;
     let nowhere = || {
-        let name = report::safe(&wanted.partition);
-        Failed::Said(format!("Could not find cpuset partition: {name}"))
+        let name = report::safe(&request.partition);
+        PartrtError::Message(format!("Could not find cpuset partition: {name}"))
     };
     let changing = session.lock_existing()?.ok_or_else(nowhere)?;
     let root = session.root();
     let machine = session.machine();
-    let place = names::find(session, &changing, &machine, &wanted.partition)?.ok_or_else(nowhere)?;
+    let place = names::find(session, &changing, &machine, &request.partition)?.ok_or_else(nowhere)?;
     let command = exact
-        .get(exact.len().saturating_sub(wanted.command)..)
+        .get(exact.len().saturating_sub(request.command)..)
         .unwrap_or_default();
     if command.is_empty() {
-        return Err(Failed::Said("No command to execute".to_owned()));
+        return Err(PartrtError::Message("No command to execute".to_owned()));
     }
-    if let Some(cpus) = wanted.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
-        return Err(outside(cpus, &wanted.partition));
+    if let Some(cpus) = request.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
+        return Err(outside(cpus, &request.partition));
     }
     match &place {
-        Place::Partition(partition) => {
-            partition::join(&changing, &machine, partition, wanted.cpus.as_ref(), &[])?;
+        PartrtTarget::Partition(partition) => {
+            partition::join(&changing, &machine, partition, request.cpus.as_ref(), &[])?;
         }
-        Place::Rest(_) => join_rest(&changing, &machine, wanted.cpus.as_ref())?,
+        PartrtTarget::Rest(_) => join_rest(&changing, &machine, request.cpus.as_ref())?,
     }
     drop(changing);
-    if let Some(policy) = wanted.policy {
-        policy.give(0).map_err(|errno| {
+    if let Some(policy) = request.policy {
+        policy.set_for(0).map_err(|errno| {
             let (why, next) = policy.refused(errno, root, &machine, std::process::id());
             Failure::new(Status::Denied, "the policy was refused", why, next)
         })?;
@@ -58,31 +58,33 @@ pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<()
     Err(partition::become_program(command).into())
 }
 
-impl Wanted {
-    fn parse(words: &[String]) -> Result<Wanted, Failed> {
-        let mut wanted = Wanted::default();
+impl PartrtRunOptions {
+    fn parse(words: &[String]) -> Result<PartrtRunOptions, PartrtError> {
+        let mut request = PartrtRunOptions::default();
         let (found, rest) = getopts(":c:f:hor:", words);
         let realtime = |word: &str, priority: Option<String>| {
             let text = format!("{word}:{}", priority.unwrap_or_default());
-            policy::parse(&text).map_err(Failed::Said)
+            policy::parse(&text).map_err(PartrtError::Message)
         };
         for one in found {
             match one {
-                Found::Option('h', _) => return Err(Failed::Usage),
-                Found::Option('c', Some(text)) => wanted.cpus = mask(&text)?,
-                Found::Option('f', priority) => wanted.policy = Some(realtime("fifo", priority)?),
-                Found::Option('r', priority) => wanted.policy = Some(realtime("rr", priority)?),
-                Found::Option('o', _) => wanted.policy = Some(policy::parse("other").map_err(Failed::Said)?),
+                ParsedOption::Option('h', _) => return Err(PartrtError::Usage),
+                ParsedOption::Option('c', Some(text)) => request.cpus = mask(&text)?,
+                ParsedOption::Option('f', priority) => request.policy = Some(realtime("fifo", priority)?),
+                ParsedOption::Option('r', priority) => request.policy = Some(realtime("rr", priority)?),
+                ParsedOption::Option('o', _) => {
+                    request.policy = Some(policy::parse("other").map_err(PartrtError::Message)?)
+                }
                 other => return Err(wrong(&other, "")),
             }
         }
-        let missing = || Failed::Said("Missing mandatory partition name".to_owned());
+        let missing = || PartrtError::Message("Missing mandatory partition name".to_owned());
         let (partition, command) = rest.split_first().ok_or_else(missing)?;
-        wanted.partition = Some(partition.clone())
+        request.partition = Some(partition.clone())
             .filter(|name| !name.is_empty())
             .ok_or_else(missing)?;
-        wanted.command = command.len();
-        Ok(wanted)
+        request.command = command.len();
+        Ok(request)
     }
 }
 
@@ -96,12 +98,7 @@ fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) ->
     let Some(cpus) = cpus else { return Ok(()) };
     root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
         let why = std::io::Error::from_raw_os_error(errno).to_string();
-        Failure::new(
-            Status::Unable,
-            "the program cannot be pinned",
-            why,
-            "leave out -c",
-        )
+        Failure::new(Status::Unable, "the program cannot be pinned", why, "leave out -c")
     })
 }
 
@@ -112,23 +109,18 @@ mod tests {
     fn parse(line: &str) -> Result<String, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let said = |failed| match failed {
-            Failed::Usage => "usage".to_owned(),
-            Failed::Said(said) | Failed::NotStarted(_, said) => said,
+            PartrtError::Usage => "usage".to_owned(),
+            PartrtError::Message(said) | PartrtError::NotStarted(_, said) => said,
         };
-        let wanted = Wanted::parse(&words).map_err(said)?;
-        let cpus = wanted
-            .cpus
-            .map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
-        let policy = wanted.policy.map(|policy| policy.kept(0));
-        let policy = policy.map_or_else(
-            || "-".to_owned(),
-            |kept| format!("{:?}:{}", kept.policy, kept.priority),
-        );
+        let wanted = PartrtRunOptions::parse(&words).map_err(said)?;
+        let cpus = wanted.cpus.map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
+        let policy = wanted.policy.map(|policy| policy.to_former_policy(0));
+        let policy = policy.map_or_else(|| "-".to_owned(), |kept| format!("{:?}:{}", kept.policy, kept.priority));
         Ok(format!("{} {cpus} {policy} {}", wanted.partition, wanted.command))
     }
 
     #[test]
-    fn command_lines() {
+    fn command_lines_of_run_are_parsed() {
         for (line, wanted) in [
             ("-c 0x8 rt cyclictest -n -i 10000 -l 10000", "rt 3 - 6"),
             ("-f 80 rt cmd", "rt - Fifo:80 1"),
@@ -144,10 +136,7 @@ mod tests {
             ("-f 80", "Missing mandatory partition name"),
             ("-f", "Invalid option: -f missing mandatory argument"),
             ("-q rt cmd", "Invalid option: q "),
-            (
-                "-f 0 rt cmd",
-                "`fifo` needs a priority from 1 to 99, as in fifo:80",
-            ),
+            ("-f 0 rt cmd", "`fifo` needs a priority from 1 to 99, as in fifo:80"),
             ("-h", "usage"),
         ] {
             assert_eq!(parse(line), Err(said.to_owned()), "{line}");

@@ -1,8 +1,8 @@
 //! Implements `partrt undo`: restores the true former state from the journal. The original wrote defaults, unless it got
 //! the file that its `create` had saved in /tmp. That file is accepted, but its content is not used.
 
-use super::{Failed, Found, Names, detail, getopts, wrong};
-use apply::{Force, UndoRequest, Undone, Which};
+use super::{ParsedOption, PartitionNames, PartrtError, detail, getopts, wrong};
+use apply::{Force, UndoOutcome, UndoRequest, UndoTarget};
 use session::Session;
 use std::path::Path;
 use terminal::Screen;
@@ -14,19 +14,22 @@ const SAVED: &str = "/tmp/partrt_env";
 ///
 /// # Errors
 /// Wrong options, a journal that cannot be read, and values that could not be restored.
-pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
+pub fn undo(
+    session: &Session,
+    words: &[String],
+    names: &PartitionNames,
+    screen: &mut Screen,
+) -> Result<(), PartrtError> {
     let (found, _) = getopts(":hs:", words);
     for one in found {
         match one {
-            Found::Option('h', _) => return Err(Failed::Usage),
-            Found::Option('s', Some(file)) => check_saved(&file)?,
+            ParsedOption::Option('h', _) => return Err(PartrtError::Usage),
+            ParsedOption::Option('s', Some(file)) => check_saved(&file)?,
             other => return Err(wrong(&other, "")),
         }
     }
-    if let Some(undone) = take_back(session, &names.rt)? {
-        if let Some(table) =
-            Some(session::entries::entries_text(&undone.entries)).filter(|table| !table.is_empty())
-        {
+    if let Some(undone) = undo_partition(session, &names.rt)? {
+        if let Some(table) = Some(session::entries::entries_text(&undone.entries)).filter(|table| !table.is_empty()) {
             detail(screen, &table);
         }
         for note in &undone.notes {
@@ -36,7 +39,7 @@ pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Scr
             screen.note(&format!("partrt: left alone: {line}\n"));
         }
         if undone.is_open(Force::No) {
-            return Err(Failed::Said(format!(
+            return Err(PartrtError::Message(format!(
                 "not everything is as before: {}; `quietcore undo --force` restores it, `quietcore undo --keep` \
                  accepts it",
                 undone.remains().join("; ")
@@ -49,8 +52,8 @@ pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Scr
             .map(|intent| intent.name.to_string())
             .collect();
         if let Some(other) = others.first() {
-            return Err(Failed::Said(format!(
-                "there is no partition {}; in force: {}; take it back with `partrt -r {other} undo`",
+            return Err(PartrtError::Message(format!(
+                "there is no partition {}; in force: {}; undo it with `partrt -r {other} undo`",
                 names.rt,
                 others.join(", ")
             )));
@@ -62,7 +65,7 @@ pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Scr
 }
 
 /// `None` if no such partition is active.
-fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
+fn undo_partition(session: &Session, name: &str) -> Result<Option<UndoOutcome>, PartrtError> {
     let Some(changing) = session.lock_existing()? else {
         return Ok(None);
     };
@@ -72,7 +75,7 @@ fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
         changing.state(),
         boot_id.as_deref(),
         UndoRequest {
-            which: Which::Named(name),
+            which: UndoTarget::Named(name),
             force: Force::No,
             why: "partrt undo",
         },
@@ -84,13 +87,13 @@ fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
 }
 
 /// A file of saved values must be valid. This `create` does not write the original's default file, so it may be missing.
-fn check_saved(file: &str) -> Result<(), Failed> {
+fn check_saved(file: &str) -> Result<(), PartrtError> {
     match root::input::text(Path::new(file)) {
         Ok(text) if text.split_whitespace().next() == Some("partrt_settings:") => Ok(()),
-        Ok(_) => Err(Failed::Said(format!("Corrupt settings file: {file}"))),
+        Ok(_) => Err(PartrtError::Message(format!("Corrupt settings file: {file}"))),
         Err(error) if error.errno() == Some(libc::ENOENT) => match file {
             SAVED => Ok(()),
-            _ => Err(Failed::Said(format!(
+            _ => Err(PartrtError::Message(format!(
                 "Provided configuration file: {file} does not exist"
             ))),
         },
@@ -103,13 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_saved_values() {
+    fn a_file_of_saved_values_is_checked() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("env");
         let name = file.to_str().unwrap();
-        let said = |result: Result<(), Failed>| match result {
+        let said = |result: Result<(), PartrtError>| match result {
             Ok(()) => "taken".to_owned(),
-            Err(Failed::Said(text)) => text,
+            Err(PartrtError::Message(text)) => text,
             Err(_) => "other".to_owned(),
         };
         assert_eq!(

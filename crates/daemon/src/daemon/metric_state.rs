@@ -1,18 +1,18 @@
 //! Hands the daemon's state to its metrics.
 
 use super::Daemon;
-use crate::observation::{examine_cpus, kept};
+use crate::observation::{examine_cpus, to_open_finding};
 use check::Intention;
-use observe::Sample;
+use observe::CounterSample;
 use root::Failure;
 use session::{Session, seconds_now};
 use std::time::Duration;
-use watch::drift::{Line, LineEvent};
-use watch::metrics::{self, Form, Since, Totals, Wanted, exposition};
+use watch::drift::{LineEvent, LogLine};
+use watch::metrics::{self, ActivityTotals, ExpositionFormat, FindingStart, IntendedPartition, exposition};
 
 /// Counters that only the metrics need.
 #[derive(Default)]
-pub struct Counts {
+pub struct MetricCounts {
     /// The number of checks.
     pub questions: u64,
     /// How often a source dropped something.
@@ -22,25 +22,25 @@ pub struct Counts {
 }
 
 /// The CPUs meant to be isolated, by partition.
-pub fn wanted(intention: &Intention) -> Vec<Wanted> {
-    let of = |wish: &check::Wish| Wanted {
-        partition: wish.intent.name.as_str().to_owned(),
-        cpus: wish.intent.cpus.clone(),
-        is_isolated: wish.means.isolates(),
+pub fn intended_cpus(intention: &Intention) -> Vec<IntendedPartition> {
+    let of = |isolation: &check::IntendedIsolation| IntendedPartition {
+        partition: isolation.intent.name.as_str().to_owned(),
+        cpus: isolation.intent.cpus.clone(),
+        is_isolated: isolation.means.isolates(),
     };
-    intention.wishes.iter().map(of).collect()
+    intention.isolations.iter().map(of).collect()
 }
 
 impl Daemon<'_> {
     /// Starts metrics as the configuration requests, and hands over new state. Runs after each turn, before the state is
     /// written, while `memory.is_new` still shows whether the findings changed.
-    pub(super) fn tell_metrics(&mut self) {
+    pub(super) fn update_metrics(&mut self) {
         let mut lines = self.metrics.follow(self.session, &self.configuration);
         // An outlet that has just started has no state yet.
         let is_new = self.memory.is_new || !lines.is_empty();
         lines.extend(self.metrics.lines());
         for line in lines {
-            self.say(Line::new(seconds_now(), LineEvent::Metrics, line));
+            self.write_line(LogLine::new(seconds_now(), LineEvent::Metrics, line));
         }
         self.metrics.know(|known| {
             let daemon = known.daemon.get_or_insert_default();
@@ -53,18 +53,16 @@ impl Daemon<'_> {
             if !is_new {
                 return;
             }
-            let sources = self.sources.shown().into_iter();
-            daemon.sources = sources
-                .map(|(name, why)| (name.to_owned(), why.is_empty()))
-                .collect();
-            known.since = Since::Seen;
+            let sources = self.sources.errors_by_source().into_iter();
+            daemon.sources = sources.map(|(name, why)| (name.to_owned(), why.is_empty())).collect();
+            known.since = FindingStart::Seen;
             known.level = Some(self.configuration.watching.level);
             known.ledger = self.memory.ledger.clone();
             known.version = env!("CARGO_PKG_VERSION").to_owned();
-            if let Some(looked) = &self.looked {
+            if let Some(looked) = &self.last_observation {
                 known.kernel = looked.machine.kernel.release.clone().unwrap_or_default();
-                known.isolated = wanted(&looked.intention);
-                known.said_by = looked.intention.source.text().to_owned();
+                known.isolated = intended_cpus(&looked.intention);
+                known.source_text = looked.intention.source.text().to_owned();
             }
         });
     }
@@ -78,23 +76,26 @@ pub fn metrics_text(
     session: &Session,
     cpus: Option<&str>,
     window: Duration,
-    form: Form,
+    form: ExpositionFormat,
 ) -> Result<String, Failure> {
     let examination = examine_cpus(session, cpus, window)?;
-    let standing = examination.found.iter().map(kept).collect();
-    let known = metrics::Known {
+    let findings = examination.found.iter().map(to_open_finding).collect();
+    let known = metrics::MetricsState {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: examination.machine.kernel.release.clone().unwrap_or_default(),
-        isolated: wanted(&examination.intention),
-        said_by: examination.intention.source.text().to_owned(),
+        isolated: intended_cpus(&examination.intention),
+        source_text: examination.intention.source.text().to_owned(),
         level: Some(plan::Level::Info),
-        ledger: watch::drift::Ledger { standing, more: 0 },
-        since: Since::Unknown,
+        ledger: watch::drift::Ledger {
+            standing: findings,
+            more: 0,
+        },
+        since: FindingStart::Unknown,
         checked_s: Some(seconds_now()),
-        ..metrics::Known::default()
+        ..metrics::MetricsState::default()
     };
-    let mut totals = Totals::default();
+    let mut totals = ActivityTotals::default();
     let root = session.root();
-    totals.add(&Sample::take(root), observe::timeslices(root), &known.cpus());
+    totals.add(&CounterSample::take(root), observe::timeslices(root), &known.cpus());
     Ok(exposition(form, &known, &totals, seconds_now()))
 }

@@ -21,7 +21,7 @@ impl BlameAnswer {
     ///
     /// # Errors
     /// The process could not be created.
-    pub(super) fn ask(cpu: CpuId) -> std::io::Result<BlameAnswer> {
+    pub(super) fn start(cpu: CpuId) -> std::io::Result<BlameAnswer> {
         let (mut out, end) = std::io::pipe()?;
         let blame = ProcessGroup::start(
             Command::new("/proc/self/exe")
@@ -70,7 +70,7 @@ impl BlameAnswer {
     }
 
     /// Stops it; it removes its tracer itself.
-    pub(super) fn give_up(mut self) {
+    pub(super) fn stop(mut self) {
         process::send(self.blame.leader().id(), libc::SIGTERM);
         let _ = self.blame.leader().wait();
     }

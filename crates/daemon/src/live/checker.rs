@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
-use watch::Scene;
+use watch::WatchScene;
 
 /// How long effects are counted.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ pub(super) struct Checker {
     pub(super) session: Session,
     /// The CPU expression of the user.
     pub(super) cpus: Option<String>,
-    pub(super) scenes: Sender<Scene>,
+    pub(super) scenes: Sender<WatchScene>,
     /// Errors of `check`, as text.
     pub(super) errors: Sender<String>,
     /// The thread ends when the sender is dropped.
@@ -47,7 +47,7 @@ impl Checker {
             match examine_cpus(&self.session, self.cpus.as_deref(), WINDOW) {
                 Ok(examination) => {
                     let scene = scene::of(&examination);
-                    own_process::step_aside(self.session.root(), &scene.isolated);
+                    own_process::leave_cpus(self.session.root(), &scene.isolated);
                     // A receiver that is gone needs no scene.
                     let _ = self.scenes.send(scene);
                 }

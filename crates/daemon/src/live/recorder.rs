@@ -17,7 +17,7 @@ impl MomentRecorder {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(super) fn begin(path: &Path, kernel: &str, every: Duration) -> Result<MomentRecorder, Failure> {
+    pub(super) fn start(path: &Path, kernel: &str, every: Duration) -> Result<MomentRecorder, Failure> {
         let header = Header {
             schema: SCHEMA.to_owned(),
             kernel: kernel.to_owned(),
@@ -27,7 +27,7 @@ impl MomentRecorder {
             file: Appender::create(path)?,
             path: path.to_owned(),
         };
-        recorder.put(&watch::line(&header))?;
+        recorder.append(&watch::line(&header))?;
         Ok(recorder)
     }
 
@@ -36,10 +36,10 @@ impl MomentRecorder {
     /// # Errors
     /// A write error, for example a full disk.
     pub(super) fn add(&mut self, moment: &Moment) -> Result<(), Failure> {
-        self.put(&watch::line(moment))
+        self.append(&watch::line(moment))
     }
 
-    fn put(&mut self, line: &[u8]) -> Result<(), Failure> {
+    fn append(&mut self, line: &[u8]) -> Result<(), Failure> {
         self.file.append(line).map_err(|error| {
             Failure::new(
                 Status::Unable,

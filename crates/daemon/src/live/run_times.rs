@@ -2,7 +2,7 @@
 
 use root::Root;
 use std::collections::BTreeMap;
-use watch::{Ran, Thread};
+use watch::{IsolatedThread, ThreadRuntime};
 
 /// Maximum number of threads that are read in one check: each thread costs a file read.
 const MOST: usize = 256;
@@ -15,7 +15,7 @@ pub(super) struct RunTimes {
 
 impl RunTimes {
     /// Reads the run times again. A thread that is new, or whose number now belongs to another thread, has no value yet.
-    pub(super) fn look(&mut self, root: &Root, threads: &[Thread]) -> Vec<Ran> {
+    pub(super) fn read(&mut self, root: &Root, threads: &[IsolatedThread]) -> Vec<ThreadRuntime> {
         let mut now = BTreeMap::new();
         let mut ran = Vec::new();
         for thread in threads.iter().take(MOST) {
@@ -27,9 +27,8 @@ impl RunTimes {
             let Some((before_ns, before)) = self.known.get(&thread.tid) else {
                 continue;
             };
-            if let (Some(ran_ns), Some(times)) = (ran_ns.checked_sub(*before_ns), times.checked_sub(*before))
-            {
-                ran.push(Ran {
+            if let (Some(ran_ns), Some(times)) = (ran_ns.checked_sub(*before_ns), times.checked_sub(*before)) {
+                ran.push(ThreadRuntime {
                     tid: thread.tid,
                     times,
                     ran_ns,

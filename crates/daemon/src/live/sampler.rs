@@ -1,13 +1,13 @@
 //! Samples the counters in a thread, once per moment.
 
 use super::run_times::RunTimes;
-use observe::{Sample, activity};
+use observe::{CounterSample, activity};
 use session::{Session, own_process};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
-use watch::{Moment, Scene};
+use watch::{Moment, WatchScene};
 
 /// The sampling thread.
 pub(super) struct MomentSampler {
@@ -15,9 +15,9 @@ pub(super) struct MomentSampler {
     /// Time from one moment to the next.
     pub(super) every: Duration,
     /// The newest scene.
-    pub(super) scene: Scene,
+    pub(super) scene: WatchScene,
     /// Newer scenes.
-    pub(super) scenes: Receiver<Scene>,
+    pub(super) scenes: Receiver<WatchScene>,
     pub(super) moments: SyncSender<Moment>,
     pub(super) stop: Arc<AtomicBool>,
 }
@@ -29,30 +29,30 @@ impl MomentSampler {
         let root = self.session.root();
         let mut is_new = true;
         let mut run_times = RunTimes::default();
-        let mut before = Sample::take(root);
-        run_times.look(root, &self.scene.threads);
-        let mut due = Instant::now() + self.every;
+        let mut before = CounterSample::take(root);
+        run_times.read(root, &self.scene.threads);
+        let mut next_sample = Instant::now() + self.every;
         for number in 0.. {
-            while let Some(left) = due.checked_duration_since(Instant::now()) {
+            while let Some(left) = next_sample.checked_duration_since(Instant::now()) {
                 if self.stop.load(Ordering::Relaxed) {
                     return;
                 }
                 std::thread::sleep(left.min(Duration::from_millis(500)));
             }
-            due = (due + self.every).max(Instant::now());
+            next_sample = (next_sample + self.every).max(Instant::now());
             if let Some(newer) = self.scenes.try_iter().last()
                 && newer != self.scene
             {
-                own_process::step_aside(root, &newer.isolated);
+                own_process::leave_cpus(root, &newer.isolated);
                 self.scene = newer;
                 is_new = true;
             }
-            let sample = Sample::take(root);
+            let sample = CounterSample::take(root);
             let moment = Moment {
                 number,
                 unix_s: session::seconds_now(),
                 activity: activity(&before, &sample),
-                ran: run_times.look(root, &self.scene.threads),
+                ran: run_times.read(root, &self.scene.threads),
                 scene: is_new.then(|| self.scene.clone()),
             };
             is_new = false;

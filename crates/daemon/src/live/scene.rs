@@ -1,16 +1,16 @@
 //! Converts the input and the findings of `check` into the scene of the view.
 
-use check::{Case, CheckFinding, judge};
+use check::{CheckCase, CheckFinding, judge};
 use machine::{CpuId, CpuSet, Machine, Policy, Task};
 use plan::Level;
 use verify::examination::Examination;
-use watch::{Interrupt, Place, Scene, Seen, Thread};
+use watch::{IsolatedThread, ObservedFinding, PresenceReason, WatchScene, WatchedInterrupt};
 
 /// Maximum number of threads of a scene; `quietcore inspect --tasks` shows all.
 const MOST_THREADS: usize = 1_000;
 
 /// The scene.
-pub(super) fn of(examination: &Examination) -> Scene {
+pub(super) fn of(examination: &Examination) -> WatchScene {
     let machine = &examination.machine;
     let isolated = examination.intention.cpus();
     let judged = judge(
@@ -26,7 +26,7 @@ pub(super) fn of(examination: &Examination) -> Scene {
         .findings
         .iter()
         .map(|one| seen(one, &examination.cases, &isolated));
-    Scene {
+    WatchScene {
         offline: present.minus(&online),
         online,
         said_by: examination.intention.source.text().to_owned(),
@@ -39,15 +39,15 @@ pub(super) fn of(examination: &Examination) -> Scene {
     }
 }
 
-fn seen(one: &CheckFinding, cases: &[Case], isolated: &CpuSet) -> Seen {
+fn seen(one: &CheckFinding, cases: &[CheckCase], isolated: &CpuSet) -> ObservedFinding {
     let finding = &one.finding;
     let of_partition = || {
-        let mine = cases
+        let own_cases = cases
             .iter()
-            .find(|case| case.wish.intent.name.as_str() == one.partition);
-        mine.map_or_else(|| isolated.clone(), |case| case.wish.intent.cpus.clone())
+            .find(|case| case.isolation.intent.name.as_str() == one.partition);
+        own_cases.map_or_else(|| isolated.clone(), |case| case.isolation.intent.cpus.clone())
     };
-    Seen {
+    ObservedFinding {
         id: finding.id.to_string(),
         level: finding.level,
         subject: finding.subject.clone(),
@@ -66,7 +66,7 @@ fn one_cpu(subject: &str) -> Option<CpuId> {
     (number <= CpuSet::MAX_CPU).then_some(CpuId(number))
 }
 
-fn threads(machine: &Machine, cases: &[Case], isolated: &CpuSet) -> Vec<Thread> {
+fn threads(machine: &Machine, cases: &[CheckCase], isolated: &CpuSet) -> Vec<IsolatedThread> {
     let touches = |task: &&Task| {
         let allowed = task.allowed.as_ref().filter(|allowed| !allowed.is_empty());
         // The last CPU of a sleeping thread does not count, because the thread may never return to it.
@@ -74,7 +74,7 @@ fn threads(machine: &Machine, cases: &[Case], isolated: &CpuSet) -> Vec<Thread> 
         may_be_here && task.cpu.is_some_and(|cpu| isolated.contains(cpu))
             || allowed.is_some_and(|allowed| allowed.is_subset(isolated))
     };
-    let thread = |task: &Task| Thread {
+    let thread = |task: &Task| IsolatedThread {
         pid: task.pid,
         tid: task.key.tid,
         comm: task.comm.clone(),
@@ -83,13 +83,7 @@ fn threads(machine: &Machine, cases: &[Case], isolated: &CpuSet) -> Vec<Thread> 
         policy: policy(task),
         place: place(machine, cases, task),
     };
-    let mut threads: Vec<Thread> = machine
-        .tasks
-        .iter()
-        .flatten()
-        .filter(touches)
-        .map(thread)
-        .collect();
+    let mut threads: Vec<IsolatedThread> = machine.tasks.iter().flatten().filter(touches).map(thread).collect();
     threads.sort_by_key(|thread| (thread.place, thread.tid));
     threads.truncate(MOST_THREADS);
     threads
@@ -103,30 +97,28 @@ fn policy(task: &Task) -> String {
     }
 }
 
-fn place(machine: &Machine, cases: &[Case], task: &Task) -> Place {
+fn place(machine: &Machine, cases: &[CheckCase], task: &Task) -> PresenceReason {
     if !task.is_movable() {
-        return Place::Fixed;
+        return PresenceReason::Fixed;
     }
     if task.is_kernel() {
-        return Place::Kernel;
+        return PresenceReason::Kernel;
     }
     match cases.iter().any(|case| case.is_inside(machine, task)) {
-        true => Place::Inside,
-        false => Place::Stray,
+        true => PresenceReason::Inside,
+        false => PresenceReason::Stray,
     }
 }
 
-fn interrupts(machine: &Machine) -> Vec<Interrupt> {
+fn interrupts(machine: &Machine) -> Vec<WatchedInterrupt> {
     let interrupts = machine.interrupts.iter().flatten();
-    let of = |one: &machine::Interrupt| Interrupt {
+    let of = |one: &machine::Interrupt| WatchedInterrupt {
         irq: one.irq,
         name: one.name.clone(),
         affinity: one.affinity.clone(),
         effective: one.effective.clone(),
         managed: one.managed,
-        is_fixed: one
-            .immovable()
-            .is_some_and(|reason| !reason.follows_managed_irq()),
+        is_fixed: one.immovable().is_some_and(|reason| !reason.follows_managed_irq()),
     };
     interrupts.map(of).collect()
 }

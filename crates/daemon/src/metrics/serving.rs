@@ -5,13 +5,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
-use watch::metrics::{Form, MOST_REQUEST, Refusal, ScrapeRequest, answer, parse_request};
+use watch::metrics::{ExpositionFormat, MOST_REQUEST, RequestRejection, ScrapeRequest, answer, parse_request};
 
 /// The maximum number of connections. A further one closes the oldest that has not sent its request, else the oldest.
 const MOST: usize = 64;
 
 /// The time limit for the request. A scraper sends it immediately after connecting.
-const TO_ASK: Duration = Duration::from_secs(1);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time limit for receiving the answer.
 const TO_RECEIVE: Duration = Duration::from_secs(5);
@@ -21,17 +21,17 @@ pub struct Server {
     listener: TcpListener,
     /// In order of arrival.
     open: Vec<Connection>,
-    to_ask: Duration,
+    request_timeout: Duration,
 }
 
 struct Connection {
     stream: TcpStream,
     until: Instant,
-    state: State,
+    state: ConnectionState,
 }
 
-enum State {
-    Asking(Vec<u8>),
+enum ConnectionState {
+    ReadingRequest(Vec<u8>),
     Getting { answer: Vec<u8>, sent: usize },
     Over,
 }
@@ -47,16 +47,16 @@ impl Server {
         Ok(Server {
             listener,
             open: Vec::new(),
-            to_ask: TO_ASK,
+            request_timeout: REQUEST_TIMEOUT,
         })
     }
 
     /// Serves connections until `wake` becomes readable (`true`) or the time is up. `give` creates the text.
-    pub fn attend(
+    pub fn serve(
         &mut self,
         wake: BorrowedFd,
         until: Option<Instant>,
-        give: &mut dyn FnMut(Form) -> String,
+        give: &mut dyn FnMut(ExpositionFormat) -> String,
     ) -> bool {
         loop {
             let now = Instant::now();
@@ -68,7 +68,7 @@ impl Server {
             let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
             fds.push(PollFd::new(&self.listener, PollFlags::IN));
             fds.extend(self.open.iter().map(|one| match one.state {
-                State::Getting { .. } => PollFd::new(&one.stream, PollFlags::OUT),
+                ConnectionState::Getting { .. } => PollFd::new(&one.stream, PollFlags::OUT),
                 _ => PollFd::new(&one.stream, PollFlags::IN),
             }));
             let limit = limit.map(|limit| Timespec {
@@ -80,28 +80,28 @@ impl Server {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             }
-            let told: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            if told.first() == Some(&true) {
+            let readable: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            if readable.first() == Some(&true) {
                 return true;
             }
             let now = Instant::now();
-            for (one, told) in self.open.iter_mut().zip(told.iter().skip(2)) {
+            for (one, is_readable) in self.open.iter_mut().zip(readable.iter().skip(2)) {
                 // Check the limit first: a client that sends a byte now and then would stay forever.
                 if one.until <= now {
                     one.late(now);
-                } else if *told {
+                } else if *is_readable {
                     one.go_on(now, give);
                 }
             }
-            self.open.retain(|one| !matches!(one.state, State::Over));
-            if told.get(1) == Some(&true) {
+            self.open.retain(|one| !matches!(one.state, ConnectionState::Over));
+            if readable.get(1) == Some(&true) {
                 self.accept(now, give);
             }
         }
     }
 
     /// Accepts up to the limit. Open connections get their turn before more are accepted.
-    fn accept(&mut self, now: Instant, give: &mut dyn FnMut(Form) -> String) {
+    fn accept(&mut self, now: Instant, give: &mut dyn FnMut(ExpositionFormat) -> String) {
         for _ in 0..MOST {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
@@ -116,17 +116,17 @@ impl Server {
                 let silent = self
                     .open
                     .iter()
-                    .position(|one| matches!(one.state, State::Asking(_)));
+                    .position(|one| matches!(one.state, ConnectionState::ReadingRequest(_)));
                 self.open.remove(silent.unwrap_or(0));
             }
             let mut one = Connection {
                 stream,
-                until: now + self.to_ask,
-                state: State::Asking(Vec::new()),
+                until: now + self.request_timeout,
+                state: ConnectionState::ReadingRequest(Vec::new()),
             };
             // The request has often arrived already.
             one.go_on(now, give);
-            if !matches!(one.state, State::Over) {
+            if !matches!(one.state, ConnectionState::Over) {
                 self.open.push(one);
             }
         }
@@ -134,16 +134,16 @@ impl Server {
 }
 
 impl Connection {
-    fn go_on(&mut self, now: Instant, give: &mut dyn FnMut(Form) -> String) {
-        if let State::Asking(heard) = &mut self.state {
+    fn go_on(&mut self, now: Instant, give: &mut dyn FnMut(ExpositionFormat) -> String) {
+        if let ConnectionState::ReadingRequest(received) = &mut self.state {
             let mut piece = [0; MOST_REQUEST];
             match self.stream.read(&mut piece) {
-                Ok(0) => return self.state = State::Over,
-                Ok(length) => heard.extend(piece.iter().take(length)),
+                Ok(0) => return self.state = ConnectionState::Over,
+                Ok(length) => received.extend(piece.iter().take(length)),
                 Err(error) if is_for_later(&error) => return,
-                Err(_) => return self.state = State::Over,
+                Err(_) => return self.state = ConnectionState::Over,
             }
-            let answer = match parse_request(heard) {
+            let answer = match parse_request(received) {
                 ScrapeRequest::More => return,
                 ScrapeRequest::Metrics(form) => answer(form, &give(form)),
                 ScrapeRequest::Refused(refusal) => refusal.answer(),
@@ -156,31 +156,31 @@ impl Connection {
     /// Answers a late request with an error; closes a connection that does not receive its answer.
     fn late(&mut self, now: Instant) {
         match self.state {
-            State::Asking(_) => {
-                self.get(now, Refusal::Slow.answer());
+            ConnectionState::ReadingRequest(_) => {
+                self.get(now, RequestRejection::Slow.answer());
                 self.send();
             }
-            _ => self.state = State::Over,
+            _ => self.state = ConnectionState::Over,
         }
     }
 
     fn get(&mut self, now: Instant, answer: Vec<u8>) {
         self.until = now + TO_RECEIVE;
-        self.state = State::Getting { answer, sent: 0 };
+        self.state = ConnectionState::Getting { answer, sent: 0 };
     }
 
     fn send(&mut self) {
-        let State::Getting { answer, sent } = &mut self.state else {
+        let ConnectionState::Getting { answer, sent } = &mut self.state else {
             return;
         };
         while let Some(rest) = answer.get(*sent..).filter(|rest| !rest.is_empty()) {
             match self.stream.write(rest) {
                 Ok(length) if length > 0 => *sent += length,
                 Err(error) if is_for_later(&error) => return,
-                _ => return self.state = State::Over,
+                _ => return self.state = ConnectionState::Over,
             }
         }
-        self.state = State::Over;
+        self.state = ConnectionState::Over;
     }
 }
 
@@ -196,16 +196,16 @@ mod tests {
 
     /// Serves `body` on a free port; the other end of the pair stops it.
     fn serve(body: String) -> (SocketAddr, UnixStream) {
-        serve_within(TO_ASK, body)
+        serve_within(REQUEST_TIMEOUT, body)
     }
 
     /// As [`serve`], with another time limit for requests.
     fn serve_within(to_ask: Duration, body: String) -> (SocketAddr, UnixStream) {
         let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
-        server.to_ask = to_ask;
+        server.request_timeout = to_ask;
         let address = server.listener.local_addr().unwrap();
         let (wake, other) = UnixStream::pair().unwrap();
-        std::thread::spawn(move || while !server.attend(wake.as_fd(), None, &mut |_| body.clone()) {});
+        std::thread::spawn(move || while !server.serve(wake.as_fd(), None, &mut |_| body.clone()) {});
         (address, other)
     }
 
@@ -229,14 +229,14 @@ mod tests {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    fn ask(address: SocketAddr, request: &str) -> String {
+    fn answer_to(address: SocketAddr, request: &str) -> String {
         let mut stream = connect(address);
         stream.write_all(request.as_bytes()).unwrap();
         rest(stream)
     }
 
     #[test]
-    fn a_request_in_pieces_is_answered_and_others_are_refused() {
+    fn a_request_in_several_pieces_is_answered() {
         let (address, _wake) = serve("a 1\n".to_owned());
         let mut slow = connect(address);
         for piece in ["GET /met", "rics HTTP/1.1\r\nHost: x\r", "\n\r\n"] {
@@ -248,14 +248,14 @@ mod tests {
             told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("\r\n\r\na 1\n"),
             "{told}"
         );
-        assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
-        assert!(ask(address, "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
-        assert!(ask(address, "\n\n").starts_with("HTTP/1.1 400 "));
+        assert!(answer_to(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(answer_to(address, "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert!(answer_to(address, "\n\n").starts_with("HTTP/1.1 400 "));
     }
 
     /// A client that sends no valid request is rejected immediately, without reading the rest.
     #[test]
-    fn garbage_and_a_header_without_end_are_refused() {
+    fn garbage_and_endless_headers_are_refused() {
         let (address, _wake) = serve("a 1\n".to_owned());
         let garbage: Vec<u8> = (0..MOST_REQUEST)
             .map(|place| u8::try_from(place * 31 % 251).unwrap())
@@ -277,16 +277,16 @@ mod tests {
         let _ = stream.write_all(&endless);
         let told = rest(stream);
         assert!(told.is_empty() || told.starts_with("HTTP/1.1 431 "), "{told}");
-        assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
+        assert!(answer_to(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
     }
 
     /// The time limit is longer than the scraper waits, so it is served only because the oldest connections are closed.
     #[test]
-    fn silent_connections_do_not_hold_up_a_scrape() {
+    fn silent_connections_do_not_delay_a_scrape() {
         let (address, _wake) = serve_within(Duration::from_secs(600), "a 1\n".to_owned());
         let silent: Vec<TcpStream> = (0..500).map(|_| connect(address)).collect();
         for _ in 0..3 {
-            assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
+            assert!(answer_to(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
         }
         let oldest = silent.into_iter().next().unwrap();
         assert_eq!(rest(oldest), "", "the oldest was closed");
@@ -295,7 +295,7 @@ mod tests {
     /// Clients that never finish a request and clients that never read a long answer take all places. The next client is
     /// served, and each of them is closed eventually.
     #[test]
-    fn who_never_ends_a_request_or_never_reads_hurts_nobody() {
+    fn stalled_clients_do_not_delay_other_clients() {
         const LONG: usize = 32 << 20;
         let (address, _wake) = serve("x".repeat(LONG));
         let mut held: Vec<TcpStream> = (0..MOST).map(|_| connect(address)).collect();
@@ -307,7 +307,7 @@ mod tests {
             };
             stream.write_all(request.as_bytes()).unwrap();
         }
-        assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(answer_to(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
         let unended = held.pop().unwrap();
         assert!(rest(unended).starts_with("HTTP/1.1 408 "));
         let unread = held.swap_remove(0);
@@ -317,13 +317,13 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_its_other_end_is_gone() {
+    fn the_server_ends_when_the_wake_socket_closes() {
         let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
         let (wake, other) = UnixStream::pair().unwrap();
         drop(other);
-        assert!(server.attend(wake.as_fd(), None, &mut |_| String::new()));
+        assert!(server.serve(wake.as_fd(), None, &mut |_| String::new()));
         let past = Instant::now();
         let (wake, _other) = UnixStream::pair().unwrap();
-        assert!(!server.attend(wake.as_fd(), Some(past), &mut |_| String::new()));
+        assert!(!server.serve(wake.as_fd(), Some(past), &mut |_| String::new()));
     }
 }

@@ -28,10 +28,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) const fn wrong(&self, expected: &'static str) -> DatError {
-        DatError::Wrong {
-            at: self.at,
-            expected,
-        }
+        DatError::Wrong { at: self.at, expected }
     }
 
     pub(super) fn bytes(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], DatError> {

@@ -4,9 +4,9 @@ use super::cursor::Cursor;
 use super::error::DatError;
 use crate::endian::Endian;
 use crate::error::FormatError;
-use crate::format::Format;
+use crate::format::EventFormat;
 use crate::formats::Formats;
-use crate::layout::Layout;
+use crate::layout::PageLayout;
 use crate::names::KernelNames;
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ impl Description {
         let mut formats = Formats::new(self.endian);
         let mut wrong = Vec::new();
         for (system, text) in &self.formats {
-            let added = Format::parse(system, text).and_then(|format| formats.add(format));
+            let added = EventFormat::parse(system, text).and_then(|format| formats.add(format));
             if let Err(error) = added {
                 wrong.push((system.clone(), error));
             }
@@ -52,8 +52,8 @@ impl Description {
     ///
     /// # Errors
     /// An invalid `header_page`.
-    pub fn layout(&self) -> Result<Layout, FormatError> {
-        Layout::parse(&self.header_page, self.endian)
+    pub fn layout(&self) -> Result<PageLayout, FormatError> {
+        PageLayout::parse(&self.header_page, self.endian)
     }
 
     /// Names of functions and of texts.

@@ -9,9 +9,7 @@ pub enum DatError {
     #[error("this is no trace.dat: it does not begin with 17 08 44 and the word tracing")]
     NotOne,
     /// Another version.
-    #[error(
-        "version {version} of trace.dat is not known here (6 and 7 are); trace-cmd convert makes one of the other"
-    )]
+    #[error("version {version} of trace.dat is not known here (6 and 7 are); trace-cmd convert makes one of the other")]
     Version {
         /// The stated version.
         version: String,

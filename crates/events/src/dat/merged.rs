@@ -1,44 +1,44 @@
 //! Merges all buffers of a file into one stream sorted by time.
 
 use super::{Buffer, CpuPages};
-use crate::merge::{Event, Merge, Source};
+use crate::merge::{Merge, PageSource, StreamItem};
 use std::iter::Peekable;
 use std::slice::Chunks;
 
 /// An item of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfBuffer<'a> {
+pub struct BufferEvent<'a> {
     /// Index of its buffer in the file's list.
     pub buffer: usize,
     /// The item.
-    pub event: Event<'a>,
+    pub event: StreamItem<'a>,
 }
 
 /// The stream. Reports of lost or invalid data precede the next event of their buffer.
-pub struct Merged<'a> {
+pub struct MergedStream<'a> {
     buffers: Vec<Peekable<Merge<'a, Chunks<'a, u8>>>>,
 }
 
-impl<'a> Merged<'a> {
-    pub(super) fn of(buffers: &'a [Buffer<'a>]) -> Merged<'a> {
+impl<'a> MergedStream<'a> {
+    pub(super) fn of(buffers: &'a [Buffer<'a>]) -> MergedStream<'a> {
         let of = |buffer: &'a Buffer<'a>| {
-            let source = |of: &'a CpuPages<'a>| Source::new(of.cpu, buffer.layout, buffer.pages(of));
+            let source = |of: &'a CpuPages<'a>| PageSource::new(of.cpu, buffer.layout, buffer.pages(of));
             Merge::new(buffer.cpus.iter().map(source).collect()).peekable()
         };
-        Merged {
+        MergedStream {
             buffers: buffers.iter().map(of).collect(),
         }
     }
 }
 
-impl<'a> Iterator for Merged<'a> {
-    type Item = OfBuffer<'a>;
+impl<'a> Iterator for MergedStream<'a> {
+    type Item = BufferEvent<'a>;
 
-    fn next(&mut self) -> Option<OfBuffer<'a>> {
+    fn next(&mut self) -> Option<BufferEvent<'a>> {
         let mut first: Option<(usize, u64)> = None;
         for (place, stream) in self.buffers.iter_mut().enumerate() {
             let at = match stream.peek() {
-                Some(Event::Record { record, .. }) => record.at,
+                Some(StreamItem::Record { record, .. }) => record.at,
                 Some(_) => 0,
                 None => continue,
             };
@@ -48,6 +48,6 @@ impl<'a> Iterator for Merged<'a> {
         }
         let (buffer, _) = first?;
         let event = self.buffers.get_mut(buffer)?.next()?;
-        Some(OfBuffer { buffer, event })
+        Some(BufferEvent { buffer, event })
     }
 }

@@ -7,18 +7,18 @@ use std::io::Read;
 
 /// The compression of the sections of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum SectionCompression {
     None,
     Zlib,
     Zstd,
 }
 
-impl Packing {
-    pub(super) fn named(name: &str) -> Result<Packing, DatError> {
+impl SectionCompression {
+    pub(super) fn named(name: &str) -> Result<SectionCompression, DatError> {
         match name {
-            "none" => Ok(Packing::None),
-            "zlib" => Ok(Packing::Zlib),
-            "zstd" => Ok(Packing::Zstd),
+            "none" => Ok(SectionCompression::None),
+            "zlib" => Ok(SectionCompression::Zlib),
+            "zstd" => Ok(SectionCompression::Zstd),
             _ => Err(DatError::Packing {
                 name: name.chars().take(20).collect(),
             }),
@@ -28,13 +28,13 @@ impl Packing {
 
 /// Decompresses sections; their total size is limited.
 pub(super) struct Unpacker {
-    pub(super) packing: Packing,
+    pub(super) packing: SectionCompression,
     limit: usize,
     left: usize,
 }
 
 impl Unpacker {
-    pub(super) const fn new(packing: Packing, limit: usize) -> Unpacker {
+    pub(super) const fn new(packing: SectionCompression, limit: usize) -> Unpacker {
         Unpacker {
             packing,
             limit,
@@ -43,13 +43,7 @@ impl Unpacker {
     }
 
     /// Appends the decompressed content of `packed`, which is at offset `at` of the file and has a stated length of `len` bytes.
-    pub(super) fn unpack(
-        &mut self,
-        packed: &[u8],
-        len: usize,
-        at: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), DatError> {
+    pub(super) fn unpack(&mut self, packed: &[u8], len: usize, at: usize, out: &mut Vec<u8>) -> Result<(), DatError> {
         if len > self.left {
             return Err(DatError::TooLarge { limit: self.limit });
         }
@@ -57,15 +51,13 @@ impl Unpacker {
         let before = out.len();
         let broken = |why: String| DatError::Unpack { at, why };
         match self.packing {
-            Packing::None => out.extend_from_slice(packed),
+            SectionCompression::None => out.extend_from_slice(packed),
             // One byte more than stated reveals a longer content.
-            Packing::Zlib => {
+            SectionCompression::Zlib => {
                 let mut reader = flate2::read::ZlibDecoder::new(packed).take(len as u64 + 1);
-                reader
-                    .read_to_end(out)
-                    .map_err(|error| broken(error.to_string()))?;
+                reader.read_to_end(out).map_err(|error| broken(error.to_string()))?;
             }
-            Packing::Zstd => zstd(packed, len, out).map_err(|error| broken(error.to_string()))?,
+            SectionCompression::Zstd => zstd(packed, len, out).map_err(|error| broken(error.to_string()))?,
         }
         if out.len() - before == len {
             Ok(())

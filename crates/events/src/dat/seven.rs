@@ -4,9 +4,9 @@ use super::cursor::Cursor;
 use super::description::Description;
 use super::error::DatError;
 use super::option::{DatOption, chosen_clock, id};
-use super::packed::{Packing, Unpacker};
-use super::{Buffer, CpuPages, MOST_CPUS, Start, TraceFile};
-use crate::layout::Layout;
+use super::packed::{SectionCompression, Unpacker};
+use super::{Buffer, CpuPages, FileStart, MOST_CPUS, TraceFile};
+use crate::layout::PageLayout;
 use std::borrow::Cow;
 
 /// Flag of a compressed section.
@@ -14,11 +14,11 @@ const PACKED: u16 = 1;
 /// Maximum number of chained option sections; real files have a few.
 const MOST_SECTIONS: usize = 1_000;
 
-pub(super) fn read(mut cursor: Cursor, start: Start, limit: usize) -> Result<TraceFile, DatError> {
-    let packing = Packing::named(&cursor.text("how it is packed")?)?;
+pub(super) fn read(mut cursor: Cursor, start: FileStart, limit: usize) -> Result<TraceFile, DatError> {
+    let packing = SectionCompression::named(&cursor.text("how it is packed")?)?;
     cursor.text("how it is packed")?;
     let first = cursor.u64("the place of the options")?;
-    let mut file = Reading {
+    let mut file = DatReader {
         cursor,
         unpacker: Unpacker::new(packing, limit),
     };
@@ -43,17 +43,17 @@ pub(super) fn read(mut cursor: Cursor, start: Start, limit: usize) -> Result<Tra
     })
 }
 
-struct Reading<'a> {
+struct DatReader<'a> {
     cursor: Cursor<'a>,
     unpacker: Unpacker,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> DatReader<'a> {
     /// The content of the section at that offset, and whether it was compressed.
-    fn section(&mut self, at: u64, wanted: u16) -> Result<(Cow<'a, [u8]>, u16), DatError> {
+    fn section(&mut self, at: u64, expected: u16) -> Result<(Cow<'a, [u8]>, u16), DatError> {
         const WHAT: &str = "a section";
         let mut cursor = self.cursor.seek(at, WHAT)?;
-        if cursor.u16(WHAT)? != wanted {
+        if cursor.u16(WHAT)? != expected {
             return Err(cursor.wrong("the number of the section that the options name"));
         }
         let flags = cursor.u16(WHAT)?;
@@ -116,13 +116,13 @@ impl<'a> Reading<'a> {
         Ok(description)
     }
 
-    fn buffer(&mut self, option: &DatOption, layout: Layout) -> Result<Buffer<'a>, DatError> {
+    fn buffer(&mut self, option: &DatOption, layout: PageLayout) -> Result<Buffer<'a>, DatError> {
         const WHAT: &str = "a buffer";
-        let mut told = Cursor::new(&option.bytes, self.cursor.endian);
-        let at = told.u64(WHAT)?;
+        let mut cursor = Cursor::new(&option.bytes, self.cursor.endian);
+        let at = cursor.u64(WHAT)?;
         let mut buffer = Buffer {
-            name: told.text(WHAT)?,
-            clock: chosen_clock(&told.text(WHAT)?),
+            name: cursor.text(WHAT)?,
+            clock: chosen_clock(&cursor.text(WHAT)?),
             layout,
             cpus: Vec::new(),
             text: None,
@@ -132,19 +132,19 @@ impl<'a> Reading<'a> {
             buffer.text = Some(text);
             return Ok(buffer);
         }
-        buffer.layout.page_len = told.u32(WHAT)? as usize;
+        buffer.layout.page_len = cursor.u32(WHAT)? as usize;
         if !(64..=1 << 24).contains(&buffer.layout.page_len) {
-            return Err(told.wrong("a page of 64 bytes to 16 MiB"));
+            return Err(cursor.wrong("a page of 64 bytes to 16 MiB"));
         }
         let mut section = self.cursor.seek(at, WHAT)?;
         section.u16(WHAT)?;
         let packed = section.u16(WHAT)? & PACKED != 0;
-        for _ in 0..told.u32(WHAT)? {
-            let cpu = told.u32(WHAT)?;
+        for _ in 0..cursor.u32(WHAT)? {
+            let cpu = cursor.u32(WHAT)?;
             if cpu >= MOST_CPUS {
-                return Err(told.wrong("the number of a CPU that a machine can have"));
+                return Err(cursor.wrong("the number of a CPU that a machine can have"));
             }
-            let (at, len) = (told.u64(WHAT)?, told.u64(WHAT)?);
+            let (at, len) = (cursor.u64(WHAT)?, cursor.u64(WHAT)?);
             let bytes = match len {
                 0 => Cow::Borrowed(&[] as &[u8]),
                 _ if packed => Cow::Owned(self.chunks(at)?),

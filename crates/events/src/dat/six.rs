@@ -4,8 +4,8 @@ use super::cursor::Cursor;
 use super::description::Description;
 use super::error::DatError;
 use super::option::{DatOption, chosen_clock, id};
-use super::{Buffer, CpuPages, MOST_CPUS, Start, TraceFile};
-use crate::layout::Layout;
+use super::{Buffer, CpuPages, FileStart, MOST_CPUS, TraceFile};
+use crate::layout::PageLayout;
 use std::borrow::Cow;
 
 /// Section identifiers, ten bytes each including the last.
@@ -13,7 +13,7 @@ const OPTIONS: &[u8] = b"options  \0";
 const LATENCY: &[u8] = b"latency  \0";
 const FLYRECORD: &[u8] = b"flyrecord\0";
 
-pub(super) fn read(mut cursor: Cursor, start: Start) -> Result<TraceFile, DatError> {
+pub(super) fn read(mut cursor: Cursor, start: FileStart) -> Result<TraceFile, DatError> {
     let description = read_description(&mut cursor)?;
     let mut cpus = cursor.u32("the number of CPUs")?;
     let options = read_options(&mut cursor)?;
@@ -24,7 +24,7 @@ pub(super) fn read(mut cursor: Cursor, start: Start) -> Result<TraceFile, DatErr
     if cpus > MOST_CPUS {
         return Err(cursor.wrong("a number of CPUs that a machine can have"));
     }
-    let layout = Layout {
+    let layout = PageLayout {
         page_len: start.page_len,
         ..description.layout()?
     };
@@ -89,7 +89,7 @@ fn read_instance<'a>(
     cursor: Cursor<'a>,
     option: &DatOption,
     cpus: u32,
-    layout: Layout,
+    layout: PageLayout,
 ) -> Result<Buffer<'a>, DatError> {
     let mut place = Cursor::new(&option.bytes, cursor.endian);
     let at = place.u64("a buffer")?;
@@ -122,11 +122,7 @@ fn read_buffer<'a>(cursor: &mut Cursor<'a>, cpus: u32, buffer: &mut Buffer<'a>) 
         const WHAT: &str = "the pages of a CPU";
         let at = cursor.u64(WHAT)?;
         let len = cursor.u64(WHAT)?;
-        let bytes = if len == 0 {
-            &[]
-        } else {
-            cursor.range(at, len, WHAT)?
-        };
+        let bytes = if len == 0 { &[] } else { cursor.range(at, len, WHAT)? };
         buffer.cpus.push(CpuPages {
             cpu,
             bytes: Cow::Borrowed(bytes),

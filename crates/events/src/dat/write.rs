@@ -21,7 +21,7 @@ pub struct PlannedBuffer {
 
 /// Everything to write, except the pages.
 #[derive(Clone, Debug)]
-pub struct Writing<'a> {
+pub struct DatWriter<'a> {
     /// The description of the events.
     pub description: &'a Description,
     /// Bytes of a page of the ring buffer.
@@ -45,16 +45,12 @@ pub struct Head {
     pub len: u64,
 }
 
-impl Writing<'_> {
+impl DatWriter<'_> {
     /// Creates the part before the pages.
     #[must_use]
     pub fn head(&self) -> Head {
         // The offsets of the pages depend on the length before them, which does not depend on the offsets.
-        let none: Vec<Vec<u64>> = self
-            .buffers
-            .iter()
-            .map(|buffer| vec![0; buffer.cpus.len()])
-            .collect();
+        let none: Vec<Vec<u64>> = self.buffers.iter().map(|buffer| vec![0; buffer.cpus.len()]).collect();
         let (before, blocks) = self.bytes(&none, &vec![0; self.buffers.len()]);
         let page = u64::from(self.page_len.max(1));
         let mut next = (before.len() as u64).next_multiple_of(page);
@@ -77,7 +73,7 @@ impl Writing<'_> {
 
     /// The bytes, and the offset of each buffer's list in them.
     fn bytes(&self, places: &[Vec<u64>], blocks: &[u64]) -> (Vec<u8>, Vec<u64>) {
-        let mut out = Out {
+        let mut out = ByteWriter {
             bytes: MAGIC.to_vec(),
             endian: self.description.endian,
         };
@@ -96,7 +92,7 @@ impl Writing<'_> {
             out.option(option);
         }
         for (buffer, block) in self.buffers.iter().zip(blocks).skip(1) {
-            let mut option = Out {
+            let mut option = ByteWriter {
                 bytes: Vec::new(),
                 endian: self.description.endian,
             };
@@ -149,7 +145,7 @@ pub fn planned<'b>(buffers: &'b [Buffer]) -> (Vec<PlannedBuffer>, Vec<Vec<&'b [u
 
 /// A whole file, for pages in memory: `pages` of each CPU of each buffer.
 #[must_use]
-pub fn written(writing: &Writing, pages: &[Vec<&[u8]>]) -> Vec<u8> {
+pub fn written(writing: &DatWriter, pages: &[Vec<&[u8]>]) -> Vec<u8> {
     let head = writing.head();
     let mut file = head.bytes;
     for (places, pages) in head.places.iter().zip(pages) {
@@ -162,12 +158,12 @@ pub fn written(writing: &Writing, pages: &[Vec<&[u8]>]) -> Vec<u8> {
     file
 }
 
-struct Out {
+struct ByteWriter {
     bytes: Vec<u8>,
     endian: Endian,
 }
 
-impl Out {
+impl ByteWriter {
     fn number(&mut self, bytes: &[u8]) {
         // Numbers are little-endian.
         match self.endian {
@@ -213,9 +209,9 @@ impl Out {
         self.counted(8, &description.header_page);
         self.text("header_event");
         self.counted(8, &description.header_event);
-        let of = |wanted: &str| {
+        let of = |name: &str| {
             let all = description.formats.iter();
-            all.filter(|(system, _)| system == wanted)
+            all.filter(|(system, _)| system == name)
                 .map(|(_, text)| text.as_str())
                 .collect::<Vec<_>>()
         };

@@ -14,7 +14,7 @@ pub struct Symbol<'a> {
 }
 
 /// Names of addresses, known only for the kernel that wrote the event (`/proc/kallsyms`, `printk_formats`).
-pub trait Names {
+pub trait AddressNames {
     /// The function that contains an address.
     fn symbol(&self, address: u64) -> Option<Symbol<'_>>;
 
@@ -26,7 +26,7 @@ pub trait Names {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 
-impl Names for NoNames {
+impl AddressNames for NoNames {
     fn symbol(&self, _: u64) -> Option<Symbol<'_>> {
         None
     }

@@ -1,30 +1,30 @@
 //! Evaluates the expressions of a `print fmt:` line for one event.
 
-use super::address_names::Names;
-use super::expression::{Expression, Place};
+use super::address_names::AddressNames;
+use super::expression::{Expression, FieldSource};
 use crate::endian::Endian;
-use crate::field::{Field, Shape};
-use crate::format::Format;
+use crate::field::{Field, FieldShape};
+use crate::format::EventFormat;
 
 /// The input for printing an event.
-pub(super) struct Scene<'a> {
-    pub(super) format: &'a Format,
+pub(super) struct PrintInput<'a> {
+    pub(super) format: &'a EventFormat,
     pub(super) payload: &'a [u8],
     pub(super) endian: Endian,
-    pub(super) names: &'a dyn Names,
+    pub(super) names: &'a dyn AddressNames,
 }
 
-impl Scene<'_> {
-    pub(super) fn field(&self, place: Place) -> Option<&Field> {
+impl PrintInput<'_> {
+    pub(super) fn field(&self, place: FieldSource) -> Option<&Field> {
         match place {
-            Place::Own(at) => self.format.fields.get(at),
-            Place::Common(at) => self.format.common.get(at),
+            FieldSource::Own(at) => self.format.fields.get(at),
+            FieldSource::Common(at) => self.format.common.get(at),
         }
     }
 }
 
 /// A value of an expression.
-pub(super) enum Value {
+pub(super) enum PrintValue {
     Number(i128),
     Text(String),
     Bytes(Vec<u8>),
@@ -32,13 +32,13 @@ pub(super) enum Value {
     Unknown,
 }
 
-impl Value {
+impl PrintValue {
     fn number(&self) -> Option<i128> {
         match self {
-            Value::Number(number) => Some(*number),
+            PrintValue::Number(number) => Some(*number),
             // Text in a condition, `x ? a : b`, is a non-null pointer.
-            Value::Text(_) | Value::Bytes(_) => Some(1),
-            Value::Unknown => None,
+            PrintValue::Text(_) | PrintValue::Bytes(_) => Some(1),
+            PrintValue::Unknown => None,
         }
     }
 }
@@ -50,55 +50,51 @@ pub(super) fn constant(expression: &Expression) -> Option<i128> {
         Expression::Cast { bits, signed, of } => cut(constant(of)?, *bits, *signed),
         Expression::Unary(sign, of) => unary(*sign, constant(of)?),
         Expression::Binary(sign, left, right) => binary(sign, constant(left)?, constant(right)?),
-        Expression::Either(first, then, otherwise) => {
-            constant(if constant(first)? != 0 { then } else { otherwise })?
-        }
+        Expression::Either(first, then, otherwise) => constant(if constant(first)? != 0 { then } else { otherwise })?,
         _ => return None,
     })
 }
 
 /// The value of an expression.
-pub(super) fn value(expression: &Expression, scene: &Scene) -> Value {
-    known(expression, scene).unwrap_or(Value::Unknown)
+pub(super) fn value(expression: &Expression, scene: &PrintInput) -> PrintValue {
+    known(expression, scene).unwrap_or(PrintValue::Unknown)
 }
 
-fn known(expression: &Expression, scene: &Scene) -> Option<Value> {
+fn known(expression: &Expression, scene: &PrintInput) -> Option<PrintValue> {
     let of = |expression: &Expression| value(expression, scene).number();
-    let content = |place: &Place| scene.field(*place)?.content(scene.payload, scene.endian);
+    let content = |place: &FieldSource| scene.field(*place)?.content(scene.payload, scene.endian);
     Some(match expression {
-        Expression::Number(number) => Value::Number(*number),
+        Expression::Number(number) => PrintValue::Number(*number),
         Expression::Unknown => return None,
-        Expression::Text(text) => Value::Text(text.clone()),
+        Expression::Text(text) => PrintValue::Text(text.clone()),
         Expression::Field(place) => of_field(scene.field(*place)?, scene)?,
         Expression::Element(place, index) => element(*place, of(index)?, scene)?,
         Expression::Cast { bits, signed, of } => match value(of, scene) {
-            Value::Number(number) => Value::Number(cut(number, *bits, *signed)),
+            PrintValue::Number(number) => PrintValue::Number(cut(number, *bits, *signed)),
             other => other,
         },
-        Expression::Unary(sign, inner) => Value::Number(unary(*sign, of(inner)?)),
-        Expression::Binary(sign, left, right) => Value::Number(binary(sign, of(left)?, of(right)?)),
-        Expression::Either(first, then, otherwise) => {
-            value(if of(first)? != 0 { then } else { otherwise }, scene)
-        }
-        Expression::Content(place) => Value::Bytes(content(place)?.to_vec()),
-        Expression::ContentLen(place) => Value::Number(content(place)?.len() as i128),
-        Expression::Mask(place) => Value::Text(mask(content(place)?, scene.endian)),
-        Expression::Flags(inner, between, pairs) => Value::Text(flags(of(inner)?, between, pairs)),
-        Expression::Symbolic(inner, pairs) => Value::Text(symbolic(of(inner)?, pairs)),
+        Expression::Unary(sign, inner) => PrintValue::Number(unary(*sign, of(inner)?)),
+        Expression::Binary(sign, left, right) => PrintValue::Number(binary(sign, of(left)?, of(right)?)),
+        Expression::Either(first, then, otherwise) => value(if of(first)? != 0 { then } else { otherwise }, scene),
+        Expression::Content(place) => PrintValue::Bytes(content(place)?.to_vec()),
+        Expression::ContentLen(place) => PrintValue::Number(content(place)?.len() as i128),
+        Expression::Mask(place) => PrintValue::Text(mask(content(place)?, scene.endian)),
+        Expression::Flags(inner, between, pairs) => PrintValue::Text(flags(of(inner)?, between, pairs)),
+        Expression::Symbolic(inner, pairs) => PrintValue::Text(symbolic(of(inner)?, pairs)),
         Expression::Hex { bytes, len, between } => {
             let len = usize::try_from(of(len)?).ok()?;
-            let Value::Bytes(bytes) = value(bytes, scene) else {
+            let PrintValue::Bytes(bytes) = value(bytes, scene) else {
                 return None;
             };
             let digits: Vec<String> = bytes.iter().take(len).map(|byte| format!("{byte:02x}")).collect();
-            Value::Text(digits.join(between))
+            PrintValue::Text(digits.join(between))
         }
         Expression::Array(array, count, size) => {
             let count = usize::try_from(of(count)?).ok()?;
             let size = usize::try_from(of(size)?)
                 .ok()
                 .filter(|size| matches!(size, 1 | 2 | 4 | 8))?;
-            let Value::Bytes(bytes) = value(array, scene) else {
+            let PrintValue::Bytes(bytes) = value(array, scene) else {
                 return None;
             };
             let numbers: Vec<String> = bytes
@@ -106,46 +102,42 @@ fn known(expression: &Expression, scene: &Scene) -> Option<Value> {
                 .take(count)
                 .filter_map(|chunk| Some(format!("{:#x}", scene.endian.number(chunk)?)))
                 .collect();
-            Value::Text(format!("{{{}}}", numbers.join(",")))
+            PrintValue::Text(format!("{{{}}}", numbers.join(",")))
         }
     })
 }
 
-pub(super) fn of_field(field: &Field, scene: &Scene) -> Option<Value> {
+pub(super) fn of_field(field: &Field, scene: &PrintInput) -> Option<PrintValue> {
     match field.shape {
-        Shape::Number => {
+        FieldShape::Number => {
             let bits = field.unsigned(scene.payload, scene.endian)?;
-            Some(Value::Number(cut(
+            Some(PrintValue::Number(cut(
                 i128::from(bits),
                 field.size as u32 * 8,
                 field.signed,
             )))
         }
-        Shape::Text => Some(Value::Bytes(field.text(scene.payload, scene.endian)?.to_vec())),
-        _ => Some(Value::Bytes(field.content(scene.payload, scene.endian)?.to_vec())),
+        FieldShape::Text => Some(PrintValue::Bytes(field.text(scene.payload, scene.endian)?.to_vec())),
+        _ => Some(PrintValue::Bytes(field.content(scene.payload, scene.endian)?.to_vec())),
     }
 }
 
-fn element(place: Place, index: i128, scene: &Scene) -> Option<Value> {
+fn element(place: FieldSource, index: i128, scene: &PrintInput) -> Option<PrintValue> {
     let field = scene.field(place)?;
     let size = match field.shape {
-        Shape::Numbers(size) => size,
-        Shape::Elsewhere | Shape::ElsewhereRelative if field.declaration.contains("64") => 8,
-        Shape::Elsewhere | Shape::ElsewhereRelative if field.declaration.contains("long") => 8,
-        Shape::Elsewhere | Shape::ElsewhereRelative if field.declaration.contains("char") => 1,
-        Shape::Elsewhere | Shape::ElsewhereRelative if field.declaration.contains("u8") => 1,
-        Shape::Elsewhere | Shape::ElsewhereRelative => 4,
-        Shape::Text => 1,
-        Shape::Number => field.size,
+        FieldShape::Numbers(size) => size,
+        FieldShape::Elsewhere | FieldShape::ElsewhereRelative if field.declaration.contains("64") => 8,
+        FieldShape::Elsewhere | FieldShape::ElsewhereRelative if field.declaration.contains("long") => 8,
+        FieldShape::Elsewhere | FieldShape::ElsewhereRelative if field.declaration.contains("char") => 1,
+        FieldShape::Elsewhere | FieldShape::ElsewhereRelative if field.declaration.contains("u8") => 1,
+        FieldShape::Elsewhere | FieldShape::ElsewhereRelative => 4,
+        FieldShape::Text => 1,
+        FieldShape::Number => field.size,
     };
     let from = usize::try_from(index).ok()?.checked_mul(size)?;
     let content = field.content(scene.payload, scene.endian)?;
     let bits = scene.endian.number(content.get(from..from.checked_add(size)?)?)?;
-    Some(Value::Number(cut(
-        i128::from(bits),
-        size as u32 * 8,
-        field.signed,
-    )))
+    Some(PrintValue::Number(cut(i128::from(bits), size as u32 * 8, field.signed)))
 }
 
 /// A number truncated to this many bits.

@@ -2,21 +2,21 @@
 
 /// A whole `print fmt` line: the format string and its arguments.
 #[derive(Clone, Debug)]
-pub(super) struct Printing {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct PrintFormat {
+    pub(super) pieces: Vec<FormatPiece>,
     pub(super) arguments: Vec<Expression>,
 }
 
 /// A piece of the format string.
 #[derive(Clone, Debug)]
-pub(super) enum Piece {
+pub(super) enum FormatPiece {
     Text(String),
     Conversion(Conversion),
 }
 
 /// Width or precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measure {
+pub(super) enum FormatWidth {
     Number(usize),
     /// `*`: the next argument.
     Argument,
@@ -30,8 +30,8 @@ pub(super) struct Conversion {
     pub(super) plus: bool,
     pub(super) space: bool,
     pub(super) alternate: bool,
-    pub(super) width: Option<Measure>,
-    pub(super) precision: Option<Measure>,
+    pub(super) width: Option<FormatWidth>,
+    pub(super) precision: Option<FormatWidth>,
     /// Size of the printed number in bits.
     pub(super) bits: u32,
     /// `d`, `u`, `x`, `s`, `p` ...
@@ -48,9 +48,9 @@ pub(super) enum Expression {
     Unknown,
     Text(String),
     /// `REC->field`: index in the event's list of all fields.
-    Field(Place),
+    Field(FieldSource),
     /// `REC->field[i]`.
-    Element(Place, Box<Expression>),
+    Element(FieldSource, Box<Expression>),
     /// `(u16)x`, `(int)x`.
     Cast {
         bits: u32,
@@ -61,11 +61,11 @@ pub(super) enum Expression {
     Binary(&'static str, Box<Expression>, Box<Expression>),
     Either(Box<Expression>, Box<Expression>, Box<Expression>),
     /// `__get_str`, `__get_dynamic_array`.
-    Content(Place),
+    Content(FieldSource),
     /// `__get_dynamic_array_len`.
-    ContentLen(Place),
+    ContentLen(FieldSource),
     /// `__get_bitmask`, `__get_cpumask`.
-    Mask(Place),
+    Mask(FieldSource),
     /// `__print_flags(value, between, { bits, name }, ...)`.
     Flags(Box<Expression>, String, Vec<(i128, String)>),
     /// `__print_symbolic(value, { value, name }, ...)`.
@@ -82,7 +82,7 @@ pub(super) enum Expression {
 
 /// The field of the event that an expression reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FieldSource {
     Own(usize),
     Common(usize),
 }

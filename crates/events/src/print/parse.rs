@@ -2,16 +2,16 @@
 
 use super::constants;
 use super::evaluate::constant;
-use super::expression::{Conversion, Expression, Measure, Piece, Place, Printing};
+use super::expression::{Conversion, Expression, FieldSource, FormatPiece, FormatWidth, PrintFormat};
 use super::lex::{Token, tokens};
-use super::words::{Type, type_of};
-use crate::format::Format;
+use super::words::{CastType, type_of};
+use crate::format::EventFormat;
 
 /// Maximum nesting of expressions. The masks of page flags reach 70.
 const DEEPEST: usize = 128;
 
 /// Parses a `print fmt` line; `None` for unsupported C.
-pub(super) fn parse(text: &str, format: &Format) -> Option<Printing> {
+pub(super) fn parse(text: &str, format: &EventFormat) -> Option<PrintFormat> {
     let mut parser = Parser {
         tokens: tokens(text)?,
         next: 0,
@@ -33,40 +33,40 @@ pub(super) fn parse(text: &str, format: &Format) -> Option<Printing> {
         return None;
     }
     let pieces = pieces(&wording)?;
-    let wanted: usize = pieces.iter().map(Piece::arguments).sum();
-    (wanted == arguments.len()).then_some(Printing { pieces, arguments })
+    let argument_count: usize = pieces.iter().map(FormatPiece::arguments).sum();
+    (argument_count == arguments.len()).then_some(PrintFormat { pieces, arguments })
 }
 
-impl Piece {
+impl FormatPiece {
     fn arguments(&self) -> usize {
-        let Piece::Conversion(conversion) = self else {
+        let FormatPiece::Conversion(conversion) = self else {
             return 0;
         };
-        let star = |measure: Option<Measure>| usize::from(measure == Some(Measure::Argument));
+        let star = |measure: Option<FormatWidth>| usize::from(measure == Some(FormatWidth::Argument));
         1 + star(conversion.width) + star(conversion.precision)
     }
 }
 
 /// The pieces of the format string.
-fn pieces(wording: &str) -> Option<Vec<Piece>> {
+fn pieces(wording: &str) -> Option<Vec<FormatPiece>> {
     let mut pieces = Vec::new();
     let mut rest = wording;
     while let Some(at) = rest.find('%') {
         let (before, from) = rest.split_at(at);
         if !before.is_empty() {
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(FormatPiece::Text(before.to_owned()));
         }
         if let Some(after) = from.strip_prefix("%%") {
-            pieces.push(Piece::Text("%".to_owned()));
+            pieces.push(FormatPiece::Text("%".to_owned()));
             rest = after;
         } else {
             let (conversion, after) = conversion(from.get(1..)?)?;
-            pieces.push(Piece::Conversion(conversion));
+            pieces.push(FormatPiece::Conversion(conversion));
             rest = after;
         }
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(FormatPiece::Text(rest.to_owned()));
     }
     Some(pieces)
 }
@@ -90,7 +90,7 @@ fn conversion(text: &str) -> Option<(Conversion, &str)> {
     (conversion.width, rest) = measure(rest)?;
     if let Some(after) = rest.strip_prefix('.') {
         let (precision, after) = measure(after)?;
-        conversion.precision = Some(precision.unwrap_or(Measure::Number(0)));
+        conversion.precision = Some(precision.unwrap_or(FormatWidth::Number(0)));
         rest = after;
     }
     for (length, bits) in [
@@ -126,26 +126,24 @@ fn conversion(text: &str) -> Option<(Conversion, &str)> {
     Some((conversion, rest))
 }
 
-fn measure(text: &str) -> Option<(Option<Measure>, &str)> {
+fn measure(text: &str) -> Option<(Option<FormatWidth>, &str)> {
     if let Some(after) = text.strip_prefix('*') {
-        return Some((Some(Measure::Argument), after));
+        return Some((Some(FormatWidth::Argument), after));
     }
-    let end = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (digits, after) = text.split_at(end);
     if digits.is_empty() {
         return Some((None, text));
     }
     let number = digits.parse::<usize>().ok().filter(|number| *number <= 256)?;
-    Some((Some(Measure::Number(number)), after))
+    Some((Some(FormatWidth::Number(number)), after))
 }
 
 struct Parser<'a> {
     tokens: Vec<Token>,
     next: usize,
     depth: usize,
-    format: &'a Format,
+    format: &'a EventFormat,
 }
 
 /// Binary operators, weakest first.
@@ -237,8 +235,8 @@ impl Parser<'_> {
         if let Some(kind) = self.cast() {
             let of = Box::new(self.unary()?);
             return Some(match kind {
-                Type::Pointer => *of,
-                Type::Number { bits, signed } => Expression::Cast { bits, signed, of },
+                CastType::Pointer => *of,
+                CastType::Number { bits, signed } => Expression::Cast { bits, signed, of },
             });
         }
         // The target of a pointer to the content: its first element.
@@ -254,7 +252,7 @@ impl Parser<'_> {
     }
 
     /// A type in parentheses; consumes nothing if there is none.
-    fn cast(&mut self) -> Option<Type> {
+    fn cast(&mut self) -> Option<CastType> {
         let from = self.next;
         if !self.sign("(") {
             return None;
@@ -273,7 +271,7 @@ impl Parser<'_> {
             }
         }
         let kind = if pointer {
-            Some(Type::Pointer)
+            Some(CastType::Pointer)
         } else {
             type_of(&words)
         };
@@ -310,9 +308,7 @@ impl Parser<'_> {
             let index = Box::new(self.expression()?);
             self.must("]")?;
             return match found {
-                Expression::Field(place) | Expression::Content(place) => {
-                    Some(Expression::Element(place, index))
-                }
+                Expression::Field(place) | Expression::Content(place) => Some(Expression::Element(place, index)),
                 _ => None,
             };
         }
@@ -320,23 +316,21 @@ impl Parser<'_> {
     }
 
     /// A field by name; the macros omit the prefix that some have.
-    fn field(&mut self, prefix: &str) -> Option<Place> {
+    fn field(&mut self, prefix: &str) -> Option<FieldSource> {
         let Some(Token::Name(name)) = self.take() else {
             return None;
         };
         let is = |field: &crate::Field| field.name == name || field.name.strip_prefix(prefix) == Some(&name);
-        let own = self.format.fields.iter().position(is).map(Place::Own);
-        own.or_else(|| self.format.common.iter().position(is).map(Place::Common))
+        let own = self.format.fields.iter().position(is).map(FieldSource::Own);
+        own.or_else(|| self.format.common.iter().position(is).map(FieldSource::Common))
     }
 
     fn call(&mut self, name: &str) -> Option<Expression> {
         self.must("(")?;
         let found = match name {
-            "__get_str"
-            | "__get_dynamic_array"
-            | "__get_rel_str"
-            | "__get_rel_dynamic_array"
-            | "__get_sockaddr" => Expression::Content(self.field("__data_loc_")?),
+            "__get_str" | "__get_dynamic_array" | "__get_rel_str" | "__get_rel_dynamic_array" | "__get_sockaddr" => {
+                Expression::Content(self.field("__data_loc_")?)
+            }
             "__get_dynamic_array_len" | "__get_rel_dynamic_array_len" => {
                 Expression::ContentLen(self.field("__data_loc_")?)
             }
@@ -375,8 +369,8 @@ impl Parser<'_> {
                     self.next += 1;
                 }
                 match type_of(&words)? {
-                    Type::Number { bits, .. } => Expression::Number(i128::from(bits / 8)),
-                    Type::Pointer => Expression::Number(8),
+                    CastType::Number { bits, .. } => Expression::Number(i128::from(bits / 8)),
+                    CastType::Pointer => Expression::Number(8),
                 }
             }
             _ => return None,

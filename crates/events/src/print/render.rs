@@ -1,26 +1,26 @@
 //! Prints one event by its `print fmt:` line.
 
-use super::evaluate::{Scene, Value, cut, mask, of_field, value};
-use super::expression::{Conversion, Measure, Piece, Printing};
+use super::evaluate::{PrintInput, PrintValue, cut, mask, of_field, value};
+use super::expression::{Conversion, FormatPiece, FormatWidth, PrintFormat};
 use crate::endian::Endian;
-use crate::field::Shape;
+use crate::field::FieldShape;
 use std::fmt::Write;
 
 /// Prints an event by its format line. Values missing from a truncated payload are printed as `?`.
-pub(super) fn print(out: &mut String, printing: &Printing, scene: &Scene) {
+pub(super) fn print(out: &mut String, printing: &PrintFormat, scene: &PrintInput) {
     let mut arguments = printing.arguments.iter();
     let mut next = || {
         arguments
             .next()
-            .map_or(Value::Number(0), |argument| value(argument, scene))
+            .map_or(PrintValue::Number(0), |argument| value(argument, scene))
     };
     for piece in &printing.pieces {
         match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Conversion(conversion) => {
+            FormatPiece::Text(text) => out.push_str(text),
+            FormatPiece::Conversion(conversion) => {
                 let mut measure = |measure| match measure {
-                    Some(Measure::Argument) => as_len(&next()),
-                    Some(Measure::Number(number)) => Some(number),
+                    Some(FormatWidth::Argument) => as_len(&next()),
+                    Some(FormatWidth::Number(number)) => Some(number),
                     None => None,
                 };
                 let width = measure(conversion.width);
@@ -33,37 +33,38 @@ pub(super) fn print(out: &mut String, printing: &Printing, scene: &Scene) {
 }
 
 /// Prints an event field by field: `prev_comm=bash prev_pid=12`.
-pub(super) fn fields(out: &mut String, scene: &Scene) {
+pub(super) fn fields(out: &mut String, scene: &PrintInput) {
     for (at, field) in scene.format.fields.iter().enumerate() {
         let space = if at == 0 { "" } else { " " };
-        let content = match field.shape {
-            Shape::Number => field.number(scene.payload, scene.endian).map(|number| {
-                match (field.signed, u64::try_from(number)) {
-                    (false, _) if field.size == 8 => format!("{:#x}", number as u64),
-                    _ => number.to_string(),
-                }
-            }),
-            _ => of_field(field, scene).map(|value| text(&value)),
-        };
+        let content =
+            match field.shape {
+                FieldShape::Number => field.number(scene.payload, scene.endian).map(|number| {
+                    match (field.signed, u64::try_from(number)) {
+                        (false, _) if field.size == 8 => format!("{:#x}", number as u64),
+                        _ => number.to_string(),
+                    }
+                }),
+                _ => of_field(field, scene).map(|value| text(&value)),
+            };
         let content = content.unwrap_or_else(|| "?".to_owned());
         let _ = write!(out, "{space}{}={content}", field.name);
     }
 }
 
 /// A width; widths of real events are far below the limit.
-fn as_len(value: &Value) -> Option<usize> {
+fn as_len(value: &PrintValue) -> Option<usize> {
     match value {
-        Value::Number(number) => usize::try_from(*number).ok().filter(|len| *len <= 1024),
+        PrintValue::Number(number) => usize::try_from(*number).ok().filter(|len| *len <= 1024),
         _ => None,
     }
 }
 
-fn text(value: &Value) -> String {
+fn text(value: &PrintValue) -> String {
     match value {
-        Value::Number(number) => number.to_string(),
-        Value::Unknown => "?".to_owned(),
-        Value::Text(text) => text.clone(),
-        Value::Bytes(bytes) => {
+        PrintValue::Number(number) => number.to_string(),
+        PrintValue::Unknown => "?".to_owned(),
+        PrintValue::Text(text) => text.clone(),
+        PrintValue::Bytes(bytes) => {
             let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
             String::from_utf8_lossy(bytes.get(..end).unwrap_or(bytes)).into_owned()
         }
@@ -72,13 +73,13 @@ fn text(value: &Value) -> String {
 
 fn converted(
     conversion: &Conversion,
-    value: &Value,
+    value: &PrintValue,
     precision: Option<usize>,
     width: Option<usize>,
-    scene: &Scene,
+    scene: &PrintInput,
 ) -> String {
     let number = match value {
-        Value::Number(number) => *number,
+        PrintValue::Number(number) => *number,
         _ => 0,
     };
     let cut_to = |signed| cut(number, conversion.bits, signed);
@@ -91,7 +92,7 @@ fn converted(
         false => digits,
     };
     match (conversion.letter, value) {
-        ('s', Value::Number(address)) => {
+        ('s', PrintValue::Number(address)) => {
             let known = scene.names.text(*address as u64);
             known.map_or_else(|| format!("{:#x}", *address as u64), str::to_owned)
         }
@@ -99,9 +100,9 @@ fn converted(
             let whole = text(value);
             precision.map_or(whole.clone(), |most| whole.chars().take(most).collect())
         }
-        ('p', Value::Number(address)) => pointer(conversion, *address as u64, scene),
-        ('p', Value::Bytes(bytes)) => behind(&conversion.kind, bytes, width, scene.endian),
-        (_, Value::Text(_) | Value::Unknown) => text(value),
+        ('p', PrintValue::Number(address)) => pointer(conversion, *address as u64, scene),
+        ('p', PrintValue::Bytes(bytes)) => behind(&conversion.kind, bytes, width, scene.endian),
+        (_, PrintValue::Text(_) | PrintValue::Unknown) => text(value),
         ('d' | 'i', _) => {
             let number = cut_to(true);
             let sign = match number {
@@ -121,7 +122,7 @@ fn converted(
 }
 
 /// `%p` and its variants that print the address itself.
-fn pointer(conversion: &Conversion, address: u64, scene: &Scene) -> String {
+fn pointer(conversion: &Conversion, address: u64, scene: &PrintInput) -> String {
     if !conversion.kind.starts_with(['S', 's', 'F', 'f', 'B']) {
         return format!("{address:016x}");
     }
@@ -132,10 +133,7 @@ fn pointer(conversion: &Conversion, address: u64, scene: &Scene) -> String {
     if conversion.kind.starts_with(['s', 'f']) {
         return format!("{}{module}", symbol.function);
     }
-    format!(
-        "{}+{:#x}/{:#x}{module}",
-        symbol.function, symbol.offset, symbol.size
-    )
+    format!("{}+{:#x}/{:#x}{module}", symbol.function, symbol.offset, symbol.size)
 }
 
 /// `%p` and its variants that print the content at the address.
@@ -155,10 +153,7 @@ fn behind(kind: &str, bytes: &[u8], width: Option<usize>, endian: Endian) -> Str
             std::net::Ipv6Addr::from(octets).to_string()
         }
         "M" => joined(":"),
-        "b" | "bl" => mask(
-            bytes.get(..width.unwrap_or(0).div_ceil(8)).unwrap_or(bytes),
-            endian,
-        ),
+        "b" | "bl" => mask(bytes.get(..width.unwrap_or(0).div_ceil(8)).unwrap_or(bytes), endian),
         _ => joined(" "),
     }
 }

@@ -7,9 +7,7 @@ pub fn fields<'a>(name: &str, text: &'a str) -> Vec<(&'a str, &'a str)> {
     let found = match name {
         "function" => function(text),
         "sched_switch" => numbers(text, " ==> [").or_else(|| plugin_switch(text)),
-        "sched_wakeup" | "sched_wakeup_new" | "sched_waking" => {
-            numbers(text, " + [").or_else(|| plugin_wakeup(text))
-        }
+        "sched_wakeup" | "sched_wakeup_new" | "sched_waking" => numbers(text, " + [").or_else(|| plugin_wakeup(text)),
         name if name.ends_with("_noise") || name == "sample_threshold" => noise(text),
         _ => None,
     };

@@ -36,9 +36,7 @@ impl TextHeader {
         let line = line.trim_start_matches(['#', ' ']);
         let after = |key: &str| line.split_once(key).map(|(_, rest)| rest.trim_start());
         let number = |text: &str| -> Option<u64> {
-            let end = text
-                .find(|letter: char| !letter.is_ascii_digit())
-                .unwrap_or(text.len());
+            let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
             text.get(..end)?.parse().ok()
         };
         if let Some(tracer) = line.strip_prefix("tracer:") {
@@ -50,10 +48,7 @@ impl TextHeader {
             self.entries_in_buffer = in_buffer.trim().parse().ok();
             self.entries_written = number(written);
         }
-        if let Some((latency, rest)) = line
-            .strip_prefix("latency:")
-            .and_then(|rest| rest.split_once("us"))
-        {
+        if let Some((latency, rest)) = line.strip_prefix("latency:").and_then(|rest| rest.split_once("us")) {
             self.latencies += 1;
             (self.latency_task, self.started_at, self.ended_at) = (None, None, None);
             self.latency_us = latency.trim().parse().ok();

@@ -4,7 +4,7 @@
 //! CPU in brackets after a number, or, in the latency format, at the CPU with its flags, followed by the time and a colon.
 
 use super::TextItem;
-use crate::line::Unit;
+use crate::line::ClockUnit;
 
 /// An event as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct TextEvent<'a> {
     /// The time: nanoseconds, or the unit of the clock.
     pub at: u64,
     /// The unit of `at`.
-    pub unit: Unit,
+    pub unit: ClockUnit,
     /// The event's name. Lines of a tracer without event names have the tracer's name.
     pub name: &'a str,
     /// The text after the name.
@@ -35,7 +35,7 @@ impl<'a> TextEvent<'a> {
     /// Parses a line. `tracer` names events that have no name of their own.
     #[must_use]
     pub fn parse(line: &'a str, tracer: Option<&'a str>) -> Option<TextEvent<'a>> {
-        let (place, (flags, at, unit, rest)) = Place::find(line)?;
+        let (place, (flags, at, unit, rest)) = LineColumns::find(line)?;
         let (instance, task) = instance(place.task);
         let (name, text) = named(rest, tracer);
         Some(TextEvent {
@@ -68,7 +68,7 @@ impl<'a> TextEvent<'a> {
 }
 
 /// The kind of a line.
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Item,
     Header,
     /// Empty, or without meaning for a reader of the whole text.
@@ -76,17 +76,17 @@ pub(super) enum Kind {
     Unknown,
 }
 
-pub(super) fn kind(line: &str) -> Kind {
+pub(super) fn kind(line: &str) -> LineKind {
     let trimmed = line.trim_start();
-    let said_by_trace_cmd = trimmed.starts_with("version = ") || trimmed.ends_with(" is empty");
-    if trimmed.is_empty() || said_by_trace_cmd || trimmed == "<stack trace>" {
-        Kind::Nothing
+    let is_from_trace_cmd = trimmed.starts_with("version = ") || trimmed.ends_with(" is empty");
+    if trimmed.is_empty() || is_from_trace_cmd || trimmed == "<stack trace>" {
+        LineKind::Nothing
     } else if item(line, None).is_some() {
-        Kind::Item
+        LineKind::Item
     } else if trimmed.starts_with('#') || trimmed.starts_with("cpus=") {
-        Kind::Header
+        LineKind::Header
     } else {
-        Kind::Unknown
+        LineKind::Unknown
     }
 }
 
@@ -97,15 +97,15 @@ pub(super) fn item<'a>(line: &'a str, tracer: Option<&'a str>) -> Option<TextIte
     }
     if let Some(began) = trimmed.strip_prefix("##### CPU ") {
         let cpu = began.strip_suffix(" buffer started ####")?.trim().parse().ok()?;
-        return Some(TextItem::Began { cpu });
+        return Some(TextItem::BufferStart { cpu });
     }
     if let Some(rest) = trimmed.strip_prefix("CPU:") {
-        let (cpu, said) = rest.split_once(" [")?;
-        let said = said.strip_suffix(']')?;
-        let count = said
+        let (cpu, lost) = rest.split_once(" [")?;
+        let lost = lost.strip_suffix(']')?;
+        let count = lost
             .strip_prefix("LOST ")
             .map(|rest| rest.trim_end_matches("EVENTS"))
-            .or_else(|| said.strip_suffix("EVENTS DROPPED"))?;
+            .or_else(|| lost.strip_suffix("EVENTS DROPPED"))?;
         return Some(TextItem::Lost {
             cpu: cpu.trim().parse().ok()?,
             count: count.trim().parse().ok(),
@@ -115,7 +115,7 @@ pub(super) fn item<'a>(line: &'a str, tracer: Option<&'a str>) -> Option<TextIte
 }
 
 /// The columns up to the CPU.
-struct Place<'a> {
+struct LineColumns<'a> {
     task: &'a str,
     pid: i32,
     tgid: Option<i32>,
@@ -124,21 +124,21 @@ struct Place<'a> {
     rest: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> LineColumns<'a> {
     /// The first position at which the rest of the line is valid: a name may contain text that looks like a position.
-    fn find(line: &'a str) -> Option<(Place<'a>, Stamped<'a>)> {
-        let whole = |place: Place<'a>| time(place.rest).map(|stamped| (place, stamped));
+    fn find(line: &'a str) -> Option<(LineColumns<'a>, TimestampedText<'a>)> {
+        let whole = |place: LineColumns<'a>| time(place.rest).map(|stamped| (place, stamped));
         let mut brackets = line.match_indices('[');
-        let found = brackets.find_map(|(at, _)| Place::bracketed(line, at).and_then(whole));
+        let found = brackets.find_map(|(at, _)| LineColumns::bracketed(line, at).and_then(whole));
         // In the latency format there is no bracket before the time; a bracket in the text has no thread before it.
         found.or_else(|| {
             let mut hyphens = line.match_indices('-');
-            hyphens.find_map(|(at, _)| Place::latency(line, at).and_then(whole))
+            hyphens.find_map(|(at, _)| LineColumns::latency(line, at).and_then(whole))
         })
     }
 
     /// `TASK-PID   [001] ...`, `TASK-PID   (  123) [001] ...`.
-    fn bracketed(line: &'a str, at: usize) -> Option<Place<'a>> {
+    fn bracketed(line: &'a str, at: usize) -> Option<LineColumns<'a>> {
         let (cpu, rest) = line.get(at + 1..)?.split_once(']')?;
         let cpu = digits(cpu)?.parse().ok()?;
         let mut before = line.get(..at)?.trim_end();
@@ -152,7 +152,7 @@ impl<'a> Place<'a> {
             before = head.trim_end();
         }
         let (task, pid) = before.rsplit_once('-')?;
-        Some(Place {
+        Some(LineColumns {
             task,
             pid: digits(pid)?.parse().ok()?,
             tgid,
@@ -163,7 +163,7 @@ impl<'a> Place<'a> {
     }
 
     /// `TASK-PID   1d.s.. 70251098us!: ...`.
-    fn latency(line: &'a str, at: usize) -> Option<Place<'a>> {
+    fn latency(line: &'a str, at: usize) -> Option<LineColumns<'a>> {
         let after = line.get(at + 1..)?;
         let (pid, rest) = after.split_once(' ')?;
         let (column, rest) = rest.trim_start().split_once(' ')?;
@@ -172,7 +172,7 @@ impl<'a> Place<'a> {
         if !(3..=8).contains(&flags.len()) || !flags.bytes().all(is_flag) {
             return None;
         }
-        Some(Place {
+        Some(LineColumns {
             task: line.get(..at)?,
             pid: digits(pid)?.parse().ok()?,
             tgid: None,
@@ -192,10 +192,10 @@ const fn is_flag(letter: u8) -> bool {
 }
 
 /// Flags, time, the unit of the time, and the remaining text.
-type Stamped<'a> = (&'a str, u64, Unit, &'a str);
+type TimestampedText<'a> = (&'a str, u64, ClockUnit, &'a str);
 
 /// `d..2.  1783.517521: ...`, `70251098us!: ...`, `202528218730611: ...`.
-fn time(rest: &str) -> Option<Stamped<'_>> {
+fn time(rest: &str) -> Option<TimestampedText<'_>> {
     let rest = rest.trim_start();
     let (before, after) = rest.split_once(':')?;
     let before = before.trim_end();
@@ -210,7 +210,7 @@ fn time(rest: &str) -> Option<Stamped<'_>> {
     Some((flags, at, unit, after.trim_start()))
 }
 
-fn stamp_of(stamp: &str) -> Option<(u64, Unit)> {
+fn stamp_of(stamp: &str) -> Option<(u64, ClockUnit)> {
     if let Some((seconds, fraction)) = stamp.split_once('.') {
         let seconds: u64 = digits(seconds)?.parse().ok()?;
         let shown = digits(fraction)?;
@@ -220,15 +220,15 @@ fn stamp_of(stamp: &str) -> Option<(u64, Unit)> {
         let scale = 10_u64.pow(9 - shown.len() as u32);
         let fraction: u64 = shown.parse::<u64>().ok()? * scale;
         let at = seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?;
-        return Some((at, Unit::Nanos));
+        return Some((at, ClockUnit::Nanos));
     }
     // A sign after the unit shows the distance to the next line: `!` for more than 100 us, and so on.
     if let Some((micros, mark)) = stamp.split_once("us") {
         let known = mark.len() <= 1 && mark.bytes().all(|mark| b"+!#@*$ ".contains(&mark));
         let micros: u64 = digits(micros).filter(|_| known)?.parse().ok()?;
-        return Some((micros.checked_mul(1000)?, Unit::Nanos));
+        return Some((micros.checked_mul(1000)?, ClockUnit::Nanos));
     }
-    Some((digits(stamp)?.parse().ok()?, Unit::Ticks))
+    Some((digits(stamp)?.parse().ok()?, ClockUnit::Ticks))
 }
 
 /// `other:   TASK`: trace-cmd shows an instance before the thread. It starts at the first column, unlike a thread's name,

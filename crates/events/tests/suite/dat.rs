@@ -1,8 +1,8 @@
 //! Files of trace-cmd, read as trace-cmd reads them; files of ours, read by ourselves and, where it is installed, by it.
 
-use events::dat::{CpuPages, DatError, DatOption, PlannedBuffer, TraceFile, Writing, id, planned, written};
+use events::dat::{CpuPages, DatError, DatOption, DatWriter, PlannedBuffer, TraceFile, id, planned, written};
 use events::text::{TextEvent, TextItem, TextReader};
-use events::{Event, Lines, Unit};
+use events::{ClockUnit, LineFormatter, StreamItem};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn parse(bytes: &[u8]) -> TraceFile<'_> {
 
 /// What one event says, without the columns that only one of two reports has.
 #[derive(Clone, Debug, PartialEq)]
-struct Said {
+struct ReportedEvent {
     instance: String,
     task: String,
     pid: i32,
@@ -32,31 +32,29 @@ struct Said {
 
 /// Where trace-cmd words a value differently from the kernel: hexadecimal numbers and addresses have `0x` in front, it does
 /// not know the names of constants, and up to 3.1.6 shows flags of a timer that its mask takes away.
-fn said(event: &TextEvent, at: u64) -> Said {
+fn as_trace_cmd(event: &TextEvent, at: u64) -> ReportedEvent {
     let value = |key: &str, value: &str| match (event.name, key, value) {
         (_, "mode", _) | ("timer_start", "flags", _) => String::from("?"),
         (_, _, value) => value.trim_start_matches("0x").to_owned(),
     };
     let fields = event.fields().into_iter();
-    Said {
+    ReportedEvent {
         instance: event.instance.unwrap_or_default().to_owned(),
         task: event.task.to_owned(),
         pid: event.pid,
         cpu: event.cpu,
         at,
         name: event.name.to_owned(),
-        fields: fields
-            .map(|(key, text)| (key.to_owned(), value(key, text)))
-            .collect(),
+        fields: fields.map(|(key, text)| (key.to_owned(), value(key, text))).collect(),
     }
 }
 
-fn reported(text: &[u8]) -> Vec<Said> {
+fn reported(text: &[u8]) -> Vec<ReportedEvent> {
     let mut reader = TextReader::new(text);
     let mut all = Vec::new();
     while let Some(item) = reader.next_item().unwrap() {
         match item {
-            TextItem::Event(event) => all.push(said(&event, event.at)),
+            TextItem::Event(event) => all.push(as_trace_cmd(&event, event.at)),
             other => panic!("{other:?}"),
         }
     }
@@ -64,22 +62,22 @@ fn reported(text: &[u8]) -> Vec<Said> {
     all
 }
 
-fn ours(file: &TraceFile) -> Vec<Said> {
+fn own_events(file: &TraceFile) -> Vec<ReportedEvent> {
     let (formats, wrong) = file.description.formats();
     assert!(wrong.is_empty(), "{wrong:?}");
     let names = file.description.names();
     let comms = file.description.comms();
     let mut all = Vec::new();
     for of in file.events() {
-        let Event::Record { cpu, record } = of.event else {
+        let StreamItem::Record { cpu, record } = of.event else {
             panic!("{of:?}");
         };
         let buffer = &file.buffers[of.buffer];
-        let mut lines = Lines::new(&formats, &names, &comms, Unit::of_clock(&buffer.clock));
+        let mut lines = LineFormatter::new(&formats, &names, &comms, ClockUnit::of_clock(&buffer.clock));
         let mut line = String::new();
         lines.write(&mut line, cpu, &record);
         let event = TextEvent::parse(&line, None).unwrap();
-        let mut one = said(&event, record.at);
+        let mut one = as_trace_cmd(&event, record.at);
         one.instance.clone_from(&buffer.name);
         all.push(one);
     }
@@ -87,7 +85,7 @@ fn ours(file: &TraceFile) -> Vec<Said> {
 }
 
 #[test]
-fn every_event_is_the_one_that_trace_cmd_reports() {
+fn every_event_equals_the_one_that_trace_cmd_reports() {
     for (file, report, least) in [
         ("events.v6.dat", "events.report", 190),
         ("events.v7.dat", "events.report", 190),
@@ -96,7 +94,7 @@ fn every_event_is_the_one_that_trace_cmd_reports() {
         ("tsc.v7.dat", "tsc.report", 80),
     ] {
         let bytes = fixture(file);
-        let read = ours(&parse(&bytes));
+        let read = own_events(&parse(&bytes));
         let expected = reported(&fixture(report));
         assert!(expected.len() > least, "{report}");
         assert_eq!(read.len(), expected.len(), "{file}");
@@ -107,7 +105,7 @@ fn every_event_is_the_one_that_trace_cmd_reports() {
 }
 
 #[test]
-fn what_stands_beside_the_events_is_read() {
+fn metadata_of_a_trace_file_is_read() {
     let bytes = fixture("instance.v7.dat");
     let file = parse(&bytes);
     assert_eq!((file.version, file.long_len, file.page_len), (7, 8, 4096));
@@ -140,7 +138,7 @@ fn options() -> Vec<DatOption> {
 /// Writes again what was read.
 fn again(file: &TraceFile, options: &[DatOption]) -> Vec<u8> {
     let (buffers, pages) = planned(&file.buffers);
-    let writing = Writing {
+    let writing = DatWriter {
         description: &file.description,
         page_len: 4096,
         long_len: file.long_len,
@@ -151,18 +149,13 @@ fn again(file: &TraceFile, options: &[DatOption]) -> Vec<u8> {
 }
 
 #[test]
-fn what_we_write_is_what_we_read() {
-    for name in [
-        "events.v7.dat",
-        "instance.v7.dat",
-        "instance.v6.dat",
-        "tsc.v7.dat",
-    ] {
+fn written_trace_files_are_read_back_identically() {
+    for name in ["events.v7.dat", "instance.v7.dat", "instance.v6.dat", "tsc.v7.dat"] {
         let bytes = fixture(name);
         let file = parse(&bytes);
         let written = again(&file, &options());
         let read = parse(&written);
-        assert_eq!(ours(&read), ours(&file), "{name}");
+        assert_eq!(own_events(&read), own_events(&file), "{name}");
         assert_eq!(read.description, file.description);
         assert_eq!(read.machine().as_deref(), Some("Linux box 6.1 x86_64"));
         assert_eq!(written.len() % 4096, 0);
@@ -177,7 +170,7 @@ fn what_we_write_is_what_we_read() {
 }
 
 #[test]
-fn a_cpu_that_is_missing_leaves_its_place_empty() {
+fn a_missing_cpu_leaves_an_empty_section() {
     let bytes = fixture("events.v7.dat");
     let mut file = parse(&bytes);
     let second = file.buffers[0].cpus.pop().unwrap();
@@ -185,12 +178,8 @@ fn a_cpu_that_is_missing_leaves_its_place_empty() {
     file.buffers[0].cpus.push(CpuPages { cpu: 5, ..second });
     let written = again(&file, &options());
     let read = parse(&written);
-    assert_eq!(ours(&read), ours(&file));
-    let lens: Vec<bool> = read.buffers[0]
-        .cpus
-        .iter()
-        .map(|cpu| cpu.bytes.is_empty())
-        .collect();
+    assert_eq!(own_events(&read), own_events(&file));
+    let lens: Vec<bool> = read.buffers[0].cpus.iter().map(|cpu| cpu.bytes.is_empty()).collect();
     assert_eq!(lens, [true, true, false, true, true, false]);
 }
 
@@ -202,11 +191,7 @@ fn report(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut command = std::process::Command::new("trace-cmd");
     let output = command.args(["report", "-N", "-t", "-i"]).arg(&path).output();
     let output = output.ok()?;
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(output.stdout)
 }
 
@@ -219,12 +204,12 @@ fn trace_cmd_reads_what_we_write() {
             println!("SKIP: trace_cmd_reads_what_we_write: there is no trace-cmd");
             return;
         };
-        assert_eq!(reported(&text), ours(&file), "{name}");
+        assert_eq!(reported(&text), own_events(&file), "{name}");
     }
 }
 
 #[test]
-fn trace_cmd_and_we_correct_times_alike() {
+fn times_are_corrected_as_by_trace_cmd() {
     let bytes = fixture("tsc.v7.dat");
     let file = parse(&bytes);
     let mut options = options();
@@ -241,7 +226,7 @@ fn trace_cmd_and_we_correct_times_alike() {
     let written = again(&file, &options);
     let read = parse(&written);
     let first = read.events().find_map(|of| match of.event {
-        Event::Record { record, .. } => Some(record.at),
+        StreamItem::Record { record, .. } => Some(record.at),
         _ => None,
     });
     let at = first.unwrap();
@@ -249,12 +234,12 @@ fn trace_cmd_and_we_correct_times_alike() {
     assert_eq!(read.correction().apply(at), expected);
     match report(&written) {
         Some(text) => assert_eq!(reported(&text)[0].at, expected),
-        None => println!("SKIP: trace_cmd_and_we_correct_times_alike: there is no trace-cmd"),
+        None => println!("SKIP: times_are_corrected_as_by_trace_cmd: there is no trace-cmd"),
     }
 }
 
 #[test]
-fn what_no_file_is_is_said() {
+fn files_that_are_no_trace_are_refused_with_a_reason() {
     assert_eq!(TraceFile::parse(b"PERFILE2", ROOM).unwrap_err(), DatError::NotOne);
     let mut bytes = fixture("events.v7.dat");
     let error = TraceFile::parse(&bytes, 1000).unwrap_err();
@@ -278,14 +263,14 @@ fn what_no_file_is_is_said() {
 }
 
 #[test]
-fn a_file_that_was_cut_says_so() {
+fn a_truncated_trace_file_is_reported() {
     for name in ["events.v6.dat", "instance.v7.dat"] {
         let bytes = fixture(name);
-        let whole = ours(&parse(&bytes));
+        let whole = own_events(&parse(&bytes));
         for len in (0..bytes.len()).step_by(97) {
             // Behind everything else version 7 has names of its sections, which nobody needs.
             if let Ok(cut) = TraceFile::parse(&bytes[..len], ROOM) {
-                assert_eq!(ours(&cut), whole, "{name} of {len} bytes");
+                assert_eq!(own_events(&cut), whole, "{name} of {len} bytes");
                 assert!(len + 100 > bytes.len(), "{name} of {len} bytes");
             }
         }
@@ -373,12 +358,12 @@ fn repacked(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn zlib_is_unpacked_as_well() {
+fn zlib_compressed_files_are_read() {
     let bytes = fixture("tsc.v7.dat");
     let packed = repacked(&bytes);
-    let mut expected = ours(&parse(&bytes));
+    let mut expected = own_events(&parse(&bytes));
     // The times of the original are ticks, and are shown as they are; here they are nanoseconds.
-    let read = ours(&parse(&packed));
+    let read = own_events(&parse(&packed));
     expected.iter_mut().for_each(|one| one.instance.clear());
     assert_eq!(read, expected);
     let mut broken = packed.clone();
@@ -392,7 +377,7 @@ fn zlib_is_unpacked_as_well() {
 
 proptest! {
     #[test]
-    fn any_buffers_come_back(
+    fn any_written_buffers_are_read_back(
         all in prop::collection::vec(
             ("[a-z]{1,8}", prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3).prop_map(|pages| pages.repeat(2048)), 1..4)),
             1..4,
@@ -412,7 +397,7 @@ proptest! {
                 cpus: cpus.iter().map(|pages| pages.len() as u64).collect(),
             })
             .collect();
-        let writing = Writing { description: &description, page_len: 2048, long_len: 8, options: &[], buffers: &buffers };
+        let writing = DatWriter { description: &description, page_len: 2048, long_len: 8, options: &[], buffers: &buffers };
         let pages: Vec<Vec<&[u8]>> = all.iter().map(|(_, cpus)| cpus.iter().map(Vec::as_slice).collect()).collect();
         let written = written(&writing, &pages);
         let read = parse(&written);
@@ -429,7 +414,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_makes_it_panic(place in any::<prop::sample::Index>(), value in any::<u32>(), which in 0_usize..3) {
+    fn no_damage_causes_a_panic(place in any::<prop::sample::Index>(), value in any::<u32>(), which in 0_usize..3) {
         let mut bytes = fixture(["events.v6.dat", "instance.v7.dat", "events.v7.dat"][which]);
         // The texts in the middle are long; what decides stands at the beginning and, in version 7, at the end.
         let at = place.index(bytes.len() - 4);

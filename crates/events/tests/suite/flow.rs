@@ -1,13 +1,13 @@
 //! Pages that come in pieces give the events that they give when they come at once.
 
-use events::{Endian, Event, Flow, Layout, Merge, Source};
+use events::{Endian, Flow, Merge, PageLayout, PageSource, StreamItem};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 
 const CPUS: [u32; 3] = [0, 1, 5];
 
-fn layout() -> Layout {
-    Layout::of_64_bit(Endian::Little, 256)
+fn layout() -> PageLayout {
+    PageLayout::of_64_bit(Endian::Little, 256)
 }
 
 /// A page of events with one word each, so many nanoseconds after each other.
@@ -26,7 +26,7 @@ fn page(at: u64, deltas: &[u32], lost: Option<u64>) -> Vec<u8> {
 }
 
 /// Takes what there is, three items at once.
-fn take_some(flow: &mut Flow, until: Option<u64>, mut each: impl FnMut(Event<'_>) -> ControlFlow<()>) {
+fn take_some(flow: &mut Flow, until: Option<u64>, mut each: impl FnMut(StreamItem<'_>) -> ControlFlow<()>) {
     while !flow.take(until, 3, &mut each) {}
 }
 
@@ -59,7 +59,7 @@ fn at_once(pages: &Pages) -> Vec<String> {
     let sources = CPUS
         .iter()
         .zip(&all)
-        .map(|(cpu, pages)| Source::new(*cpu, layout(), pages.iter().map(Vec::as_slice)))
+        .map(|(cpu, pages)| PageSource::new(*cpu, layout(), pages.iter().map(Vec::as_slice)))
         .collect();
     Merge::new(sources).map(|event| format!("{event:?}")).collect()
 }
@@ -74,7 +74,7 @@ fn everything() -> impl Strategy<Value = Vec<Vec<(Vec<u32>, Option<u64>)>>> {
 
 proptest! {
     #[test]
-    fn wherever_it_is_cut_the_stream_is_the_same(all in everything(), mut cuts in prop::collection::vec(900_u64..5_000, 0..20)) {
+    fn the_event_stream_does_not_depend_on_the_cuts(all in everything(), mut cuts in prop::collection::vec(900_u64..5_000, 0..20)) {
         let pages = pages(&all);
         cuts.sort_unstable();
         let mut flow = Flow::of(&CPUS, layout(), 0);
@@ -86,7 +86,7 @@ proptest! {
                 let has_come = pages.iter().rposition(|(last, _)| *last < cut).map_or(0, |last| last + 1);
                 let needed = (has_come + 1).min(pages.len());
                 for (_, page) in &pages[given[place]..needed.max(given[place])] {
-                    flow.put(place, page);
+                    flow.add_page(place, page);
                 }
                 given[place] = needed.max(given[place]);
             }
@@ -96,7 +96,7 @@ proptest! {
             });
         }
         for (place, pages) in pages.iter().enumerate() {
-            pages[given[place]..].iter().for_each(|(_, page)| flow.put(place, page));
+            pages[given[place]..].iter().for_each(|(_, page)| flow.add_page(place, page));
         }
         take_some(&mut flow, None, |event| {
             got.push(format!("{event:?}"));
@@ -108,20 +108,17 @@ proptest! {
 }
 
 #[test]
-fn what_comes_too_late_is_lost_and_counted() {
+fn events_that_arrive_too_late_are_counted_as_lost() {
     let mut flow = Flow::of(&CPUS, layout(), 0);
-    flow.put(0, &page(1_000, &[0, 500], None));
+    flow.add_page(0, &page(1_000, &[0, 500], None));
     take_some(&mut flow, Some(2_000), |_| ControlFlow::Continue(()));
     assert_eq!(flow.waiting(), 0);
-    flow.put(1, &page(1_400, &[0, 900], None));
+    flow.add_page(1, &page(1_400, &[0, 900], None));
     let mut got = Vec::new();
     take_some(&mut flow, None, |event| {
         got.push(match event {
-            Event::Lost {
-                cpu: 1,
-                count: Some(1),
-            } => 0,
-            Event::Record { record, .. } => record.at,
+            StreamItem::Lost { cpu: 1, count: Some(1) } => 0,
+            StreamItem::Record { record, .. } => record.at,
             other => panic!("{other:?}"),
         });
         ControlFlow::Continue(())
@@ -130,17 +127,17 @@ fn what_comes_too_late_is_lost_and_counted() {
 }
 
 #[test]
-fn pages_that_are_done_go_except_for_the_last_ones() {
+fn finished_pages_are_dropped_except_the_last_ones() {
     let mut flow = Flow::of(&CPUS, layout(), 2);
     for number in 0..10 {
-        flow.put(0, &page(number * 100, &[50], None));
+        flow.add_page(0, &page(number * 100, &[50], None));
         take_some(&mut flow, Some(number * 100 + 60), |_| ControlFlow::Continue(()));
         assert_eq!(flow.waiting(), 0);
     }
     let kept: Vec<u64> = flow
-        .kept()
+        .stored_events()
         .map(|event| match event {
-            Event::Record { record, .. } => record.at,
+            StreamItem::Record { record, .. } => record.at,
             other => panic!("{other:?}"),
         })
         .collect();

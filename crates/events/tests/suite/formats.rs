@@ -1,19 +1,19 @@
 //! The common fields of events, where they usually stand and where a description puts them elsewhere.
 
-use events::{Common, Endian, Format, Formats};
+use events::{CommonValues, Endian, EventFormat, Formats};
 
 const HEAD: &str = "name:moved\nID:7\nformat:\n";
 const OWN: &str = "\n\tfield:int what;\toffset:12;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
 
 fn formats(endian: Endian, common: &str) -> Formats {
     let mut formats = Formats::new(endian);
-    let format = Format::parse("test", &format!("{HEAD}{common}{OWN}")).unwrap();
+    let format = EventFormat::parse("test", &format!("{HEAD}{common}{OWN}")).unwrap();
     formats.add(format).unwrap();
     formats
 }
 
 #[test]
-fn the_common_fields_are_read_where_the_description_says() {
+fn common_fields_are_read_at_the_described_offsets() {
     let usual = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
 \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
 \tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
@@ -22,7 +22,7 @@ fn the_common_fields_are_read_where_the_description_says() {
 \tfield:unsigned char common_preempt_count;\toffset:4;\tsize:1;\tsigned:0;
 \tfield:unsigned char common_flags;\toffset:5;\tsize:1;\tsigned:0;
 \tfield:unsigned short common_type;\toffset:6;\tsize:2;\tsigned:0;\n";
-    let told = Common {
+    let told = CommonValues {
         id: 7,
         flags: 1,
         preempt_count: 2,

@@ -1,6 +1,8 @@
 //! Every event of a real kernel's buffers, written as a line, is the line that this kernel wrote itself.
 
-use events::{Endian, Event, Format, Formats, KernelNames, Layout, Lines, Merge, Source, Unit};
+use events::{
+    ClockUnit, Endian, EventFormat, Formats, KernelNames, LineFormatter, Merge, PageLayout, PageSource, StreamItem,
+};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +26,7 @@ fn formats(kernel: &Path) -> Formats {
     let all = text(kernel, "formats");
     for one in all.split("system: ").filter(|one| !one.is_empty()) {
         let (system, rest) = one.split_once('\n').unwrap();
-        formats.add(Format::parse(system, rest).unwrap()).unwrap();
+        formats.add(EventFormat::parse(system, rest).unwrap()).unwrap();
     }
     formats
 }
@@ -39,13 +41,13 @@ fn comms(kernel: &Path) -> HashMap<i32, String> {
 }
 
 #[test]
-fn every_line_is_the_kernels_own() {
+fn every_printed_line_equals_the_one_of_the_kernel() {
     for kernel in kernels() {
         let formats = formats(&kernel);
-        let layout = Layout::parse(&text(&kernel, "header_page"), Endian::Little).unwrap();
+        let layout = PageLayout::parse(&text(&kernel, "header_page"), Endian::Little).unwrap();
         let names = KernelNames::parse(&text(&kernel, "kallsyms"), &text(&kernel, "printk_formats"));
         let comms = comms(&kernel);
-        let mut lines = Lines::new(&formats, &names, &comms, Unit::Nanos);
+        let mut lines = LineFormatter::new(&formats, &names, &comms, ClockUnit::Nanos);
         let mut compared = 0;
         for cpu in 0.. {
             let Ok(raw) = std::fs::read(kernel.join(format!("raw{cpu}"))) else {
@@ -53,11 +55,11 @@ fn every_line_is_the_kernels_own() {
             };
             let expected = text(&kernel, &format!("text{cpu}"));
             let mut expected = expected.lines().filter(|line| !line.starts_with('#'));
-            for event in Merge::new(vec![Source::new(cpu, layout, raw.chunks(layout.page_len))]) {
+            for event in Merge::new(vec![PageSource::new(cpu, layout, raw.chunks(layout.page_len))]) {
                 let record = match event {
-                    Event::Record { record, .. } => record,
+                    StreamItem::Record { record, .. } => record,
                     // These buffers had run full when they were read.
-                    Event::Lost { .. } => continue,
+                    StreamItem::Lost { .. } => continue,
                     other => panic!("{kernel:?}: {other:?}"),
                 };
                 let mut line = String::new();
@@ -83,7 +85,7 @@ fn every_line_is_the_kernels_own() {
 }
 
 #[test]
-fn every_event_has_its_own_wording() {
+fn every_event_is_printed_by_its_own_format() {
     for kernel in kernels() {
         let formats = formats(&kernel);
         let without: Vec<String> = formats

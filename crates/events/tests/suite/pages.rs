@@ -1,11 +1,11 @@
 //! Pages of the ring buffer: every kind of entry, both orders of bytes, and bytes that no kernel wrote.
 
-use events::{Endian, Event, Layout, Lost, Merge, Page, PageError, Source};
+use events::{Endian, LostEntries, Merge, Page, PageError, PageLayout, PageSource, StreamItem};
 use proptest::prelude::*;
 
 /// An entry of a page, as a test writes it.
 #[derive(Clone, Debug)]
-enum Entry {
+enum TestEntry {
     Short { delta: u32, words: Vec<u32> },
     Long { delta: u32, payload: Vec<u8> },
     Discarded { delta: u32, words: u32 },
@@ -30,29 +30,29 @@ fn header(endian: Endian, kind: u32, delta: u32) -> [u8; 4] {
     )
 }
 
-fn page(endian: Endian, timestamp: u64, entries: &[Entry]) -> Vec<u8> {
+fn page(endian: Endian, timestamp: u64, entries: &[TestEntry]) -> Vec<u8> {
     let mut data = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Short { delta, words } => {
+            TestEntry::Short { delta, words } => {
                 data.extend(header(endian, words.len() as u32, *delta));
                 words.iter().for_each(|one| data.extend(word(endian, *one)));
             }
-            Entry::Long { delta, payload } => {
+            TestEntry::Long { delta, payload } => {
                 data.extend(header(endian, 0, *delta));
                 data.extend(word(endian, payload.len() as u32 + 4));
                 data.extend(payload);
             }
-            Entry::Discarded { delta, words } => {
+            TestEntry::Discarded { delta, words } => {
                 data.extend(header(endian, 29, *delta));
                 data.extend(word(endian, 4 + words * 4));
                 (0..*words).for_each(|_| data.extend([0xaa; 4]));
             }
-            Entry::Extend { delta, more } => {
+            TestEntry::Extend { delta, more } => {
                 data.extend(header(endian, 30, *delta));
                 data.extend(word(endian, *more));
             }
-            Entry::Absolute { low, high } => {
+            TestEntry::Absolute { low, high } => {
                 data.extend(header(endian, 31, *low));
                 data.extend(word(endian, *high));
             }
@@ -71,7 +71,7 @@ fn page(endian: Endian, timestamp: u64, entries: &[Entry]) -> Vec<u8> {
 }
 
 fn read(endian: Endian, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
-    let layout = Layout::of_64_bit(endian, 4096);
+    let layout = PageLayout::of_64_bit(endian, 4096);
     let page = Page::parse(bytes, &layout).unwrap();
     page.records()
         .map(|record| record.unwrap())
@@ -80,28 +80,28 @@ fn read(endian: Endian, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
 }
 
 #[test]
-fn every_kind_of_entry_is_read_in_both_orders_of_bytes() {
+fn every_kind_of_entry_is_read_in_both_byte_orders() {
     for endian in [Endian::Little, Endian::Big] {
         let bytes = page(
             endian,
             1_000,
             &[
-                Entry::Short {
+                TestEntry::Short {
                     delta: 5,
                     words: vec![1, 2],
                 },
-                Entry::Extend { delta: 3, more: 2 },
-                Entry::Long {
+                TestEntry::Extend { delta: 3, more: 2 },
+                TestEntry::Long {
                     delta: 1,
                     payload: vec![9; 200],
                 },
-                Entry::Discarded { delta: 7, words: 3 },
-                Entry::Short {
+                TestEntry::Discarded { delta: 7, words: 3 },
+                TestEntry::Short {
                     delta: 1,
                     words: vec![7; 28],
                 },
-                Entry::Absolute { low: 11, high: 4 },
-                Entry::Short {
+                TestEntry::Absolute { low: 11, high: 4 },
+                TestEntry::Short {
                     delta: 2,
                     words: vec![3],
                 },
@@ -110,29 +110,26 @@ fn every_kind_of_entry_is_read_in_both_orders_of_bytes() {
         let extended = 1_005 + 3 + (2 << 27) + 1;
         let times: Vec<u64> = read(endian, &bytes).iter().map(|(at, _)| *at).collect();
         assert_eq!(times, [1_005, extended, extended + 8, (4 << 27) + 11 + 2]);
-        let lengths: Vec<usize> = read(endian, &bytes)
-            .iter()
-            .map(|(_, payload)| payload.len())
-            .collect();
+        let lengths: Vec<usize> = read(endian, &bytes).iter().map(|(_, payload)| payload.len()).collect();
         assert_eq!(lengths, [8, 200, 112, 4]);
     }
 }
 
 #[test]
-fn an_absolute_stamp_takes_its_upper_bits_from_the_time_before() {
+fn an_absolute_time_stamp_takes_its_upper_bits_from_the_last_one() {
     let first = (3 << 59) | 500;
     let bytes = page(
         Endian::Little,
         first,
         &[
-            Entry::Absolute { low: 900, high: 0 },
-            Entry::Short {
+            TestEntry::Absolute { low: 900, high: 0 },
+            TestEntry::Short {
                 delta: 1,
                 words: vec![0],
             },
             // Less than the time before: the 59 bits have come round.
-            Entry::Absolute { low: 10, high: 0 },
-            Entry::Short {
+            TestEntry::Absolute { low: 10, high: 0 },
+            TestEntry::Short {
                 delta: 0,
                 words: vec![0],
             },
@@ -143,11 +140,11 @@ fn an_absolute_stamp_takes_its_upper_bits_from_the_time_before() {
 }
 
 #[test]
-fn an_empty_rest_ends_a_page() {
+fn padding_ends_a_page() {
     let mut bytes = page(
         Endian::Little,
         1,
-        &[Entry::Short {
+        &[TestEntry::Short {
             delta: 1,
             words: vec![1],
         }],
@@ -159,12 +156,12 @@ fn an_empty_rest_ends_a_page() {
 }
 
 #[test]
-fn what_was_lost_is_told_with_its_number_where_the_page_has_it() {
-    let layout = Layout::of_64_bit(Endian::Little, 4096);
+fn lost_events_are_reported_with_their_count_if_known() {
+    let layout = PageLayout::of_64_bit(Endian::Little, 4096);
     let whole = page(
         Endian::Little,
         1,
-        &[Entry::Short {
+        &[TestEntry::Short {
             delta: 1,
             words: vec![1],
         }],
@@ -175,28 +172,28 @@ fn what_was_lost_is_told_with_its_number_where_the_page_has_it() {
         bytes.extend(count.map_or(Vec::new(), |count| count.to_le_bytes().to_vec()));
         Page::parse(&bytes, &layout).unwrap().lost
     };
-    assert_eq!(lost(0, None), Lost::None);
-    assert_eq!(lost(1 << 31, None), Lost::Uncounted);
-    assert_eq!(lost(3 << 30, Some(12)), Lost::Counted(12));
+    assert_eq!(lost(0, None), LostEntries::None);
+    assert_eq!(lost(1 << 31, None), LostEntries::Uncounted);
+    assert_eq!(lost(3 << 30, Some(12)), LostEntries::Counted(12));
     assert_eq!(
         lost(3 << 30, None),
-        Lost::Uncounted,
+        LostEntries::Uncounted,
         "said to be stored, and is not there"
     );
 }
 
 #[test]
-fn cut_pages_are_errors_and_never_wrong_events() {
-    let layout = Layout::of_64_bit(Endian::Little, 4096);
+fn truncated_pages_are_errors_and_never_wrong_events() {
+    let layout = PageLayout::of_64_bit(Endian::Little, 4096);
     let whole = page(
         Endian::Little,
         1,
         &[
-            Entry::Short {
+            TestEntry::Short {
                 delta: 1,
                 words: vec![1, 2],
             },
-            Entry::Long {
+            TestEntry::Long {
                 delta: 1,
                 payload: vec![1; 64],
             },
@@ -231,60 +228,60 @@ fn cut_pages_are_errors_and_never_wrong_events() {
 
 #[test]
 fn a_broken_page_does_not_hide_the_next() {
-    let layout = Layout::of_64_bit(Endian::Little, 4096);
+    let layout = PageLayout::of_64_bit(Endian::Little, 4096);
     let good = page(
         Endian::Little,
         100,
-        &[Entry::Short {
+        &[TestEntry::Short {
             delta: 1,
             words: vec![1],
         }],
     );
     let broken = [0xff_u8; 64];
     let pages: Vec<&[u8]> = vec![&good, &broken, &good];
-    let events: Vec<Event> = Merge::new(vec![Source::new(0, layout, pages.into_iter())]).collect();
+    let events: Vec<StreamItem> = Merge::new(vec![PageSource::new(0, layout, pages.into_iter())]).collect();
     let kinds: Vec<&str> = events
         .iter()
         .map(|event| match event {
-            Event::Record { .. } => "record",
-            Event::Lost { .. } => "lost",
-            Event::Broken { .. } => "broken",
+            StreamItem::Record { .. } => "record",
+            StreamItem::Lost { .. } => "lost",
+            StreamItem::Broken { .. } => "broken",
         })
         .collect();
     assert_eq!(kinds, ["record", "broken", "record"]);
 }
 
-fn entry() -> impl Strategy<Value = Entry> {
+fn entry() -> impl Strategy<Value = TestEntry> {
     let delta = 0_u32..1 << 27;
     prop_oneof![
         (delta.clone(), prop::collection::vec(any::<u32>(), 1..=28))
-            .prop_map(|(delta, words)| Entry::Short { delta, words }),
+            .prop_map(|(delta, words)| TestEntry::Short { delta, words }),
         (delta.clone(), prop::collection::vec(any::<u8>(), 0..60))
-            .prop_map(|(delta, payload)| Entry::Long { delta, payload }),
-        (1_u32..1 << 27, 0_u32..8).prop_map(|(delta, words)| Entry::Discarded { delta, words }),
-        (delta, 0_u32..1 << 20).prop_map(|(delta, more)| Entry::Extend { delta, more }),
+            .prop_map(|(delta, payload)| TestEntry::Long { delta, payload }),
+        (1_u32..1 << 27, 0_u32..8).prop_map(|(delta, words)| TestEntry::Discarded { delta, words }),
+        (delta, 0_u32..1 << 20).prop_map(|(delta, more)| TestEntry::Extend { delta, more }),
     ]
 }
 
 proptest! {
     #[test]
-    fn what_was_written_is_what_is_read(entries in prop::collection::vec(entry(), 0..30), at in 0_u64..1 << 40) {
+    fn written_entries_are_read_back_unchanged(entries in prop::collection::vec(entry(), 0..30), at in 0_u64..1 << 40) {
         for endian in [Endian::Little, Endian::Big] {
             let mut now = at;
             let mut expected = Vec::new();
             for entry in &entries {
                 match entry {
-                    Entry::Short { delta, words } => {
+                    TestEntry::Short { delta, words } => {
                         now += u64::from(*delta);
                         expected.push((now, words.iter().flat_map(|one| word(endian, *one)).collect::<Vec<u8>>()));
                     }
-                    Entry::Long { delta, payload } => {
+                    TestEntry::Long { delta, payload } => {
                         now += u64::from(*delta);
                         expected.push((now, payload.clone()));
                     }
-                    Entry::Discarded { delta, .. } => now += u64::from(*delta),
-                    Entry::Extend { delta, more } => now += (u64::from(*more) << 27) + u64::from(*delta),
-                    Entry::Absolute { .. } => {}
+                    TestEntry::Discarded { delta, .. } => now += u64::from(*delta),
+                    TestEntry::Extend { delta, more } => now += (u64::from(*more) << 27) + u64::from(*delta),
+                    TestEntry::Absolute { .. } => {}
                 }
             }
             prop_assert_eq!(read(endian, &page(endian, at, &entries)), expected);
@@ -292,8 +289,8 @@ proptest! {
     }
 
     #[test]
-    fn several_cpus_come_in_the_order_of_time(all in prop::collection::vec(prop::collection::vec(0_u32..1 << 20, 0..40), 1..9)) {
-        let layout = Layout::of_64_bit(Endian::Little, 4096);
+    fn events_of_several_cpus_are_merged_in_time_order(all in prop::collection::vec(prop::collection::vec(0_u32..1 << 20, 0..40), 1..9)) {
+        let layout = PageLayout::of_64_bit(Endian::Little, 4096);
         let pages: Vec<Vec<Vec<u8>>> = all
             .iter()
             .map(|deltas| {
@@ -303,8 +300,8 @@ proptest! {
                     .map(|some| {
                         let first = now;
                         now += some.iter().map(|delta| u64::from(*delta)).sum::<u64>();
-                        let entries: Vec<Entry> =
-                            some.iter().map(|delta| Entry::Short { delta: *delta, words: vec![1] }).collect();
+                        let entries: Vec<TestEntry> =
+                            some.iter().map(|delta| TestEntry::Short { delta: *delta, words: vec![1] }).collect();
                         page(Endian::Little, first, &entries)
                     })
                     .collect()
@@ -313,12 +310,12 @@ proptest! {
         let sources = pages
             .iter()
             .enumerate()
-            .map(|(cpu, pages)| Source::new(cpu as u32, layout, pages.iter().map(Vec::as_slice)))
+            .map(|(cpu, pages)| PageSource::new(cpu as u32, layout, pages.iter().map(Vec::as_slice)))
             .collect();
         let mut per_cpu = vec![0; all.len()];
         let mut last = 0;
         for event in Merge::new(sources) {
-            let Event::Record { cpu, record } = event else { panic!("{event:?}") };
+            let StreamItem::Record { cpu, record } = event else { panic!("{event:?}") };
             prop_assert!(record.at >= last);
             last = record.at;
             per_cpu[cpu as usize] += 1;
@@ -328,12 +325,12 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic_or_run_for_ever(bytes in prop::collection::vec(any::<u8>(), 0..300), says in 0_u64..320) {
+    fn no_bytes_cause_a_panic_or_an_endless_loop(bytes in prop::collection::vec(any::<u8>(), 0..300), says in 0_u64..320) {
         let mut bytes = bytes;
         if bytes.len() >= 16 {
             bytes[8..16].copy_from_slice(&says.to_le_bytes());
         }
-        let layout = Layout::of_64_bit(Endian::Little, 4096);
+        let layout = PageLayout::of_64_bit(Endian::Little, 4096);
         if let Ok(page) = Page::parse(&bytes, &layout) {
             prop_assert!(page.records().count() <= bytes.len());
         }

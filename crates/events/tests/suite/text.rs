@@ -1,6 +1,6 @@
 //! Text of ftrace: every kind of line that kernels and trace-cmd have written since 2.6.32, and lines that nobody wrote.
 
-use events::Unit;
+use events::ClockUnit;
 use events::text::{LONGEST_LINE, TextEvent, TextItem, TextReader};
 use proptest::prelude::*;
 
@@ -191,15 +191,7 @@ const LINES: &[(&str, Columns)] = &[
     // Latency format of today, with marks and without.
     (
         "  <idle>-0         0d..2.    4us : tick_nohz_idle_stop_tick",
-        (
-            "<idle>",
-            0,
-            0,
-            "d..2.",
-            4000,
-            "tracer",
-            "tick_nohz_idle_stop_tick",
-        ),
+        ("<idle>", 0, 0, "d..2.", 4000, "tracer", "tick_nohz_idle_stop_tick"),
     ),
     (
         "    bash-1994     12d.h1.    0us+: _raw_spin_lock <-handle_level_irq",
@@ -216,7 +208,7 @@ const LINES: &[(&str, Columns)] = &[
 ];
 
 #[test]
-fn every_kind_of_line_is_taken_apart() {
+fn every_kind_of_line_is_parsed() {
     for (line, expected) in LINES {
         let event = event(line);
         let found = (
@@ -230,12 +222,12 @@ fn every_kind_of_line_is_taken_apart() {
         );
         assert_eq!(found, *expected, "{line}");
     }
-    assert_eq!(event(LINES[11].0).unit, Unit::Ticks);
+    assert_eq!(event(LINES[11].0).unit, ClockUnit::Ticks);
     assert_eq!(event(LINES[12].0).instance, Some("other"));
 }
 
 #[test]
-fn a_column_for_the_process_is_read() {
+fn the_process_column_is_parsed() {
     let line = "            bash-2078    ( 1994) [001] d..2.   12.000001: sched_waking: pid=1";
     assert_eq!((event(line).pid, event(line).tgid), (2078, Some(1994)));
     let line = "          <idle>-0       (-----) [001] d..2.   12.000001: sched_waking: pid=1";
@@ -243,7 +235,7 @@ fn a_column_for_the_process_is_read() {
 }
 
 #[test]
-fn fields_have_the_kernels_names_whoever_wrote_the_line() {
+fn fields_have_the_kernel_names_in_every_line_format() {
     let new = "a-1 [000] d..2. 1.000000: sched_switch: prev_comm=lto a b prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm=x=y next_pid=8 next_prio=98";
     let plugin = "a-1 [000] 1.000000: sched_switch: lto a b:7 [120] R+ ==> x=y:8 [98]";
     let old = "a-1 0d.... 1us!:  7:120:R+ ==> [000]     8: 98:R x=y";
@@ -268,12 +260,7 @@ fn fields_have_the_kernels_names_whoever_wrote_the_line() {
         "a-1 1d.s.. 1us!:  3:115:R   + [001]     6:120:R k",
     ];
     for line in wakeups {
-        let expected = vec![
-            ("comm", "k"),
-            ("pid", "6"),
-            ("prio", "120"),
-            ("target_cpu", "001"),
-        ];
+        let expected = vec![("comm", "k"), ("pid", "6"), ("prio", "120"), ("target_cpu", "001")];
         assert_eq!(event(line).fields(), expected, "{line}");
     }
     let noise = event(LINES[4].0);
@@ -286,15 +273,13 @@ fn fields_have_the_kernels_names_whoever_wrote_the_line() {
             ("duration_ns", "2390")
         ]
     );
-    let sample = "osnoise/7-1 [007] .... 1.000000: sample_threshold: start 37384.833985490 duration 6138539 ns interference 2";
+    let sample =
+        "osnoise/7-1 [007] .... 1.000000: sample_threshold: start 37384.833985490 duration 6138539 ns interference 2";
     assert_eq!(event(sample).field("duration_ns"), Some("6138539"));
     assert_eq!(event(sample).field("interference"), Some("2"));
     assert_eq!(
         event(LINES[2].0).fields(),
-        [
-            ("ip", "sched_idle_set_state"),
-            ("parent_ip", "cpuidle_enter_state")
-        ]
+        [("ip", "sched_idle_set_state"), ("parent_ip", "cpuidle_enter_state")]
     );
 }
 
@@ -318,14 +303,14 @@ CPU:3 [20900 EVENTS DROPPED]
 ";
 
 #[test]
-fn a_whole_text_tells_its_facts_and_what_is_missing() {
+fn the_reader_reports_facts_and_losses_of_a_text() {
     let mut reader = TextReader::new(WHOLE.as_bytes());
     let mut told = Vec::new();
     while let Some(item) = reader.next_item().unwrap() {
         told.push(match item {
             TextItem::Event(event) => format!("{}@{}", event.name, event.cpu),
             TextItem::Lost { cpu, count } => format!("lost {count:?}@{cpu}"),
-            TextItem::Began { cpu } => format!("began@{cpu}"),
+            TextItem::BufferStart { cpu } => format!("began@{cpu}"),
             TextItem::Frame(frame) => format!("frame {frame}"),
         });
     }
@@ -351,8 +336,7 @@ fn a_whole_text_tells_its_facts_and_what_is_missing() {
     assert_eq!((header.overwritten(), header.cpus), (Some(102_440), Some(48)));
     assert_eq!(reader.unknown().lines, 1);
     assert_eq!(reader.unknown().first, [(11, String::from("what is this"))]);
-    let mut latency =
-        TextReader::new(&b"# latency: 28 us, #5/6, CPU#0 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:2)\n"[..]);
+    let mut latency = TextReader::new(&b"# latency: 28 us, #5/6, CPU#0 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:2)\n"[..]);
     assert_eq!(latency.next_item().unwrap(), None);
     let header = latency.header();
     assert_eq!(
@@ -362,7 +346,7 @@ fn a_whole_text_tells_its_facts_and_what_is_missing() {
 }
 
 #[test]
-fn the_head_of_a_latency_trace_says_whose_it_is_and_between_which_places() {
+fn the_header_of_a_latency_trace_has_task_and_places() {
     let head = |text: &str| {
         let mut reader = TextReader::new(text.as_bytes());
         while reader.next_item().unwrap().is_some() {}
@@ -374,16 +358,10 @@ fn the_head_of_a_latency_trace_says_whose_it_is_and_between_which_places() {
         (found.tracer.as_deref(), found.latency_us),
         (Some("irqsoff"), Some(49_040))
     );
-    assert_eq!(
-        (found.latency_cpu, found.cpus, found.latencies),
-        (Some(1), Some(8), 1)
-    );
+    assert_eq!((found.latency_cpu, found.cpus, found.latencies), (Some(1), Some(8), 1));
     assert_eq!(found.latency_task, Some((String::from("kswapd0"), 91)));
     assert_eq!(found.started_at.as_deref(), Some("_raw_spin_lock_irq+0x1a/0x40"));
-    assert_eq!(
-        found.ended_at.as_deref(),
-        Some("shrink_inactive_list+0x165/0x420")
-    );
+    assert_eq!(found.ended_at.as_deref(), Some("shrink_inactive_list+0x165/0x420"));
     // A tracer of wake-ups states no places; what stood in an earlier head is gone. A name may hold anything.
     let next = "# latency: 5 us, #4/4, CPU#3 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)\n\
         #    | task: a-b (uid:1)-c-2389 (uid:0 nice:0 policy:1 rt_prio:5)\n";
@@ -406,7 +384,7 @@ fn the_head_of_a_latency_trace_says_whose_it_is_and_between_which_places() {
 }
 
 #[test]
-fn every_line_of_a_real_kernel_is_read() {
+fn every_line_of_a_real_kernel_is_parsed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces/6.18-x86_64");
     for cpu in 0..2 {
         let text = std::fs::read_to_string(folder.join(format!("text{cpu}"))).unwrap();
@@ -431,7 +409,7 @@ fn every_line_of_a_real_kernel_is_read() {
 }
 
 #[test]
-fn a_line_without_end_is_cut_and_the_next_is_read() {
+fn an_overlong_line_is_cut_and_the_next_is_read() {
     let mut text = vec![b'x'; 3 * LONGEST_LINE];
     text.extend(b"\na-1 [000] d..2. 1.000000: irq_entry: irq=1\n");
     let mut reader = TextReader::new(text.as_slice());
@@ -445,7 +423,7 @@ fn a_line_without_end_is_cut_and_the_next_is_read() {
 
 proptest! {
     #[test]
-    fn what_is_written_as_a_line_is_read_from_it(
+    fn a_written_event_line_is_parsed_back(
         task in "[a-z][a-z0-9/:\\[\\] .-]{0,13}[a-z0-9]",
         pid in 0_i32..4_194_304,
         cpu in 0_u32..4096,
@@ -466,7 +444,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), line in 0..LINES.len(), at in any::<prop::sample::Index>()) {
+    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), line in 0..LINES.len(), at in any::<prop::sample::Index>()) {
         let mut text = LINES[line].0.as_bytes().to_vec();
         let at = at.index(text.len());
         text.splice(at..at, bytes);

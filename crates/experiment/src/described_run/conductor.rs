@@ -4,10 +4,10 @@ use super::DescribedRun;
 use super::run_plan::RunPlan;
 use crate::ResultFile;
 use machine::CpuSet;
-use measure::configuration::{Configuration, Memory};
-use measure::load::{Load, LoadKind};
-use measure::programs::{ProgramResult, Programs, Tended};
-use measure::{Environment, Level, MeasureError, Measurement, Note, Progress, Request};
+use measure::configuration::{MemoryLock, RunConfiguration};
+use measure::load::{LoadKind, RunningLoad};
+use measure::programs::{ProgramResult, RunContinuation, RunningPrograms};
+use measure::{Environment, MeasureError, MeasureRequest, Measurement, Note, NoteLevel, Progress};
 use root::{Failure, Status};
 use session::{Session, cpuset_entry};
 use std::fmt::Write as _;
@@ -40,44 +40,44 @@ impl DescribedRun {
     ///
     /// # Errors
     /// A program, a load or the measurement could not be started, or failed.
-    pub fn conduct(
+    pub fn run(
         &self,
         session: &Session,
-        kept: Option<&ResultFile>,
+        result_file: Option<&ResultFile>,
         show: &mut dyn FnMut(&Progress),
     ) -> Result<DescribedResult, Failure> {
         let stop = session::stop_flag();
         let started = Instant::now();
-        take_place(self)?;
+        pin_and_lock(self)?;
         let environment = Environment::of(&self.machine, session.root(), env!("CARGO_PKG_VERSION"));
         let mut programs =
-            Programs::start(&self.plan.orders).map_err(|error| not_started(&self.description, error))?;
+            RunningPrograms::start(&self.plan.orders).map_err(|error| not_started(&self.description, error))?;
         let loads = self.plan.loads.iter();
-        let loads = loads.map(|(kind, cpus)| Load::start(cpus, &[*kind]));
+        let loads = loads.map(|(kind, cpus)| RunningLoad::start(cpus, &[*kind]));
         let mut loads = loads.collect::<Result<Vec<_>, _>>()?;
         let measured: CpuSet = self.plan.lanes.iter().map(|lane| lane.cpu).collect();
         let door = cpuset_entry::door(session.root(), &self.machine, &measured);
         let join = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
         let keep = |result: &Measurement| {
-            if let Some(kept) = kept {
-                kept.so_far(result);
+            if let Some(result_file) = result_file {
+                result_file.so_far(result);
             }
         };
-        let mut request = Request::new(self.plan.lanes.clone(), environment, stop);
+        let mut request = MeasureRequest::new(self.plan.lanes.clone(), environment, stop);
         if door.is_some() {
             request.join = Some(&join);
         }
-        request.keep = kept.is_some().then_some(&keep);
+        request.on_intermediate = result_file.is_some().then_some(&keep);
         let mut ended_by_program = false;
         let result = measure::run(&request, session.root(), &mut |progress: &Progress| {
-            if programs.tend() == Tended::End {
+            if programs.tend() == RunContinuation::End {
                 ended_by_program = true;
                 stop.store(true, Ordering::Relaxed);
             }
             show(progress);
         });
         let programs = programs.end();
-        let broken: Vec<LoadKind> = loads.iter_mut().flat_map(Load::broken).collect();
+        let broken: Vec<LoadKind> = loads.iter_mut().flat_map(RunningLoad::broken).collect();
         drop(loads);
         let mut measurement = result?;
         let end = match ended_by_program {
@@ -120,7 +120,7 @@ impl DescribedResult {
 }
 
 /// Pins the conductor to its CPUs, and locks its memory where requested.
-fn take_place(run: &DescribedRun) -> Result<(), Failure> {
+fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
     let refused = |what: &str, why: String, next: &str| Failure::new(Status::Unable, what, why, next);
     if let Some(cpus) = &run.plan.main {
         root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
@@ -131,21 +131,22 @@ fn take_place(run: &DescribedRun) -> Result<(), Failure> {
             )
         })?;
     }
-    if run.description.main.memory == Memory::Locked {
-        rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE)
-            .map_err(|errno| {
+    if run.description.main.memory == MemoryLock::Locked {
+        rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE).map_err(
+            |errno| {
                 refused(
                     "the conductor's memory cannot be locked",
                     errno.to_string(),
                     "run it as root, raise `ulimit -l`, or leave it out of the file",
                 )
-            })?;
+            },
+        )?;
     }
     Ok(())
 }
 
 /// The error for a program that cannot be started, with its place in the file.
-fn not_started(description: &Configuration, error: MeasureError) -> Failure {
+fn not_started(description: &RunConfiguration, error: MeasureError) -> Failure {
     let MeasureError::Program { name, what, errno } = error else {
         return error.into();
     };
@@ -153,28 +154,19 @@ fn not_started(description: &Configuration, error: MeasureError) -> Failure {
         libc::EPERM => Status::Denied,
         _ => Status::Usage,
     };
-    let written = description
-        .programs
-        .iter()
-        .find(|program| program.name.value == name);
+    let written = description.programs.iter().find(|program| program.name.value == name);
     let place = written.map_or(String::new(), |program| {
-        format!(
-            "line {}, column {}: ",
-            program.command.line, program.command.column
-        )
+        format!("line {}, column {}: ", program.command.line, program.command.column)
     });
     Failure::new(
         status,
         format!("{name} cannot be started"),
-        format!(
-            "{place}cannot {what}: {}",
-            std::io::Error::from_raw_os_error(errno)
-        ),
+        format!("{place}cannot {what}: {}", std::io::Error::from_raw_os_error(errno)),
         "install it, correct the file, or take the program out of it",
     )
 }
 
-fn note(id: &str, level: Level, subject: &str, message: &str) -> Note {
+fn note(id: &str, level: NoteLevel, subject: &str, message: &str) -> Note {
     Note {
         id: id.to_owned(),
         level,
@@ -186,19 +178,20 @@ fn note(id: &str, level: Level, subject: &str, message: &str) -> Note {
 
 fn end_note() -> Note {
     let message = "it ended with a program whose end is the run's";
-    note("ended_by_program", Level::Info, "the run", message)
+    note("ended_by_program", NoteLevel::Info, "the run", message)
 }
 
 /// Problems of the load: the numbers then belong to a different run than the described one.
 fn notes(plan: &RunPlan, programs: &[ProgramResult], broken: &[LoadKind]) -> Vec<Note> {
     let mut notes = plan.notes.clone();
     for kind in broken {
-        let message = "it has ended, which it never does by itself: the disk is full, loopback is down, or memory is short";
+        let message =
+            "it has ended, which it never does by itself: the disk is full, loopback is down, or memory is short";
         notes.push(Note {
             fix: "remove the cause, and measure again".to_owned(),
             ..note(
                 "load_ended",
-                Level::Warning,
+                NoteLevel::Warning,
                 &format!("load {}", kind.name()),
                 message,
             )
@@ -212,7 +205,7 @@ fn notes(plan: &RunPlan, programs: &[ProgramResult], broken: &[LoadKind]) -> Vec
         );
         notes.push(Note {
             fix: "run it by hand to see why it ends".to_owned(),
-            ..note("program_ends_at_once", Level::Warning, &program.name, &message)
+            ..note("program_ends_at_once", NoteLevel::Warning, &program.name, &message)
         });
     }
     notes

@@ -2,7 +2,7 @@
 
 use super::DescribedRun;
 use machine::{CpuId, CpuSet};
-use measure::{Measurement, Phase, Progress};
+use measure::{Measurement, MeasurementPhase, Progress};
 use observe::CpuTimes;
 use report::TimerRow;
 use root::Root;
@@ -44,7 +44,7 @@ impl<'a> RunDisplay<'a> {
 
     /// Takes the newest numbers of the samplers.
     pub fn update(&mut self, progress: &Progress) {
-        if progress.phase != Phase::Sampling {
+        if progress.phase != MeasurementPhase::Sampling {
             return;
         }
         if self.first.is_none() {

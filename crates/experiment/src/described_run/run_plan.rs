@@ -4,11 +4,12 @@ use super::statistics;
 use machine::nanoseconds;
 use machine::{CpuId, CpuSet, Machine, Policy};
 use measure::configuration::{
-    Configuration, ConfigurationError, CpuLoad, Form, Program, Question, Sampler, Written,
+    ConfigurationError, ConfigurationForm, ConfiguredProgram, ConfiguredSampler, CpuLoad, RunConfiguration,
+    SamplerQuestion, SourceValue,
 };
 use measure::load::LoadKind;
 use measure::programs::Order;
-use measure::{Lane, Level, Note, parse_policy};
+use measure::{Lane, Note, NoteLevel, parse_policy};
 use root::{Failure, Status};
 use session::isolation::existing_cpus;
 use std::path::Path;
@@ -39,8 +40,8 @@ pub struct RunPlan {
 ///
 /// # Errors
 /// The first thing that this machine cannot do, with its place in the file.
-pub fn resolve(described: &Configuration, file: &Path, machine: &Machine) -> Result<RunPlan, Failure> {
-    let at = Place { file, machine };
+pub fn resolve(described: &RunConfiguration, file: &Path, machine: &Machine) -> Result<RunPlan, Failure> {
+    let at = DescriptionLocation { file, machine };
     let mut plan = RunPlan {
         lanes: Vec::new(),
         sampler_of: Vec::new(),
@@ -66,10 +67,7 @@ pub fn resolve(described: &Configuration, file: &Path, machine: &Machine) -> Res
     }
     for program in &described.programs {
         let order = at.order(program)?;
-        let cpus = order
-            .cpus
-            .clone()
-            .unwrap_or_else(|| machine.topology.online.clone());
+        let cpus = order.cpus.clone().unwrap_or_else(|| machine.topology.online.clone());
         plan.note_sharing(&order.name, &cpus, &measured);
         plan.orders.push(order);
     }
@@ -96,11 +94,9 @@ impl RunPlan {
         if !shared.is_empty() {
             self.notes.push(Note {
                 id: "measured_cpu_shared".to_owned(),
-                level: Level::Warning,
+                level: NoteLevel::Warning,
                 subject: what.to_owned(),
-                message: format!(
-                    "{what} may run on CPU {shared}, which is measured: the numbers hold its work too"
-                ),
+                message: format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
                 fix: "give it other CPUs in the file, unless that is the question".to_owned(),
             });
         }
@@ -108,20 +104,17 @@ impl RunPlan {
 }
 
 /// The description file and the machine, for errors with a place.
-struct Place<'a> {
+struct DescriptionLocation<'a> {
     file: &'a Path,
     machine: &'a Machine,
 }
 
-impl Place<'_> {
-    fn wrong<T>(&self, what: &Written<T>, why: String, next: &str) -> Failure {
-        refused(
-            self.file,
-            &ConfigurationError::at((what.line, what.column), why, next),
-        )
+impl DescriptionLocation<'_> {
+    fn wrong<T>(&self, what: &SourceValue<T>, why: String, next: &str) -> Failure {
+        refused(self.file, &ConfigurationError::at((what.line, what.column), why, next))
     }
 
-    fn cpus(&self, expression: Option<&Written<String>>) -> Result<Option<CpuSet>, Failure> {
+    fn cpus(&self, expression: Option<&SourceValue<String>>) -> Result<Option<CpuSet>, Failure> {
         let Some(expression) = expression else {
             return Ok(None);
         };
@@ -136,12 +129,12 @@ impl Place<'_> {
         Ok(Some(cpus))
     }
 
-    fn sampled(&self, sampler: &Sampler, form: Form) -> Result<Vec<CpuId>, Failure> {
+    fn sampled(&self, sampler: &ConfiguredSampler, form: ConfigurationForm) -> Result<Vec<CpuId>, Failure> {
         let cpus = match self.cpus(sampler.cpus.as_ref())? {
             Some(cpus) => cpus,
             None => session::isolation::default_cpus(self.machine)?.0,
         };
-        if form == Form::Systress
+        if form == ConfigurationForm::Systress
             && cpus.len() > 1
             && let Some(written) = &sampler.cpus
         {
@@ -157,7 +150,7 @@ impl Place<'_> {
         Ok(cpus.iter().collect())
     }
 
-    fn check_format(&self, sampler: &Sampler) -> Result<(), Failure> {
+    fn check_format(&self, sampler: &ConfiguredSampler) -> Result<(), Failure> {
         let Some(format) = &sampler.format else {
             return Ok(());
         };
@@ -169,16 +162,16 @@ impl Place<'_> {
         Err(self.wrong(format, why, &format!("there are {}", known.join(", "))))
     }
 
-    fn lane(&self, sampler: &Sampler, cpu: CpuId) -> Result<Lane, Failure> {
+    fn lane(&self, sampler: &ConfiguredSampler, cpu: CpuId) -> Result<Lane, Failure> {
         let life = sampler.lifetime.unwrap_or(FOR_EVER);
         let mut lane = match sampler.question {
-            Question::Latency { interval } => Lane {
+            SamplerQuestion::Latency { interval } => Lane {
                 interval_ns: nanoseconds(interval),
                 policy: Policy::Other,
                 priority: 0,
                 ..Lane::latency(cpu, life)
             },
-            Question::Noise { threshold } => Lane {
+            SamplerQuestion::Noise { threshold } => Lane {
                 threshold_ns: nanoseconds(threshold),
                 ..Lane::noise(cpu, life)
             },
@@ -191,19 +184,15 @@ impl Place<'_> {
         Ok(lane)
     }
 
-    fn order(&self, program: &Program) -> Result<Order, Failure> {
-        use session::policy::Policy::{Deadline, Plain};
+    fn order(&self, program: &ConfiguredProgram) -> Result<Order, Failure> {
+        use session::policy::SchedulingPolicy::{Deadline, Plain};
         let (policy, priority) = match &program.policy {
             None => (Policy::Other, 0),
             Some(written) => match session::policy::parse(&written.value) {
                 Ok(Plain { policy, priority }) => (policy, priority),
                 Ok(Deadline { .. }) => {
                     let why = "a program that forks cannot be started with SCHED_DEADLINE".to_owned();
-                    return Err(self.wrong(
-                        written,
-                        why,
-                        "use fifo:PRIORITY, rr:PRIORITY, other, batch or idle",
-                    ));
+                    return Err(self.wrong(written, why, "use fifo:PRIORITY, rr:PRIORITY, other, batch or idle"));
                 }
                 Err(why) => return Err(self.wrong(written, why, "write it as `run --policy` takes it")),
             },
@@ -214,11 +203,7 @@ impl Place<'_> {
             cpus: self.cpus(program.cpus.as_ref())?,
             policy,
             priority,
-            door: program
-                .cgroup
-                .as_ref()
-                .map(|cgroup| self.door(cgroup))
-                .transpose()?,
+            door: program.cgroup.as_ref().map(|cgroup| self.door(cgroup)).transpose()?,
             output: program.output.clone(),
             errors: program.errors.clone(),
             after_success: program.after_success,
@@ -228,7 +213,7 @@ impl Place<'_> {
     }
 
     /// The file that adds a process to a cgroup of the cpuset hierarchy.
-    fn door(&self, cgroup: &Written<String>) -> Result<String, Failure> {
+    fn door(&self, cgroup: &SourceValue<String>) -> Result<String, Failure> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
             Failure::new(
                 Status::Unable,

@@ -1,7 +1,7 @@
 //! Writes the file of one sampler's statistics in the requested format.
 
 use measure::Measurement;
-use measure::configuration::Sampler;
+use measure::configuration::ConfiguredSampler;
 use root::{Failure, Status, output};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 pub fn write(
     result: &Measurement,
     own: impl Fn(usize) -> bool,
-    sampler: &Sampler,
+    sampler: &ConfiguredSampler,
     usual: &str,
     file: &Path,
 ) -> Result<(), Failure> {
@@ -22,10 +22,7 @@ pub fn write(
         place += 1;
         own(place - 1)
     });
-    let format = sampler
-        .format
-        .as_ref()
-        .map_or(usual, |format| format.value.as_str());
+    let format = sampler.format.as_ref().map_or(usual, |format| format.value.as_str());
     let text = match format {
         "json" => serde_json::to_string(&alone).map_err(|error| bug(&error.to_string()))? + "\n",
         "systress" => formats::systress_file(alone, sampler.index, sampler.histogram),

@@ -2,13 +2,13 @@
 
 use super::ProveRun;
 use machine::CpuSet;
-use measure::load::{Load, LoadKind};
-use measure::{Kind, Measurement, Request};
+use measure::load::{LoadKind, RunningLoad};
+use measure::{MeasureRequest, Measurement, MeasurementKind};
 use plan::{Finding, FindingId, Level};
-use report::prove::Phase;
+use report::prove::ProvePhase;
 use root::Failure;
 use session::cpuset_entry;
-use session::partition::Partition;
+use session::partition::ActivePartition;
 
 /// One phase.
 pub struct PhaseOptions<'a> {
@@ -17,14 +17,14 @@ pub struct PhaseOptions<'a> {
     /// The CPUs with load.
     pub load_cpus: &'a CpuSet,
     /// The partition that the samplers enter.
-    pub partition: Option<&'a Partition>,
+    pub partition: Option<&'a ActivePartition>,
 }
 
 impl ProveRun<'_> {
     /// Measures one phase. Failed parts are left out and reported.
-    pub fn phase(&mut self, options: &PhaseOptions) -> Phase {
+    pub fn phase(&mut self, options: &PhaseOptions) -> ProvePhase {
         let load_cpus = options.load_cpus;
-        let load = match Load::start(load_cpus, &LoadKind::ANYWHERE) {
+        let load = match RunningLoad::start(load_cpus, &LoadKind::ANYWHERE) {
             Ok(load) => Some(load),
             Err(error) => {
                 let finding = Finding::new(
@@ -37,19 +37,17 @@ impl ProveRun<'_> {
                 None
             }
         };
-        let latency = self.measure(options, "latency", Kind::Latency);
-        let noise = self.measure(options, "noise", Kind::Noise);
+        let latency = self.measure(options, "latency", MeasurementKind::Latency);
+        let noise = self.measure(options, "noise", MeasurementKind::Noise);
         let text = match &load {
             Some(_) => {
-                format!(
-                    "arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}"
-                )
+                format!("arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}")
             }
             None => "none".to_owned(),
         };
         drop(load);
         let activity = noise.as_ref().and_then(|noise| noise.activity.clone());
-        Phase {
+        ProvePhase {
             latency,
             noise,
             activity,
@@ -57,9 +55,9 @@ impl ProveRun<'_> {
         }
     }
 
-    fn measure(&mut self, options: &PhaseOptions, what: &str, kind: Kind) -> Option<Measurement> {
+    fn measure(&mut self, options: &PhaseOptions, what: &str, kind: MeasurementKind) -> Option<Measurement> {
         let (session, cpus) = (self.session, &self.options.intent.cpus);
-        let door = options.partition.map(Partition::door);
+        let door = options.partition.map(ActivePartition::door);
         let join = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
         let mut environment = self.story.environment.clone();
         if door.is_some() {
@@ -68,9 +66,9 @@ impl ProveRun<'_> {
             environment.partitioned = Some(former.or(cpus));
         }
         let base = match kind {
-            Kind::Latency => Request::latency,
-            Kind::Noise => Request::noise,
-            Kind::All => Request::all,
+            MeasurementKind::Latency => MeasureRequest::latency,
+            MeasurementKind::Noise => MeasureRequest::noise,
+            MeasurementKind::All => MeasureRequest::all,
         };
         let mut request = base(cpus.clone(), self.options.each, environment, self.options.stop);
         if door.is_some() {
@@ -98,12 +96,8 @@ impl ProveRun<'_> {
 /// The measurement before isolation expects that every program may use the CPUs, so this is not a warning.
 fn remove_expected_findings(result: &mut Measurement) {
     const EXPECTED: [&str; 2] = ["cpu_not_isolated", "cpu_shared"];
-    result
-        .not_representative
-        .retain(|id| !EXPECTED.contains(&id.as_str()));
-    result
-        .findings
-        .retain(|note| !EXPECTED.contains(&note.id.as_str()));
+    result.not_representative.retain(|id| !EXPECTED.contains(&id.as_str()));
+    result.findings.retain(|note| !EXPECTED.contains(&note.id.as_str()));
 }
 
 fn missing(what: &str, error: &Failure) -> Finding {

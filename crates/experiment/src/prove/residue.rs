@@ -1,16 +1,21 @@
 //! Reports what still arrived on the isolated CPUs, what could not be moved and why, and what the profile had promised.
 
-use apply::{Applied, Outcome};
+use apply::{ApplyOutcome, ChangeOutcome};
 use machine::CpuSet;
 use observe::Class;
 use plan::Plan;
-use report::prove::{Story, StuckInterrupt, StuckThread};
+use report::prove::{ProveRecord, StuckInterrupt, StuckThread};
 use root::Root;
 use session::Session;
-use session::partition::Partition;
+use session::partition::ActivePartition;
 
 /// Fills the story's residue from the counters and from the current, isolated state of the machine.
-pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partition>, applied: &Applied) {
+pub fn collect(
+    session: &Session,
+    story: &mut ProveRecord,
+    partition: Option<&ActivePartition>,
+    applied: &ApplyOutcome,
+) {
     let root = session.root();
     session.refresh();
     let machine = session.machine().with_tasks_and_interrupts(root);
@@ -24,11 +29,7 @@ pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partitio
         let here: CpuSet = CpuSet::range(residue.cpu, residue.cpu);
         let tasks = machine.tasks.iter().flatten();
         residue.threads = tasks
-            .filter(|task| {
-                task.allowed
-                    .as_ref()
-                    .is_some_and(|allowed| allowed.intersects(&here))
-            })
+            .filter(|task| task.allowed.as_ref().is_some_and(|allowed| allowed.intersects(&here)))
             .filter(|task| !is_inside(root, task.key.tid, partition))
             .map(|task| StuckThread {
                 tid: task.key.tid,
@@ -43,12 +44,7 @@ pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partitio
             .collect();
         let interrupts = machine.interrupts.iter().flatten();
         residue.interrupts = interrupts
-            .filter(|interrupt| {
-                interrupt
-                    .affinity
-                    .as_ref()
-                    .is_some_and(|set| set.intersects(&here))
-            })
+            .filter(|interrupt| interrupt.affinity.as_ref().is_some_and(|set| set.intersects(&here)))
             .map(|interrupt| StuckInterrupt {
                 irq: interrupt.irq,
                 name: interrupt.name.clone(),
@@ -62,14 +58,12 @@ pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partitio
 ///
 /// The tick, RCU and IPIs need the boot line and are not promised. A device interrupt that the kernel refused to move is
 /// named, not promised. A moved interrupt may arrive once more, because an I/O APIC moves it only then.
-pub fn broken_promises(story: &Story) -> Vec<String> {
+pub fn broken_promises(story: &ProveRecord) -> Vec<String> {
     let mut broken = Vec::new();
     for residue in &story.residue {
         let cpu = residue.cpu;
         let movable = residue.threads.iter().filter(|thread| thread.why == MOVABLE);
-        broken.extend(
-            movable.map(|thread| format!("task {} ({}) may run on CPU {cpu}", thread.tid, thread.comm)),
-        );
+        broken.extend(movable.map(|thread| format!("task {} ({}) may run on CPU {cpu}", thread.tid, thread.comm)));
         for row in residue
             .rows
             .iter()
@@ -92,14 +86,14 @@ pub fn broken_promises(story: &Story) -> Vec<String> {
 }
 
 /// One sentence on the numbers.
-pub fn summary(story: &Story) -> String {
+pub fn summary(story: &ProveRecord) -> String {
     let threads = story.residue.iter().flat_map(|residue| &residue.threads).count();
     let mut text = format!("no movable task may run there ({threads} per-CPU kernel threads stay);");
     let stuck: Vec<String> = story
         .residue
         .iter()
         .flat_map(|residue| &residue.interrupts)
-        .filter(|interrupt| !WANTED.contains(&interrupt.why.as_str()))
+        .filter(|interrupt| !ON_PURPOSE.contains(&interrupt.why.as_str()))
         .map(|interrupt| format!("{} ({})", interrupt.irq, interrupt.name))
         .collect();
     match stuck.len() {
@@ -108,52 +102,46 @@ pub fn summary(story: &Story) -> String {
         }
         0 => text.push_str(" every interrupt is away."),
         1 => text.push_str(&format!(" one interrupt cannot be moved: {}.", stuck.join(", "))),
-        more => text.push_str(&format!(
-            " {more} interrupts cannot be moved: {}.",
-            stuck.join(", ")
-        )),
+        more => text.push_str(&format!(" {more} interrupts cannot be moved: {}.", stuck.join(", "))),
     }
     text
 }
 
 /// Why an interrupt may be here on purpose.
-const WANTED: [&str; 2] = [ASKED, LEFT_OUT];
-const ASKED: &str = "it was brought here with --irq-here";
+const ON_PURPOSE: [&str; 2] = [IRQ_HERE, LEFT_OUT];
+const IRQ_HERE: &str = "it was brought here with --irq-here";
 const LEFT_OUT: &str = "interrupts were left where they were (--without irq_affinity)";
 
 const MOVABLE: &str = "it could be moved and was not";
 
-fn is_inside(root: &Root, tid: u32, partition: Option<&Partition>) -> bool {
+fn is_inside(root: &Root, tid: u32, partition: Option<&ActivePartition>) -> bool {
     let Some(partition) = partition else { return false };
     let cgroup = machine::tasks::cgroup_of(root, tid, partition.version);
     cgroup.is_some_and(|cgroup| partition.path.ends_with(&cgroup) && cgroup != "/")
 }
 
-fn why_here(plan: Option<&Plan>, applied: &Applied, interrupt: &machine::Interrupt) -> String {
+fn why_here(plan: Option<&Plan>, applied: &ApplyOutcome, interrupt: &machine::Interrupt) -> String {
     let id = format!("irq_affinity/{}", interrupt.irq);
     if let Some(plan) = plan {
         if plan.without.iter().any(|knob| knob == "irq_affinity") {
             return LEFT_OUT.to_owned();
         }
-        let asked = |change: &plan::Change| {
+        let is_requested = |change: &plan::Change| {
             change.id == id && CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == plan.isolated)
         };
-        if plan.changes.iter().any(asked) {
-            return ASKED.to_owned();
+        if plan.changes.iter().any(is_requested) {
+            return IRQ_HERE.to_owned();
         }
     }
     let entry = applied.entries.iter().find(|entry| entry.change == id);
     match entry.map(|entry| &entry.outcome) {
-        Some(Outcome::Refused(errno)) => {
-            format!(
-                "the kernel refused: {}",
-                std::io::Error::from_raw_os_error(*errno)
-            )
+        Some(ChangeOutcome::Refused(errno)) => {
+            format!("the kernel refused: {}", std::io::Error::from_raw_os_error(*errno))
         }
         Some(other) => format!("it was moved, and is back ({})", other.text()),
         None => interrupt
             .immovable()
-            .map_or("nothing tried to move it", machine::Immovable::why)
+            .map_or("nothing tried to move it", machine::ImmovableReason::why)
             .to_owned(),
     }
 }

@@ -2,13 +2,13 @@
 
 use super::MeasurementProgress;
 use measure::Progress;
-use report::prove::{Outcome, Step};
+use report::prove::{ProveStep, StepOutcome};
 use root::Failure;
 use std::time::{Duration, Instant};
 
 /// The steps so far.
 pub struct Steps<'a> {
-    done: Vec<Step>,
+    steps: Vec<ProveStep>,
     progress: &'a mut dyn MeasurementProgress,
 }
 
@@ -16,17 +16,13 @@ impl<'a> Steps<'a> {
     /// No step yet.
     pub fn new(progress: &'a mut dyn MeasurementProgress) -> Steps<'a> {
         Steps {
-            done: Vec::new(),
+            steps: Vec::new(),
             progress,
         }
     }
 
     /// Runs one step and records its result.
-    pub fn run<T, E: Into<Failure>>(
-        &mut self,
-        name: &str,
-        act: impl FnOnce() -> Result<T, E>,
-    ) -> Result<T, Failure> {
+    pub fn run<T, E: Into<Failure>>(&mut self, name: &str, act: impl FnOnce() -> Result<T, E>) -> Result<T, Failure> {
         let started = Instant::now();
         let result = act().map_err(Into::into);
         self.record(name, started, result)
@@ -47,26 +43,26 @@ impl<'a> Steps<'a> {
 
     /// Records a step that was not tried.
     pub fn skip(&mut self, name: &str, why: &str) {
-        self.add(name, Outcome::Skipped, why.to_owned(), Duration::ZERO);
+        self.add(name, StepOutcome::Skipped, why.to_owned(), Duration::ZERO);
     }
 
     /// All of them.
-    pub fn into_steps(self) -> Vec<Step> {
-        self.done
+    pub fn into_steps(self) -> Vec<ProveStep> {
+        self.steps
     }
 
     fn record<T>(&mut self, name: &str, started: Instant, result: Result<T, Failure>) -> Result<T, Failure> {
         let (outcome, detail) = match &result {
-            Ok(_) => (Outcome::Done, String::new()),
-            Err(error) => (Outcome::Failed, format!("{}: {}", error.what, error.why)),
+            Ok(_) => (StepOutcome::Done, String::new()),
+            Err(error) => (StepOutcome::Failed, format!("{}: {}", error.what, error.why)),
         };
         self.add(name, outcome, detail, started.elapsed());
         result
     }
 
-    fn add(&mut self, name: &str, outcome: Outcome, detail: String, took: Duration) {
+    fn add(&mut self, name: &str, outcome: StepOutcome, detail: String, took: Duration) {
         let duration_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.done.push(Step {
+        self.steps.push(ProveStep {
             name: name.to_owned(),
             outcome,
             detail,

@@ -29,7 +29,7 @@ pub fn refuse_impossible(session: &Session, forecast: &Forecast) -> Result<(), F
         program(session)?;
     }
     for boot in forecast.study.boots.iter().filter(|boot| !boot.is_plain()) {
-        once::foresee_once(session, &entry(boot, &forecast.cpus))?;
+        once::check_once(session, &entry(boot, &forecast.cpus))?;
     }
     Ok(())
 }
@@ -44,12 +44,7 @@ fn own_line(session: &Session, forecast: &Forecast) -> Vec<String> {
 
 /// The command line of this boot; empty if it cannot be read.
 pub fn running_line(session: &Session) -> String {
-    session
-        .root()
-        .value("/proc/cmdline")
-        .ok()
-        .flatten()
-        .unwrap_or_default()
+    session.root().value("/proc/cmdline").ok().flatten().unwrap_or_default()
 }
 
 /// Descriptions of the boots that are impossible on this machine.
@@ -76,9 +71,7 @@ pub fn impossible(session: &Session, forecast: &Forecast) -> Vec<String> {
         };
         for model in boot.words.iter().filter_map(|word| word.strip_prefix("preempt=")) {
             if let Some(because) = build.not_dynamic(model) {
-                let of = named.map_or_else(String::new, |named| {
-                    format!(" with kernel {}", report::safe(named))
-                });
+                let of = named.map_or_else(String::new, |named| format!(" with kernel {}", report::safe(named)));
                 add(format!("preempt={model}{of}: {because}"));
             }
         }
@@ -91,7 +84,7 @@ pub fn kernels_not_started(session: &Session, forecast: &Forecast) -> Vec<String
     let boots = forecast.study.boots.iter();
     let mut why: Vec<String> = Vec::new();
     for boot in boots.filter(|boot| boot.kernel.as_deref().is_some_and(|kernel| !is_image(kernel))) {
-        if let Err(error) = once::foresee_once(session, &entry(boot, &forecast.cpus)) {
+        if let Err(error) = once::check_once(session, &entry(boot, &forecast.cpus)) {
             let kernel = report::safe(boot.kernel.as_deref().unwrap_or_default());
             let reason = format!("kernel {kernel}: {}: {}", error.what, error.why);
             if !why.contains(&reason) {
@@ -122,11 +115,7 @@ impl Build {
     /// The build of an installed kernel that is not running: its version, and the files that the distribution installs with
     /// its image.
     fn of_installed(session: &Session, release: &str) -> Build {
-        let text = session
-            .root()
-            .text(&format!("/boot/config-{release}"))
-            .ok()
-            .flatten();
+        let text = session.root().text(&format!("/boot/config-{release}")).ok().flatten();
         Build::of_text(release, text.as_deref())
     }
 
@@ -146,9 +135,7 @@ impl Build {
         match (self.is_rt, self.is_dynamic) {
             (Some(true), _) => Some("this kernel is PREEMPT_RT, which has one model"),
             (_, Some(false)) => Some("this kernel was built without CONFIG_PREEMPT_DYNAMIC"),
-            _ if self.version.is_some_and(|version| version < (5, 12)) => {
-                Some("kernels before 5.12 do not know it")
-            }
+            _ if self.version.is_some_and(|version| version < (5, 12)) => Some("kernels before 5.12 do not know it"),
             _ if model == "lazy" && self.version.is_some_and(|version| version < (6, 13)) => {
                 Some("kernels before 6.13 do not know it")
             }
@@ -162,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_kernel_that_does_not_run_is_built_of_is_asked_of_its_file() {
+    fn options_of_a_kernel_that_is_not_running_come_from_its_config() {
         let dynamic = Some("CONFIG_PREEMPT_DYNAMIC=y\n");
         for (release, config, model, why) in [
             ("6.1.0-56-amd64", dynamic, "full", None),
@@ -185,10 +172,7 @@ mod tests {
         ] {
             let found = Build::of_text(release, config).not_dynamic(model);
             assert_eq!(found.is_some(), why.is_some(), "{release} {model}: {found:?}");
-            assert!(
-                found.unwrap_or_default().contains(why.unwrap_or_default()),
-                "{found:?}"
-            );
+            assert!(found.unwrap_or_default().contains(why.unwrap_or_default()), "{found:?}");
         }
     }
 }

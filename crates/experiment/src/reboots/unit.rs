@@ -2,9 +2,9 @@
 //! removed at the end, whichever way the study ends.
 
 use apply::installed::{install, remove_some};
-use apply::restarts::{self, Restart, UnderWay};
-use apply::{Force, Lasting};
-use root::{Failure, Standing, Status};
+use apply::restarts::{self, Restart, RunningStudy};
+use apply::{DurableStorage, Force};
+use root::{Failure, PathState, Status};
 use session::Session;
 use session::boot_files::once;
 use session::boot_service::{program, reload_systemd, runs_systemd, with_program};
@@ -15,18 +15,18 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-study.
 
 /// What continues the study after a reboot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resumes {
+pub enum ResumeMethod {
     /// A systemd unit, which also reboots the machine.
     Unit,
     /// The user, who reboots the machine and then runs `quietcore study resume`.
-    Somebody,
+    User,
 }
 
 /// What continues studies on this machine.
-pub fn resumes(session: &Session) -> Resumes {
+pub fn resumes(session: &Session) -> ResumeMethod {
     match runs_systemd(session.root()) {
-        true => Resumes::Unit,
-        false => Resumes::Somebody,
+        true => ResumeMethod::Unit,
+        false => ResumeMethod::User,
     }
 }
 
@@ -34,9 +34,9 @@ pub fn resumes(session: &Session) -> Resumes {
 ///
 /// # Errors
 /// A note that cannot be read.
-pub fn under_way(session: &Session) -> Result<Option<UnderWay>, Failure> {
+pub fn under_way(session: &Session) -> Result<Option<RunningStudy>, Failure> {
     match session.lasting_state()? {
-        Some(state) => Ok(restarts::under_way(&Lasting(&state))?),
+        Some(state) => Ok(restarts::under_way(&DurableStorage(&state))?),
         None => Ok(None),
     }
 }
@@ -45,21 +45,21 @@ pub fn under_way(session: &Session) -> Result<Option<UnderWay>, Failure> {
 ///
 /// # Errors
 /// A program that will not exist at boot, and write errors.
-pub fn begin(session: &Session, out: &str) -> Result<(), Failure> {
+pub fn record_and_install(session: &Session, out: &str) -> Result<(), Failure> {
     let unit = match resumes(session) {
-        Resumes::Unit => Some(with_program(TEXT, &program(session)?)),
-        Resumes::Somebody => None,
+        ResumeMethod::Unit => Some(with_program(TEXT, &program(session)?)),
+        ResumeMethod::User => None,
     };
     let _changing = session.lock()?;
     let state = session.made_lasting_state()?;
-    let lasting = Lasting(&state);
+    let lasting = DurableStorage(&state);
     restarts::begin(&lasting, out)?;
     if let Some(text) = unit {
         let files = [
-            (UNIT.to_owned(), Standing::text(text, 0o644)),
+            (UNIT.to_owned(), PathState::text(text, 0o644)),
             (
                 LINK.to_owned(),
-                Standing::Link("../quietcore-study.service".to_owned()),
+                PathState::Link("../quietcore-study.service".to_owned()),
             ),
         ];
         install(session.writable()?, &lasting, &files)?;
@@ -75,7 +75,7 @@ pub fn begin(session: &Session, out: &str) -> Result<(), Failure> {
 pub fn note(session: &Session, step: &Restart) -> Result<(), Failure> {
     let _changing = session.lock()?;
     let state = session.made_lasting_state()?;
-    Ok(restarts::note(&Lasting(&state), step)?)
+    Ok(restarts::note(&DurableStorage(&state), step)?)
 }
 
 /// Removes everything that a study left here: the one-boot entry, the unit, and the note last, so that a power cut in between
@@ -83,13 +83,13 @@ pub fn note(session: &Session, step: &Restart) -> Result<(), Failure> {
 ///
 /// # Errors
 /// What could not be removed; the note then stays.
-pub fn put_back(session: &Session) -> Result<Vec<String>, Failure> {
+pub fn remove_everything(session: &Session) -> Result<Vec<String>, Failure> {
     let changing = session.lock()?;
-    let mut left = once::forget_once(session, &changing)?;
+    let mut left = once::remove_once(session, &changing)?;
     let Some(state) = session.lasting_state()? else {
         return Ok(left);
     };
-    let lasting = Lasting(&state);
+    let lasting = DurableStorage(&state);
     let is_ours = |path: &str| path == UNIT || path == LINK;
     let removed = remove_some(session.writable()?, &lasting, Force::No, &[], &is_ours)?;
     left.extend(removed.drift);
@@ -111,7 +111,7 @@ pub fn put_back(session: &Session) -> Result<Vec<String>, Failure> {
 /// # Errors
 /// The refusal of systemd.
 pub fn restart(session: &Session, why: &str) -> Result<(), Failure> {
-    if resumes(session) == Resumes::Somebody {
+    if resumes(session) == ResumeMethod::User {
         session.note(&format!(
             "{why}: restart this machine now, and call `quietcore study resume` when it is up\n"
         ));

@@ -1,6 +1,6 @@
 //! Controls a study on a board from this side: copies the program, starts the study, and saves its results, over repeated links.
 
-use super::link::{LinkSession, Received, Ssh, Trouble};
+use super::link::{LinkEvent, LinkFailure, LinkSession, Ssh};
 use super::messages::{BoardReply, BoardRequest, FollowRequest, ProgramIdentity, StudyEnd, StudyState};
 use crate::cooling::rest;
 use crate::directory::Directory;
@@ -10,8 +10,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use study::board::{Seen, There, check_program, targets};
-use study::{Place, Record, Study};
+use study::board::{BoardFacts, RemoteDirectory, check_program, targets};
+use study::{RunPosition, Study, StudyRecord};
 
 /// The time for the machine there to stop: it undoes a change first.
 const STOPPING: Duration = Duration::from_secs(120);
@@ -43,7 +43,7 @@ pub enum BoardEnd {
 
 /// What exists there, as far as this call created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ours {
+pub enum BoardContent {
     /// Nothing that this call knows of.
     Nothing,
     /// A program that has not run yet.
@@ -59,7 +59,7 @@ pub struct Board<'a> {
     /// How the board is reached.
     pub ssh: Ssh,
     /// The place of our files there.
-    pub there: There,
+    pub there: RemoteDirectory,
     /// The bytes of its program.
     pub program: Vec<u8>,
     /// The study.
@@ -71,7 +71,7 @@ pub struct Board<'a> {
     /// The open directory, as soon as its record is known.
     pub directory: Option<Directory>,
     /// What this call created there.
-    pub ours: Ours,
+    pub created: BoardContent,
     /// How long the board may be silent or unreachable.
     pub silence: Duration,
     /// Set when we are to stop.
@@ -79,10 +79,10 @@ pub struct Board<'a> {
 }
 
 /// What this call knows of the board.
-struct Known {
+struct BoardStatus {
     state: StudyState,
     was_reached: bool,
-    heard_at: Instant,
+    received_at: Instant,
     progress: Option<u64>,
     starts: usize,
 }
@@ -112,39 +112,39 @@ impl Board<'_> {
     ///
     /// # Errors
     /// The board is unreachable, cannot run it, or a result cannot be saved.
-    pub fn conduct(&mut self) -> Result<BoardEnd, Failure> {
-        let mut known = Known {
+    pub fn run_study(&mut self) -> Result<BoardEnd, Failure> {
+        let mut known = BoardStatus {
             state: StudyState::Nothing,
             was_reached: false,
-            heard_at: Instant::now(),
+            received_at: Instant::now(),
             progress: None,
             starts: 0,
         };
         let mut attempt = 0;
         loop {
-            let heard_before = known.heard_at;
+            let received_before = known.received_at;
             let why = match self.attempt(&mut known) {
                 Ok(ended) => return Ok(BoardEnd::There(ended)),
-                Err(Trouble::Stopped) => return Ok(BoardEnd::Stopped(known.state)),
-                Err(Trouble::Failed(error)) => return Err(error),
+                Err(LinkFailure::Stopped) => return Ok(BoardEnd::Stopped(known.state)),
+                Err(LinkFailure::Failed(error)) => return Err(error),
                 // A program that was killed after it had run costs one link.
-                Err(Trouble::Program(status, said)) if known.was_reached && status > KILLED => {
-                    format!("the program that followed it was killed; {said}")
+                Err(LinkFailure::Program(status, errors)) if known.was_reached && status > KILLED => {
+                    format!("the program that followed it was killed; {errors}")
                 }
-                Err(Trouble::Program(status, said)) => return Err(self.program_failed(status, &said)),
-                Err(Trouble::Link(why)) => why,
+                Err(LinkFailure::Program(status, errors)) => return Err(self.program_failed(status, &errors)),
+                Err(LinkFailure::Link(why)) => why,
             };
             if !known.was_reached {
                 return Err(self.unreachable(&why));
             }
-            if known.heard_at != heard_before {
+            if known.received_at != received_before {
                 attempt = 0;
                 self.session.note(&format!(
                     "the link to {} broke ({why}); the study goes on there, and the link is tried again\n",
                     self.host()
                 ));
             }
-            if known.heard_at.elapsed() > self.silence {
+            if known.received_at.elapsed() > self.silence {
                 return Err(self.lost(&why));
             }
             rest(PAUSES.get(attempt).copied().unwrap_or(PAUSES[3]), self.stop);
@@ -163,8 +163,8 @@ impl Board<'_> {
         let never = AtomicBool::new(false);
         match self.ssh.run(&self.there.remove(), b"", COMING_UP, &never) {
             Ok(ran) if ran.code == Some(0) => Ok(()),
-            Ok(ran) => Err(StillThere::Refused(ran.said)),
-            Err(Trouble::Link(why)) => Err(StillThere::Link(why)),
+            Ok(ran) => Err(StillThere::Refused(ran.error_lines)),
+            Err(LinkFailure::Link(why)) => Err(StillThere::Link(why)),
             Err(_) => Err(StillThere::NotTried),
         }
     }
@@ -175,10 +175,10 @@ impl Board<'_> {
     }
 
     /// One link, from its first message to its last.
-    fn attempt(&mut self, known: &mut Known) -> Result<StudyEnd, Trouble> {
-        let ran = self.ssh.run(&self.there.look(), b"", COMING_UP, self.stop)?;
-        let Some(seen) = Seen::of(&ran.out) else {
-            return Err(self.program_failed(ran.code.unwrap_or(1), &ran.said).into());
+    fn attempt(&mut self, known: &mut BoardStatus) -> Result<StudyEnd, LinkFailure> {
+        let ran = self.ssh.run(&self.there.query_command(), b"", COMING_UP, self.stop)?;
+        let Some(seen) = BoardFacts::of(&ran.out) else {
+            return Err(self.program_failed(ran.code.unwrap_or(1), &ran.error_lines).into());
         };
         check_program(&self.program, &seen.processor).map_err(|why| {
             Failure::usage(
@@ -192,7 +192,7 @@ impl Board<'_> {
         })?;
         if !seen.has_program {
             self.copy()?;
-            self.ours = Ours::Program;
+            self.created = BoardContent::Program;
         }
         let (session, up) = match self.link_session()? {
             (session, up) if self.is_ours(&up) || up.state == StudyState::Runs => (session, up),
@@ -204,19 +204,19 @@ impl Board<'_> {
             }
         };
         self.refuse_other_version(&up)?;
-        (known.was_reached, known.heard_at, known.state) = (true, Instant::now(), up.state);
+        (known.was_reached, known.received_at, known.state) = (true, Instant::now(), up.state);
         self.follow(session, known)
     }
 
-    fn link_session(&self) -> Result<(LinkSession, ProgramIdentity), Trouble> {
+    fn link_session(&self) -> Result<(LinkSession, ProgramIdentity), LinkFailure> {
         let mut session = self.ssh.session(&self.there.follow())?;
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
-            match session.hear()? {
-                Received::Reply(BoardReply::Up(up)) => return Ok((session, up)),
-                _ if self.stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
-                _ if begun.elapsed() > COMING_UP => {
-                    return Err(Trouble::Link(format!(
+            match session.receive()? {
+                LinkEvent::Reply(BoardReply::Up(up)) => return Ok((session, up)),
+                _ if self.stop.load(Ordering::Relaxed) => return Err(LinkFailure::Stopped),
+                _ if start.elapsed() > COMING_UP => {
+                    return Err(LinkFailure::Link(format!(
                         "the program there said nothing for {} s",
                         COMING_UP.as_secs()
                     )));
@@ -237,15 +237,12 @@ impl Board<'_> {
         }
         Err(Failure::usage(
             format!("the quietcore for {} is another one", self.host()),
-            format!(
-                "it is version {}, and this one is {own}",
-                report::safe(&up.version)
-            ),
+            format!("it is version {}, and this one is {own}", report::safe(&up.version)),
             "name one of this version with --binary FILE",
         ))
     }
 
-    fn copy(&self) -> Result<(), Trouble> {
+    fn copy(&self) -> Result<(), LinkFailure> {
         self.session.note(&format!(
             "copying quietcore ({} KiB) to {}:{}\n",
             self.program.len() / 1024,
@@ -256,58 +253,57 @@ impl Board<'_> {
         let ran = self.ssh.run(&line, &self.program, self.silence, self.stop)?;
         match ran.code {
             Some(0) => Ok(()),
-            _ => Err(Trouble::Failed(Failure::new(
+            _ => Err(LinkFailure::Failed(Failure::new(
                 Status::Unable,
                 format!(
                     "quietcore cannot be copied to {}:{}",
                     self.host(),
                     report::safe(&self.there.text())
                 ),
-                ran.said,
+                ran.error_lines,
                 "make room there, or name another directory of that machine with --there DIR",
             ))),
         }
     }
 
     /// Handles all messages of one session.
-    fn follow(&mut self, mut session: LinkSession, known: &mut Known) -> Result<StudyEnd, Trouble> {
+    fn follow(&mut self, mut session: LinkSession, known: &mut BoardStatus) -> Result<StudyEnd, LinkFailure> {
         let here = match &self.directory {
-            Some(directory) => directory.done()?,
+            Some(directory) => directory.finished_runs()?,
             None => Vec::new(),
         };
         let begins = known.state == StudyState::Nothing;
         if begins {
             self.hand_over(&mut session, &here, known)?;
         }
-        session.ask(&BoardRequest::Go(FollowRequest {
+        session.send(&BoardRequest::Go(FollowRequest {
             begins,
             heard: known.progress,
             here: here.iter().map(|place| [place.block, place.cell]).collect(),
         }))?;
         known.state = StudyState::Runs;
-        self.ours = Ours::Study;
-        let mut told_to_stop: Option<Instant> = None;
+        self.created = BoardContent::Study;
+        let mut stop_requested_at: Option<Instant> = None;
         loop {
-            if self.stop.load(Ordering::Relaxed) && told_to_stop.is_none() {
-                self.session
-                    .note(&format!("stopping the study on {}\n", self.host()));
-                session.ask(&BoardRequest::Stop)?;
-                told_to_stop = Some(Instant::now());
+            if self.stop.load(Ordering::Relaxed) && stop_requested_at.is_none() {
+                self.session.note(&format!("stopping the study on {}\n", self.host()));
+                session.send(&BoardRequest::Stop)?;
+                stop_requested_at = Some(Instant::now());
             }
-            if told_to_stop.is_some_and(|at| at.elapsed() > STOPPING) {
-                return Err(Trouble::Stopped);
+            if stop_requested_at.is_some_and(|at| at.elapsed() > STOPPING) {
+                return Err(LinkFailure::Stopped);
             }
-            if known.heard_at.elapsed() > self.silence {
-                return Err(Trouble::Link(format!(
+            if known.received_at.elapsed() > self.silence {
+                return Err(LinkFailure::Link(format!(
                     "it said nothing for {} s",
                     self.silence.as_secs()
                 )));
             }
-            let Received::Reply(said) = session.hear()? else {
+            let LinkEvent::Reply(reply) = session.receive()? else {
                 continue;
             };
-            known.heard_at = Instant::now();
-            match said {
+            known.received_at = Instant::now();
+            match reply {
                 BoardReply::Up(_) => {}
                 BoardReply::Progress(bytes, text) => {
                     known.progress = Some(bytes);
@@ -316,7 +312,7 @@ impl Board<'_> {
                 }
                 BoardReply::Record(bytes) => self.belongs_to(&bytes)?,
                 BoardReply::Result(place, bytes) => {
-                    self.keep(place, &bytes)?;
+                    self.save(place, &bytes)?;
                     known.starts = 0;
                 }
                 BoardReply::Ended(ended) => {
@@ -328,32 +324,37 @@ impl Board<'_> {
     }
 
     /// Sends the study and what is known of it here, so that an emptied board continues as well.
-    fn hand_over(&self, session: &mut LinkSession, here: &[Place], known: &mut Known) -> Result<(), Trouble> {
+    fn hand_over(
+        &self,
+        session: &mut LinkSession,
+        here: &[RunPosition],
+        known: &mut BoardStatus,
+    ) -> Result<(), LinkFailure> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Trouble::Stopped);
+            return Err(LinkFailure::Stopped);
         }
         known.starts += 1;
         if known.starts > MOST_STARTS {
-            return Err(Trouble::Failed(Failure::new(
+            return Err(LinkFailure::Failed(Failure::new(
                 Status::Unable,
                 format!("the study on {} is killed again and again", self.host()),
                 format!("{MOST_STARTS} times it was started there, without a result"),
                 "look at that machine: its memory, its disk, its supply; the same command then goes on",
             )));
         }
-        session.ask(&BoardRequest::Study(self.bytes.to_vec()))?;
+        session.send(&BoardRequest::Study(self.bytes.to_vec()))?;
         if let Some(directory) = &self.directory {
             let record = serde_json::to_vec(directory.record()).unwrap_or_default();
-            session.ask(&BoardRequest::Record(record))?;
+            session.send(&BoardRequest::Record(record))?;
             for place in here {
-                session.ask(&BoardRequest::Result(*place, directory.bytes(*place)?))?;
+                session.send(&BoardRequest::Result(*place, directory.bytes(*place)?))?;
             }
         }
         Ok(())
     }
 
     fn belongs_to(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let record: Record = serde_json::from_slice(bytes).map_err(|error| {
+        let record: StudyRecord = serde_json::from_slice(bytes).map_err(|error| {
             Failure::new(
                 Status::Unable,
                 format!("what {} says of its study is not understood", self.host()),
@@ -365,36 +366,31 @@ impl Board<'_> {
         Ok(())
     }
 
-    fn keep(&self, place: Place, bytes: &[u8]) -> Result<(), Failure> {
+    fn save(&self, place: RunPosition, bytes: &[u8]) -> Result<(), Failure> {
         let (Some(directory), Some(cell)) = (&self.directory, self.study.cells.get(place.cell)) else {
             return Ok(());
         };
-        directory.keep(place, bytes)?;
-        self.session.note(&format!(
-            "fetched {}, repetition {}\n",
-            cell.name,
-            place.block + 1
-        ));
+        directory.save(place, bytes)?;
+        self.session
+            .note(&format!("fetched {}, repetition {}\n", cell.name, place.block + 1));
         Ok(())
     }
 
     /// Prevents removal there before all results are here.
-    fn refuse_missing(&self, ended: &StudyEnd) -> Result<(), Trouble> {
+    fn refuse_missing(&self, ended: &StudyEnd) -> Result<(), LinkFailure> {
         let is_here = |place: &[usize; 2]| {
             let [block, cell] = *place;
             let directory = self.directory.as_ref();
-            directory.is_some_and(|directory| directory.has(Place { block, cell }))
+            directory.is_some_and(|directory| directory.has(RunPosition { block, cell }))
         };
         match ended.there.iter().all(is_here) {
             true => Ok(()),
-            false => Err(Trouble::Link("not every result came".to_owned())),
+            false => Err(LinkFailure::Link("not every result came".to_owned())),
         }
     }
 
     fn unreachable(&self, why: &str) -> Failure {
-        let next = if why.contains("Host key verification failed")
-            || why.contains("IDENTIFICATION HAS CHANGED")
-        {
+        let next = if why.contains("Host key verification failed") || why.contains("IDENTIFICATION HAS CHANGED") {
             "log in by hand once and look whether that is the machine that you mean; its key is then known"
         } else if why.contains("Permission denied") {
             "no password can be entered here: give that machine a key of yours (ssh-copy-id), or name one with \
@@ -402,12 +398,7 @@ impl Board<'_> {
         } else {
             "try to log in by hand; options of ssh go into --ssh 'ssh -p PORT -i KEY'"
         };
-        Failure::new(
-            Status::Unable,
-            format!("{} cannot be reached", self.host()),
-            why,
-            next,
-        )
+        Failure::new(Status::Unable, format!("{} cannot be reached", self.host()), why, next)
     }
 
     fn lost(&self, why: &str) -> Failure {
@@ -422,10 +413,10 @@ impl Board<'_> {
         )
     }
 
-    fn program_failed(&self, status: i32, said: &str) -> Failure {
-        let why = match said {
+    fn program_failed(&self, status: i32, errors: &str) -> Failure {
+        let why = match errors {
             "" => format!("it ended with status {status}"),
-            said => said.to_owned(),
+            other => other.to_owned(),
         };
         let next = "a directory from which programs may not be started is another reason to name one with --there DIR; one \
                     that needs libraries is a reason to name a static one with --binary FILE";

@@ -1,14 +1,12 @@
 //! Runs on the board. `follow` lives as long as a link: it receives a study, starts it so that it outlives the link, and
 //! sends its results. `conduct` is that study, run like `study run`; it does not use the link.
 
-use super::messages::{
-    BoardReply, BoardRequest, FollowRequest, MOST_BYTES, ProgramIdentity, StudyEnd, StudyState,
-};
+use super::messages::{BoardReply, BoardRequest, FollowRequest, MOST_BYTES, ProgramIdentity, StudyEnd, StudyState};
 use crate::child_output::{ChildOutput, next_part};
 use crate::directory::Directory;
 use crate::forecast::Forecast;
 use crate::local::carry_out;
-use crate::{Consent, ShowOutcome, StudyFile};
+use crate::{Consent, OutcomePresenter, StudyFile};
 use guest::frames::Frames;
 use machine::CpuSet;
 use root::state::StateDir;
@@ -19,11 +17,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use study::Place;
-use study::board::CONDUCT;
+use study::RunPosition;
+use study::board::RUN_COMMAND;
 
 /// The interval of checks for something new, on a CPU that is not measured.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The file of the study.
 const STUDY: &str = "study.toml";
@@ -44,7 +42,7 @@ const LOCK: &str = ".lock";
 ///
 /// # Errors
 /// It already runs, or its end could not be recorded.
-pub fn conduct(session: &Session, show: &mut ShowOutcome) -> Result<Status, Failure> {
+pub fn run(session: &Session, show: &mut OutcomePresenter) -> Result<Status, Failure> {
     session::stop_flag();
     // The end of the link must not end the study. If this process already leads a session, that is fine.
     let _ = rustix::process::setsid();
@@ -70,27 +68,27 @@ pub fn follow(out: &mut dyn Write) -> Result<Status, Failure> {
     let mut board = BoardSide::own(out)?;
     let program = input::bytes(&board.program(), MOST_PROGRAM)?;
     let state = board.does()?;
-    board.say(&BoardReply::Up(ProgramIdentity {
+    board.send(&BoardReply::Up(ProgramIdentity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         bytes: program.len(),
         checksum: crc32fast::hash(&program),
         state,
     }))?;
     drop(program);
-    let (mut frames, mut given, mut telling) = (Frames::default(), Given::default(), None);
-    while hear(&mut frames)? {
+    let (mut frames, mut given, mut report_state) = (Frames::default(), StudyInput::default(), None);
+    while read_requests(&mut frames)? {
         while let Some((name, body)) = frames.take() {
             match BoardRequest::of(&name, body) {
                 Some(BoardRequest::Study(bytes)) => given.study = bytes,
                 Some(BoardRequest::Record(bytes)) => given.record = bytes,
                 Some(BoardRequest::Result(place, bytes)) => given.results.push((place, bytes)),
-                Some(BoardRequest::Go(go)) => telling = Some(board.go(go, std::mem::take(&mut given))?),
+                Some(BoardRequest::Go(go)) => report_state = Some(board.go(go, std::mem::take(&mut given))?),
                 Some(BoardRequest::Stop) => board.stop()?,
                 None => {}
             }
         }
-        if let Some(telling) = telling.as_mut()
-            && board.tell(telling)?
+        if let Some(report_state) = report_state.as_mut()
+            && board.report(report_state)?
         {
             break;
         }
@@ -103,17 +101,17 @@ const MOST_PROGRAM: u64 = 512 << 20;
 
 /// The messages before the request to start.
 #[derive(Default)]
-struct Given {
+struct StudyInput {
     study: Vec<u8>,
     record: Vec<u8>,
-    results: Vec<(Place, Vec<u8>)>,
+    results: Vec<(RunPosition, Vec<u8>)>,
 }
 
 /// What was reported already.
-struct Telling {
+struct ReportState {
     progress: Option<u64>,
     record: bool,
-    results: BTreeSet<Place>,
+    results: BTreeSet<RunPosition>,
 }
 
 /// The directory on this machine, and the process that runs its study.
@@ -137,11 +135,11 @@ impl BoardSide<'_> {
         })
     }
 
-    fn say(&mut self, said: &BoardReply) -> Result<(), Failure> {
+    fn send(&mut self, reply: &BoardReply) -> Result<(), Failure> {
         self.out
-            .write_all(&said.frame())
+            .write_all(&reply.frame())
             .and_then(|()| self.out.flush())
-            .map_err(|error| link_ended(&error))
+            .map_err(|error| link_failure(&error))
     }
 
     fn program(&self) -> PathBuf {
@@ -173,21 +171,21 @@ impl BoardSide<'_> {
         is_child || self.state.lock(Duration::ZERO).is_err()
     }
 
-    fn go(&mut self, go: FollowRequest, given: Given) -> Result<Telling, Failure> {
+    fn go(&mut self, go: FollowRequest, given: StudyInput) -> Result<ReportState, Failure> {
         let mut progress = go.heard;
         if go.begins && self.does()? != StudyState::Runs {
-            self.begin(given)?;
+            self.start(given)?;
             progress = Some(0);
         }
-        let here = go.here.into_iter().map(|[block, cell]| Place { block, cell });
-        Ok(Telling {
+        let here = go.here.into_iter().map(|[block, cell]| RunPosition { block, cell });
+        Ok(ReportState {
             progress,
             record: false,
             results: here.collect(),
         })
     }
 
-    fn begin(&mut self, given: Given) -> Result<(), Failure> {
+    fn start(&mut self, given: StudyInput) -> Result<(), Failure> {
         for former in [ENDED, PROGRESS] {
             self.state.remove(former)?;
         }
@@ -195,13 +193,12 @@ impl BoardSide<'_> {
         let file = self.dir.join(STUDY);
         if !given.record.is_empty() {
             let study = StudyFile::read(&file)?;
-            let record = serde_json::from_slice(&given.record).map_err(|error| {
-                Failure::usage("what came over the link is no record", error.to_string(), "")
-            })?;
+            let record = serde_json::from_slice(&given.record)
+                .map_err(|error| Failure::usage("what came over the link is no record", error.to_string(), ""))?;
             let directory = Directory::of(&self.results(), study.study(), &given.study, record)?;
             for (place, bytes) in given.results {
                 if !directory.has(place) {
-                    directory.keep(place, &bytes)?;
+                    directory.save(place, &bytes)?;
                 }
             }
         }
@@ -216,7 +213,7 @@ impl BoardSide<'_> {
         let progress = output::for_child(&self.dir.join(PROGRESS))?;
         let mut command = Command::new(self.program());
         command
-            .args(CONDUCT)
+            .args(RUN_COMMAND)
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -239,37 +236,37 @@ impl BoardSide<'_> {
     }
 
     /// Reports what is new. Returns whether that was the end.
-    fn tell(&mut self, telling: &mut Telling) -> Result<bool, Failure> {
+    fn report(&mut self, report_state: &mut ReportState) -> Result<bool, Failure> {
         // Check for the end first: everything that exists then is complete.
         let has_ended = !self.runs();
         let bytes = self.state.size(PROGRESS)?.unwrap_or(0);
         // A line is written before each run and after the result of the previous one.
-        if !has_ended && telling.progress == Some(bytes) {
+        if !has_ended && report_state.progress == Some(bytes) {
             return Ok(false);
         }
         let directory = self.directory()?;
         if let Some(directory) = &directory {
             if !has_ended {
-                aside(&directory.record().cpus);
+                leave_measured_cpus(&directory.record().cpus);
             }
-            self.tell_results(directory, telling)?;
+            self.report_results(directory, report_state)?;
         }
-        self.tell_progress(telling)?;
+        self.report_progress(report_state)?;
         if !has_ended {
             return Ok(false);
         }
-        let noted = self.state.read(ENDED)?;
-        let noted: Option<StudyEnd> = noted.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let mut ended = noted.unwrap_or(StudyEnd {
+        let recorded = self.state.read(ENDED)?;
+        let recorded: Option<StudyEnd> = recorded.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let mut ended = recorded.unwrap_or(StudyEnd {
             status: None,
             error: None,
             there: Vec::new(),
         });
         if let Some(directory) = directory {
-            let there = directory.done()?.into_iter();
+            let there = directory.finished_runs()?.into_iter();
             ended.there = there.map(|place| [place.block, place.cell]).collect();
         }
-        self.say(&BoardReply::Ended(ended))?;
+        self.send(&BoardReply::Ended(ended))?;
         Ok(true)
     }
 
@@ -280,35 +277,35 @@ impl BoardSide<'_> {
         }
     }
 
-    fn tell_results(&mut self, directory: &Directory, telling: &mut Telling) -> Result<(), Failure> {
-        if !telling.record {
+    fn report_results(&mut self, directory: &Directory, report_state: &mut ReportState) -> Result<(), Failure> {
+        if !report_state.record {
             let path = self.results().join("study.json");
-            self.say(&BoardReply::Record(input::bytes(&path, MOST_BYTES)?))?;
-            telling.record = true;
+            self.send(&BoardReply::Record(input::bytes(&path, MOST_BYTES)?))?;
+            report_state.record = true;
         }
         for block in 0..directory.study.repetitions {
             for cell in 0..directory.study.cells.len() {
-                let place = Place { block, cell };
-                if directory.has(place) && telling.results.insert(place) {
-                    self.say(&BoardReply::Result(place, directory.bytes(place)?))?;
+                let place = RunPosition { block, cell };
+                if directory.has(place) && report_state.results.insert(place) {
+                    self.send(&BoardReply::Result(place, directory.bytes(place)?))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn tell_progress(&mut self, telling: &mut Telling) -> Result<(), Failure> {
+    fn report_progress(&mut self, report_state: &mut ReportState) -> Result<(), Failure> {
         let all = self.state.read(PROGRESS)?.unwrap_or_default();
-        let heard = telling.progress.and_then(|heard| usize::try_from(heard).ok());
-        let from = heard
-            .filter(|heard| *heard <= all.len())
+        let received = report_state.progress.and_then(|count| usize::try_from(count).ok());
+        let from = received
+            .filter(|count| *count <= all.len())
             .unwrap_or_else(|| last_line(&all));
         let new = all.get(from..).unwrap_or_default();
-        telling.progress = Some(all.len() as u64);
+        report_state.progress = Some(all.len() as u64);
         if new.is_empty() {
             return Ok(());
         }
-        self.say(&BoardReply::Progress(
+        self.send(&BoardReply::Progress(
             all.len() as u64,
             String::from_utf8_lossy(new).into_owned(),
         ))
@@ -344,7 +341,7 @@ fn own_dir() -> Result<PathBuf, Failure> {
 }
 
 /// Leaves the measured CPUs to the study if there are others.
-fn aside(measured: &CpuSet) {
+fn leave_measured_cpus(measured: &CpuSet) {
     let mut words = Vec::new();
     if sched::affinity(0, &mut words).is_err() {
         return;
@@ -358,22 +355,17 @@ fn aside(measured: &CpuSet) {
     }
 }
 
-fn link_ended(error: &std::io::Error) -> Failure {
-    Failure::new(
-        Status::Unable,
-        "the link ended",
-        error.to_string(),
-        "the study goes on",
-    )
+fn link_failure(error: &std::io::Error) -> Failure {
+    Failure::new(Status::Unable, "the link ended", error.to_string(), "the study goes on")
 }
 
 /// Waits briefly for requests. Returns whether the link still exists.
-fn hear(frames: &mut Frames) -> Result<bool, Failure> {
-    let heard = next_part(&mut std::io::stdin().lock(), LOOK).map_err(|error| link_ended(&error))?;
-    if let ChildOutput::Part(part) = &heard {
+fn read_requests(frames: &mut Frames) -> Result<bool, Failure> {
+    let output = next_part(&mut std::io::stdin().lock(), POLL_INTERVAL).map_err(|error| link_failure(&error))?;
+    if let ChildOutput::Part(part) = &output {
         frames.push(part);
     }
-    Ok(!matches!(heard, ChildOutput::Closed))
+    Ok(!matches!(output, ChildOutput::Closed))
 }
 
 #[cfg(test)]
@@ -381,7 +373,7 @@ mod tests {
     use super::last_line;
 
     #[test]
-    fn a_link_that_comes_later_hears_the_last_line() {
+    fn a_later_link_receives_the_last_line() {
         assert_eq!(last_line(b""), 0);
         assert_eq!(last_line(b"one\n"), 0);
         assert_eq!(last_line(b"one\ntwo\n"), 4);

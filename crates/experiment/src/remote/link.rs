@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A signal that arrives just before we wait is noticed after this time.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The exit status of ssh's own failures (ssh(1)).
 const OWN_FAILURE: i32 = 255;
@@ -44,7 +44,7 @@ pub struct Ssh {
 
 /// Why the link has ended.
 #[derive(Clone, Debug)]
-pub enum Trouble {
+pub enum LinkFailure {
     /// The link failed, with the message of ssh; it may work again later.
     Link(String),
     /// The program there ended by itself, with this status and message.
@@ -55,18 +55,18 @@ pub enum Trouble {
     Failed(Failure),
 }
 
-impl From<Failure> for Trouble {
-    fn from(error: Failure) -> Trouble {
-        Trouble::Failed(error)
+impl From<Failure> for LinkFailure {
+    fn from(error: Failure) -> LinkFailure {
+        LinkFailure::Failed(error)
     }
 }
 
 /// The output of a finished command.
-pub struct Ran {
+pub struct CommandOutput {
     /// Its standard output.
     pub out: String,
     /// The first lines of its standard error, or of ssh's.
-    pub said: String,
+    pub error_lines: String,
     /// Its exit status.
     pub code: Option<i32>,
 }
@@ -82,31 +82,31 @@ impl Ssh {
         input: &[u8],
         silence: Duration,
         stop: &AtomicBool,
-    ) -> Result<Ran, Trouble> {
+    ) -> Result<CommandOutput, LinkFailure> {
         let mut child = self.start(line)?;
         let pipe = child.stdin.take();
         let mut out = Vec::new();
-        let heard = std::thread::scope(|scope| {
+        let received = std::thread::scope(|scope| {
             // The input is larger than a pipe's buffer, and output must be read at the same time.
             scope.spawn(move || {
                 if let Some(mut pipe) = pipe {
                     let _ = pipe.write_all(input);
                 }
             });
-            let heard = until_closed(&mut child, silence, stop, &mut out);
-            if heard.is_err() {
+            let received = until_closed(&mut child, silence, stop, &mut out);
+            if received.is_err() {
                 // The pipe closes with the child, which ends the thread.
                 let _ = child.kill();
             }
-            heard
+            received
         });
-        let (said, code) = ended(&mut child);
-        heard?;
+        let (errors, code) = collect_end(&mut child);
+        received?;
         match code {
-            Some(OWN_FAILURE) => Err(Trouble::Link(said)),
-            _ => Ok(Ran {
+            Some(OWN_FAILURE) => Err(LinkFailure::Link(errors)),
+            _ => Ok(CommandOutput {
                 out: String::from_utf8_lossy(&out).into_owned(),
-                said,
+                error_lines: errors,
                 code,
             }),
         }
@@ -116,7 +116,7 @@ impl Ssh {
     ///
     /// # Errors
     /// ssh cannot be started.
-    pub fn session(&self, line: &str) -> Result<LinkSession, Trouble> {
+    pub fn session(&self, line: &str) -> Result<LinkSession, LinkFailure> {
         let mut child = self.start(line)?;
         Ok(LinkSession {
             input: child.stdin.take(),
@@ -148,7 +148,7 @@ impl Ssh {
 }
 
 /// The result of waiting.
-pub enum Received {
+pub enum LinkEvent {
     /// A message.
     Reply(BoardReply),
     /// No message in this time.
@@ -167,10 +167,10 @@ impl LinkSession {
     ///
     /// # Errors
     /// The link failed.
-    pub fn ask(&mut self, asked: &BoardRequest) -> Result<(), Trouble> {
+    pub fn send(&mut self, request: &BoardRequest) -> Result<(), LinkFailure> {
         let input = self.input.as_mut();
         let written = input.map_or(Ok(()), |input| {
-            input.write_all(&asked.frame()).and_then(|()| input.flush())
+            input.write_all(&request.frame()).and_then(|()| input.flush())
         });
         written.map_err(|error| self.broken(error.to_string()))
     }
@@ -179,20 +179,20 @@ impl LinkSession {
     ///
     /// # Errors
     /// The link or the program there has ended.
-    pub fn hear(&mut self) -> Result<Received, Trouble> {
+    pub fn receive(&mut self) -> Result<LinkEvent, LinkFailure> {
         let start = Instant::now();
         loop {
             while let Some((name, body)) = self.frames.take() {
-                if let Some(said) = BoardReply::of(&name, body) {
-                    return Ok(Received::Reply(said));
+                if let Some(reply) = BoardReply::of(&name, body) {
+                    return Ok(LinkEvent::Reply(reply));
                 }
             }
             // The caller checks for signals in between, even if a board sends only unknown frames.
-            if start.elapsed() > LOOK {
-                return Ok(Received::Nothing);
+            if start.elapsed() > POLL_INTERVAL {
+                return Ok(LinkEvent::Nothing);
             }
-            match self.child.stdout.as_mut().map(|out| next_part(out, LOOK)) {
-                Some(Ok(ChildOutput::Nothing)) => return Ok(Received::Nothing),
+            match self.child.stdout.as_mut().map(|out| next_part(out, POLL_INTERVAL)) {
+                Some(Ok(ChildOutput::Nothing)) => return Ok(LinkEvent::Nothing),
                 Some(Ok(ChildOutput::Part(part))) => self.frames.push(&part),
                 Some(Ok(ChildOutput::Closed)) | None => return Err(self.broken(String::new())),
                 Some(Err(error)) => return Err(self.broken(error.to_string())),
@@ -201,14 +201,14 @@ impl LinkSession {
     }
 
     /// Ends the session, with the reason.
-    fn broken(&mut self, why: String) -> Trouble {
+    fn broken(&mut self, why: String) -> LinkFailure {
         self.input = None;
-        let (said, code) = ended(&mut self.child);
-        match (code, said.is_empty(), why.is_empty()) {
-            (Some(code), ..) if code != OWN_FAILURE && code != 0 => Trouble::Program(code, said),
-            (_, false, _) => Trouble::Link(said),
-            (_, _, false) => Trouble::Link(why),
-            _ => Trouble::Link("ssh ended and gave no reason".to_owned()),
+        let (errors, code) = collect_end(&mut self.child);
+        match (code, errors.is_empty(), why.is_empty()) {
+            (Some(code), ..) if code != OWN_FAILURE && code != 0 => LinkFailure::Program(code, errors),
+            (_, false, _) => LinkFailure::Link(errors),
+            (_, _, false) => LinkFailure::Link(why),
+            _ => LinkFailure::Link("ssh ended and gave no reason".to_owned()),
         }
     }
 }
@@ -216,25 +216,20 @@ impl LinkSession {
 impl Drop for LinkSession {
     fn drop(&mut self) {
         self.input = None;
-        let _ = ended(&mut self.child);
+        let _ = collect_end(&mut self.child);
     }
 }
 
 /// Reads all output that fits in memory; a command there writes little.
-fn until_closed(
-    child: &mut Child,
-    silence: Duration,
-    stop: &AtomicBool,
-    out: &mut Vec<u8>,
-) -> Result<(), Trouble> {
+fn until_closed(child: &mut Child, silence: Duration, stop: &AtomicBool, out: &mut Vec<u8>) -> Result<(), LinkFailure> {
     const MOST: usize = 1 << 20;
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         if stop.load(Ordering::Relaxed) {
-            return Err(Trouble::Stopped);
+            return Err(LinkFailure::Stopped);
         }
-        if begun.elapsed() > silence {
-            return Err(Trouble::Link(format!(
+        if start.elapsed() > silence {
+            return Err(LinkFailure::Link(format!(
                 "nothing came of it in {} s",
                 silence.as_secs()
             )));
@@ -242,7 +237,7 @@ fn until_closed(
         let Some(pipe) = child.stdout.as_mut() else {
             return Ok(());
         };
-        match next_part(pipe, LOOK).map_err(|error| Trouble::Link(error.to_string()))? {
+        match next_part(pipe, POLL_INTERVAL).map_err(|error| LinkFailure::Link(error.to_string()))? {
             ChildOutput::Closed => return Ok(()),
             ChildOutput::Part(part) if out.len() < MOST => out.extend(part),
             ChildOutput::Nothing | ChildOutput::Part(_) => {}
@@ -251,26 +246,26 @@ fn until_closed(
 }
 
 /// Waits briefly for its end, then kills it. Returns its standard error and status.
-fn ended(child: &mut Child) -> (String, Option<i32>) {
+fn collect_end(child: &mut Child) -> (String, Option<i32>) {
     const MOMENT: Duration = Duration::from_secs(2);
-    let begun = Instant::now();
-    while begun.elapsed() < MOMENT && matches!(child.try_wait(), Ok(None)) {
+    let start = Instant::now();
+    while start.elapsed() < MOMENT && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(10));
     }
     let _ = child.kill();
     let status = child.wait().ok();
-    let mut said = Vec::new();
+    let mut bytes = Vec::new();
     // A child of ssh may hold the pipe open, so do not wait for more output.
     if let Some(mut errors) = child.stderr.take() {
-        while said.len() < 1 << 13 {
+        while bytes.len() < 1 << 13 {
             let Ok(ChildOutput::Part(part)) = next_part(&mut errors, Duration::ZERO) else {
                 break;
             };
-            said.extend(part);
+            bytes.extend(part);
         }
     }
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<String> = said
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<String> = text
         .lines()
         .map(|line| report::safe(line.trim()))
         .filter(|line| !line.is_empty())

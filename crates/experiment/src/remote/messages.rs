@@ -3,7 +3,7 @@
 use guest::frames::framed;
 use root::{Failure, Status};
 use serde::{Deserialize, Serialize};
-use study::Place;
+use study::RunPosition;
 
 /// The maximum size of a message: a result.
 pub const MOST_BYTES: u64 = crate::directory::MOST_RESULT;
@@ -16,7 +16,7 @@ pub enum BoardRequest {
     /// The record that its results belong to.
     Record(Vec<u8>),
     /// A result that exists here and need not be measured again.
-    Result(Place, Vec<u8>),
+    Result(RunPosition, Vec<u8>),
     /// Report progress and results.
     Go(FollowRequest),
     /// Stop the study.
@@ -44,7 +44,7 @@ pub enum BoardReply {
     /// The record that its results belong to.
     Record(Vec<u8>),
     /// The result of a run.
-    Result(Place, Vec<u8>),
+    Result(RunPosition, Vec<u8>),
     /// The study there has ended.
     Ended(StudyEnd),
 }
@@ -102,7 +102,7 @@ impl StudyEnd {
     ///
     /// # Errors
     /// The failure there.
-    pub fn told(&self, host: &str) -> Result<Status, Failure> {
+    pub fn outcome(&self, host: &str) -> Result<Status, Failure> {
         let statuses = [
             Status::Done,
             Status::Failed,
@@ -133,16 +133,16 @@ impl StudyEnd {
     }
 }
 
-fn named(word: &str, place: &Place) -> String {
+fn named(word: &str, place: &RunPosition) -> String {
     format!("{word}/{}/{}", place.block, place.cell)
 }
 
 /// Splits a frame's name into its word and the two numbers after it.
-fn parts(name: &str) -> Option<(&str, Option<Place>)> {
+fn parts(name: &str) -> Option<(&str, Option<RunPosition>)> {
     let mut words = name.split('/');
     let word = words.next()?;
     let mut number = || words.next()?.parse().ok();
-    let place = number().zip(number()).map(|(block, cell)| Place { block, cell });
+    let place = number().zip(number()).map(|(block, cell)| RunPosition { block, cell });
     Some((word, place))
 }
 
@@ -209,8 +209,8 @@ mod tests {
     use guest::frames::Frames;
 
     #[test]
-    fn both_sides_are_understood() {
-        let place = Place { block: 2, cell: 11 };
+    fn board_messages_survive_a_round_trip() {
+        let place = RunPosition { block: 2, cell: 11 };
         let said = [
             BoardReply::Up(ProgramIdentity {
                 version: "1".to_owned(),
@@ -261,13 +261,13 @@ mod tests {
     }
 
     #[test]
-    fn an_end_there_is_the_end_here() {
+    fn the_outcome_on_the_board_is_the_outcome_here() {
         let error = Failure::new(Status::Denied, "a", "b\u{1b}", "c");
-        let told = StudyEnd::of(Err(error)).told("board").unwrap_err();
+        let told = StudyEnd::of(Err(error)).outcome("board").unwrap_err();
         assert_eq!((told.status, told.what.as_str()), (Status::Denied, "on board: a"));
         assert!(!told.why.contains('\u{1b}'));
         assert_eq!(
-            StudyEnd::of(Ok(Status::Failed)).told("board").unwrap(),
+            StudyEnd::of(Ok(Status::Failed)).outcome("board").unwrap(),
             Status::Failed
         );
         let killed = StudyEnd {
@@ -275,6 +275,6 @@ mod tests {
             error: None,
             there: Vec::new(),
         };
-        assert_eq!(killed.told("board").unwrap_err().status, Status::Unable);
+        assert_eq!(killed.outcome("board").unwrap_err().status, Status::Unable);
     }
 }

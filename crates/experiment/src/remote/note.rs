@@ -4,14 +4,14 @@ use root::{Failure, input, output};
 use serde::{Deserialize, Serialize};
 use session::Session;
 use std::path::{Path, PathBuf};
-use study::board::There;
+use study::board::RemoteDirectory;
 
 /// The maximum size.
 const MOST_BYTES: u64 = 1 << 16;
 
 /// The board that the results are from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct BoardNote {
     /// The host name as given.
     pub host: String,
     /// The parent of our directory there; `None` is the login directory.
@@ -28,7 +28,7 @@ fn path(out: &Path) -> PathBuf {
 ///
 /// # Errors
 /// An invalid file.
-pub fn read(out: &Path) -> Result<Option<Note>, Failure> {
+pub fn read(out: &Path) -> Result<Option<BoardNote>, Failure> {
     let path = path(out);
     if !path.exists() {
         return Ok(None);
@@ -41,24 +41,22 @@ pub fn read(out: &Path) -> Result<Option<Note>, Failure> {
             "name another directory with --out",
         )
     };
-    let note: Note = serde_json::from_slice(&bytes).map_err(|error| none(error.to_string()))?;
+    let note: BoardNote = serde_json::from_slice(&bytes).map_err(|error| none(error.to_string()))?;
     // The directory with this name is removed at the end.
     match note.name.as_deref().is_none_or(is_ours) {
         true => Ok(Some(note)),
-        false => Err(none(
-            "the directory that it names there is none of ours".to_owned(),
-        )),
+        false => Err(none("the directory that it names there is none of ours".to_owned())),
     }
 }
 
-/// Whether [`Note::there`] could have created this name.
+/// Whether [`BoardNote::there`] could have created this name.
 fn is_ours(name: &str) -> bool {
     let of_uuid = |letter: char| letter.is_ascii_hexdigit() || letter == '-';
     name.strip_prefix(super::DIRECTORY)
         .is_some_and(|rest| rest.chars().all(of_uuid))
 }
 
-impl Note {
+impl BoardNote {
     /// Writes the note.
     ///
     /// # Errors
@@ -78,7 +76,7 @@ impl Note {
     ///
     /// # Errors
     /// This machine has no random numbers.
-    pub fn there(&mut self, session: &Session) -> Result<There, Failure> {
+    pub fn there(&mut self, session: &Session) -> Result<RemoteDirectory, Failure> {
         let name = match self.name.clone() {
             Some(name) => name,
             None => {
@@ -87,7 +85,7 @@ impl Note {
             }
         };
         self.name = Some(name.clone());
-        Ok(There {
+        Ok(RemoteDirectory {
             above: self.above.clone(),
             name,
         })
@@ -99,7 +97,7 @@ mod tests {
     use super::is_ours;
 
     #[test]
-    fn only_a_name_that_was_made_here_is_one_to_remove() {
+    fn only_names_created_by_quietcore_may_be_removed() {
         assert!(is_ours(".quietcore-study-0b1c-2d"));
         for other in [
             "",

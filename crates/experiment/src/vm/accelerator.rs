@@ -1,7 +1,7 @@
 //! Selects the processor of the guests: this machine's own through KVM if it works, or an emulated one.
 
-use super::kernel::{Kernel, not_started};
-use guest::qemu::{self, Accelerator, PROGRAM, QUIT, Sizes};
+use super::kernel::{KernelImage, not_started};
+use guest::qemu::{self, Accelerator, GuestSize, PROGRAM, QUIT};
 use root::Failure;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -20,17 +20,14 @@ const FIRST_WORD: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// QEMU cannot be started, or cannot create any machine.
-pub fn accelerator(sizes: Sizes, kernel: Option<&Kernel>) -> Result<Accelerator, Failure> {
-    let speaks = |kernel: &Kernel| speaks(Accelerator::Kvm, sizes, &kernel.path);
-    if Path::new("/dev/kvm").exists()
-        && tried(Accelerator::Kvm)? == Trial::Works
-        && kernel.map_or(Ok(true), speaks)?
-    {
+pub fn accelerator(sizes: GuestSize, kernel: Option<&KernelImage>) -> Result<Accelerator, Failure> {
+    let speaks = |kernel: &KernelImage| speaks(Accelerator::Kvm, sizes, &kernel.path);
+    if Path::new("/dev/kvm").exists() && tried(Accelerator::Kvm)? == AcceleratorTrial::Works && kernel.map_or(Ok(true), speaks)? {
         return Ok(Accelerator::Kvm);
     }
     match tried(Accelerator::Tcg)? {
-        Trial::Works => Ok(Accelerator::Tcg),
-        Trial::Refused(why) => Err(Failure::usage(
+        AcceleratorTrial::Works => Ok(Accelerator::Tcg),
+        AcceleratorTrial::Refused(why) => Err(Failure::usage(
             format!("{PROGRAM} cannot run a virtual machine here"),
             why,
             "install a QEMU of 2020 or later, whole",
@@ -40,7 +37,7 @@ pub fn accelerator(sizes: Sizes, kernel: Option<&Kernel>) -> Result<Accelerator,
 
 /// Whether QEMU can create a machine.
 #[derive(Debug, PartialEq, Eq)]
-enum Trial {
+enum AcceleratorTrial {
     /// It can.
     Works,
     /// It cannot, with its message.
@@ -48,7 +45,7 @@ enum Trial {
 }
 
 /// Tries to create such a machine.
-fn tried(accelerator: Accelerator) -> Result<Trial, Failure> {
+fn tried(accelerator: Accelerator) -> Result<AcceleratorTrial, Failure> {
     let mut command = Command::new(PROGRAM);
     command
         .args(qemu::trial(accelerator))
@@ -60,34 +57,32 @@ fn tried(accelerator: Accelerator) -> Result<Trial, Failure> {
         // If it has exited already, its status is read below.
         let _ = input.write_all(QUIT);
     }
-    let begun = Instant::now();
+    let start = Instant::now();
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
+            Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Ok(Trial::Refused("it does not come to its end".to_owned()));
+                return Ok(AcceleratorTrial::Refused("it does not come to its end".to_owned()));
             }
-            Err(error) => return Ok(Trial::Refused(error.to_string())),
+            Err(error) => return Ok(AcceleratorTrial::Refused(error.to_string())),
         }
     };
     if status.success() {
-        return Ok(Trial::Works);
+        return Ok(AcceleratorTrial::Works);
     }
-    let mut said = String::new();
+    let mut error_text = String::new();
     if let Some(errors) = child.stderr.as_mut() {
-        let _ = errors.take(1 << 12).read_to_string(&mut said);
+        let _ = errors.take(1 << 12).read_to_string(&mut error_text);
     }
-    let line = said.lines().find(|line| !line.trim().is_empty());
-    Ok(Trial::Refused(
-        line.map_or_else(|| status.to_string(), report::safe),
-    ))
+    let line = error_text.lines().find(|line| !line.trim().is_empty());
+    Ok(AcceleratorTrial::Refused(line.map_or_else(|| status.to_string(), report::safe)))
 }
 
 /// Whether a kernel prints anything on its console with this accelerator. It is killed as soon as it does.
-fn speaks(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Result<bool, Failure> {
+fn speaks(accelerator: Accelerator, sizes: GuestSize, kernel: &Path) -> Result<bool, Failure> {
     let mut child = Command::new(PROGRAM)
         .args(qemu::first_word(accelerator, sizes, kernel))
         .stdin(Stdio::null())
@@ -95,12 +90,12 @@ fn speaks(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Result<bool,
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| not_started(&error))?;
-    let (heard, hears) = mpsc::channel();
+    let (sender, hears) = mpsc::channel();
     let console = child.stdout.take();
     // The thread ends with the pipe, which ends with the child.
     std::thread::spawn(move || {
         let first = console.is_some_and(|mut console| console.read_exact(&mut [0]).is_ok());
-        heard.send(first)
+        sender.send(first)
     });
     let speaks = hears.recv_timeout(FIRST_WORD).unwrap_or(false);
     let _ = child.kill();

@@ -3,11 +3,11 @@
 
 use super::VmOptions;
 use super::accelerator::accelerator;
-use super::kernel::Kernel;
+use super::kernel::KernelImage;
 use crate::StudyFile;
 use crate::forecast::Forecast;
 use guest::image::{self, HEAD_BYTES};
-use guest::qemu::{Accelerator, Sizes};
+use guest::qemu::{Accelerator, GuestSize};
 use machine::{CpuSet, Kernel as Known, Machine, Topology};
 use root::{Failure, input};
 use session::isolation::existing_cpus;
@@ -22,25 +22,25 @@ const MOST_PROGRAM: u64 = 512 << 20;
 const SILENCE: Duration = Duration::from_secs(240);
 
 /// The requirements of the guests.
-pub struct Bench {
+pub struct GuestRequirements {
     /// Their processor.
     pub accelerator: Accelerator,
     /// Their sizes.
-    pub sizes: Sizes,
+    pub sizes: GuestSize,
     /// The kernel of each boot of the study.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<KernelImage>,
     /// The program that runs in them.
     pub program: Vec<u8>,
     /// How long a guest may be silent beyond the duration of its runs.
     pub patience: Duration,
 }
 
-impl Bench {
+impl GuestRequirements {
     /// Checks that everything is available.
     ///
     /// # Errors
     /// A usage error with what is missing and what to install or specify.
-    pub fn set_up(options: &VmOptions, study: &StudyFile) -> Result<Bench, Failure> {
+    pub fn set_up(options: &VmOptions, study: &StudyFile) -> Result<GuestRequirements, Failure> {
         let boots = &study.study().boots;
         let kernels = boots
             .iter()
@@ -48,13 +48,13 @@ impl Bench {
                 Some(kernel) => image(&located(kernel)),
                 None => options.kernel.as_deref().map_or_else(|| Err(no_kernel()), image),
             })
-            .collect::<Result<Vec<Kernel>, _>>()?;
+            .collect::<Result<Vec<KernelImage>, _>>()?;
         let program = program(options.program.as_deref())?;
-        let sizes = Sizes {
+        let sizes = GuestSize {
             cpus: options.cpus.unwrap_or(4),
             memory_mib: options.memory_mib.unwrap_or(512),
         };
-        Ok(Bench {
+        Ok(GuestRequirements {
             accelerator: accelerator(sizes, kernels.first())?,
             sizes,
             kernels,
@@ -67,10 +67,9 @@ impl Bench {
     ///
     /// # Errors
     /// CPUs that they do not have.
-    pub fn foresee(&self, study: StudyFile, file: &Path) -> Result<Forecast, Failure> {
+    pub fn forecast(&self, study: StudyFile, file: &Path) -> Result<Forecast, Failure> {
         let machine = self.machine();
-        let cpus =
-            existing_cpus(&study.study().cpus.text, &machine).map_err(|error| study.at_cpus(file, error))?;
+        let cpus = existing_cpus(&study.study().cpus.text, &machine).map_err(|error| study.at_cpus(file, error))?;
         if cpus.contains(machine::CpuId(0)) {
             let why = "the first CPU of a machine keeps what cannot be moved";
             let error = Failure::usage("CPU 0 is to be measured", why, "measure another one");
@@ -133,7 +132,7 @@ fn no_kernel() -> Failure {
     )
 }
 
-fn image(path: &Path) -> Result<Kernel, Failure> {
+fn image(path: &Path) -> Result<KernelImage, Failure> {
     let refused = |why: String| {
         Failure::usage(
             format!(
@@ -151,7 +150,7 @@ fn image(path: &Path) -> Result<Kernel, Failure> {
         .read_to_end(&mut head)
         .map_err(|error| refused(error.to_string()))?;
     let release = image::release(&head).map_err(|error| refused(error.to_string()))?;
-    Ok(Kernel {
+    Ok(KernelImage {
         path: path.to_owned(),
         release,
     })

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A signal that arrives just before we wait is noticed after this time.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The time for a finished guest to power off.
 const SWITCHING_OFF: Duration = Duration::from_secs(20);
@@ -47,17 +47,17 @@ pub fn boot(
     let mut command = Command::new(PROGRAM);
     // Results of a guest are saved first, so the terminal must not kill it.
     let mut child = start(command.args(arguments)).map_err(|error| not_started(&error))?;
-    let heard = listen(&mut child, silence, stop, hear);
-    let ended = ended_within(
+    let outcome = listen(&mut child, silence, stop, hear);
+    let ended = wait_or_kill(
         &mut child,
-        matches!(heard, Ok(GuestEnd::Done)).then_some(SWITCHING_OFF),
+        matches!(outcome, Ok(GuestEnd::Done)).then_some(SWITCHING_OFF),
     );
-    let mut said = String::new();
+    let mut error_text = String::new();
     if let Some(errors) = child.stderr.as_mut() {
-        let _ = errors.take(1 << 12).read_to_string(&mut said);
+        let _ = errors.take(1 << 12).read_to_string(&mut error_text);
     }
-    match heard? {
-        GuestEnd::Stopped(why) if why.is_empty() => Ok(GuestEnd::Stopped(reason(console, &said, &ended))),
+    match outcome? {
+        GuestEnd::Stopped(why) if why.is_empty() => Ok(GuestEnd::Stopped(reason(console, &error_text, &ended))),
         end => Ok(end),
     }
 }
@@ -80,27 +80,27 @@ fn listen(
     let Some(out) = child.stdout.as_mut() else {
         return Err(failed("its output has no pipe".to_owned()));
     };
-    let (mut frames, mut heard_at) = (Frames::default(), Instant::now());
+    let (mut frames, mut received_at) = (Frames::default(), Instant::now());
     loop {
         if stop.load(Ordering::Relaxed) {
             return Ok(GuestEnd::Interrupted);
         }
-        if heard_at.elapsed() > silence {
+        if received_at.elapsed() > silence {
             return Ok(GuestEnd::Stopped(format!(
                 "it said nothing for {} s",
                 silence.as_secs()
             )));
         }
-        match next_part(out, LOOK).map_err(|error| failed(error.to_string()))? {
+        match next_part(out, POLL_INTERVAL).map_err(|error| failed(error.to_string()))? {
             ChildOutput::Nothing => continue,
             ChildOutput::Part(part) => frames.push(&part),
             ChildOutput::Closed => return Ok(GuestEnd::Stopped(String::new())),
         }
         while let Some((name, body)) = frames.take() {
-            heard_at = Instant::now();
+            received_at = Instant::now();
             match GuestMessage::of(&name, body) {
                 Some(GuestMessage::Done) => return Ok(GuestEnd::Done),
-                Some(told) => hear(told)?,
+                Some(message) => hear(message)?,
                 None => {}
             }
         }
@@ -108,7 +108,7 @@ fn listen(
 }
 
 /// Waits this long for it to end, then kills it.
-fn ended_within(child: &mut Child, time: Option<Duration>) -> String {
+fn wait_or_kill(child: &mut Child, time: Option<Duration>) -> String {
     let until = time.map(|time| Instant::now() + time);
     while until.is_some_and(|until| Instant::now() < until) {
         match child.try_wait() {
@@ -131,7 +131,7 @@ fn ended_within(child: &mut Child, time: Option<Duration>) -> String {
 }
 
 /// Why a guest ended early: the last kernel messages if it panicked, else those of QEMU.
-fn reason(console: &Path, said: &str, ended: &str) -> String {
+fn reason(console: &Path, errors: &str, ended: &str) -> String {
     const LAST_WORDS: &str = "Kernel panic - not syncing: ";
     let text = input::bytes(console, MOST_CONSOLE).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -141,7 +141,7 @@ fn reason(console: &Path, said: &str, ended: &str) -> String {
             report::safe(why.lines().next().unwrap_or_default())
         );
     }
-    match said.lines().find(|line| !line.trim().is_empty()) {
+    match errors.lines().find(|line| !line.trim().is_empty()) {
         Some(line) => report::safe(line),
         None if text.trim().is_empty() => {
             format!("its kernel said nothing at all, and QEMU ended with {ended}")

@@ -1,25 +1,25 @@
 //! Runs the guests one after another, each for the remaining runs of one boot in one repetition. Failed runs are tried once
 //! more; if they fail again, they are left for the next call, with the reason.
 
-use super::bench::Bench;
+use super::bench::GuestRequirements;
 use super::guest_session::{self, GuestEnd};
 use crate::first_process;
 use crate::forecast::Forecast;
-use crate::guest_task::{self, GuestMessage, Task};
+use crate::guest_task::{self, GuestMessage, GuestTask};
 use crate::open_study::OpenStudy;
 use crate::runs::{RunsEnd, next_text};
 use guest::Archive;
-use guest::qemu::{self, Files};
-use root::output::{self, Draft, Durability, Readers};
+use guest::qemu::{self, GuestFiles};
+use root::output::{self, Draft, OutputDurability, ReadAccess};
 use root::{Failure, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use study::{Place, Schedule, Sitting};
+use study::{BootSession, RunPosition, RunSchedule};
 
 /// The maximum number of attempts per boot and repetition in one call: emulated guests sometimes fail for no reason of their own.
-const TRIES: usize = 2;
+const MAX_ATTEMPTS: usize = 2;
 
 /// The assumed time to boot and power off a guest, until one was measured.
 pub const BOOTING: Duration = Duration::from_secs(15);
@@ -36,33 +36,33 @@ pub struct GuestsEnd {
 ///
 /// # Errors
 /// QEMU cannot be started, or a result cannot be saved.
-pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Result<GuestsEnd, Failure> {
+pub fn run_all(open: &OpenStudy, bench: &GuestRequirements, schedule: &mut RunSchedule) -> Result<GuestsEnd, Failure> {
     let OpenStudy {
         forecast,
         directory,
         stop,
         ..
     } = *open;
-    let begun = Instant::now();
+    let start = Instant::now();
     let dir = directory.guests();
     output::make_folder(&dir)?;
     let mut state = GuestsState::default();
-    let done_before = schedule.done();
+    let done_before = schedule.runs_done();
     let ending = loop {
         if stop.load(Ordering::Relaxed) {
             break RunsEnd::Interrupted;
         }
-        let Some((sitting, mut runs)) = state.next(forecast, schedule) else {
+        let Some((boot_session, mut runs)) = state.next(forecast, schedule) else {
             break RunsEnd::Done;
         };
         if let Some(budget) = forecast.study.budget {
             let left = budget
-                .saturating_sub(begun.elapsed())
+                .saturating_sub(start.elapsed())
                 .saturating_sub(state.longest_boot.unwrap_or(BOOTING));
             let fit = left.as_nanos() / schedule.one().as_nanos().max(1);
             let fit = usize::try_from(fit).unwrap_or(usize::MAX);
             // At least one run, so that every call makes progress.
-            if fit == 0 && schedule.done() > done_before {
+            if fit == 0 && schedule.runs_done() > done_before {
                 break RunsEnd::BudgetUsed;
             }
             runs.truncate(fit.max(1));
@@ -71,7 +71,7 @@ pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Resu
             open: *open,
             bench,
             dir: &dir,
-            sitting,
+            boot_session,
         };
         let end = guest.run(&runs, schedule, &mut state)?;
         if let GuestEnd::Stopped(why) = end {
@@ -91,42 +91,42 @@ pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Resu
 /// What this call knows from its guests.
 #[derive(Default)]
 struct GuestsState {
-    tries: BTreeMap<Sitting, usize>,
+    attempts: BTreeMap<BootSession, usize>,
     /// Boots of which a guest has started.
     up: BTreeSet<usize>,
     /// Boots that are not tried again, because none of their guests ever started.
-    dead: BTreeSet<usize>,
+    failed_boots: BTreeSet<usize>,
     /// Runs that are not tried again.
-    refused: BTreeSet<Place>,
+    refused: BTreeSet<RunPosition>,
     given_up: Vec<(String, String)>,
     longest_boot: Option<Duration>,
 }
 
 impl GuestsState {
     /// The next boot, and its runs.
-    fn next(&self, forecast: &Forecast, schedule: &Schedule) -> Option<(Sitting, Vec<Place>)> {
-        let sitting = |place: &Place| Sitting {
+    fn next(&self, forecast: &Forecast, schedule: &RunSchedule) -> Option<(BootSession, Vec<RunPosition>)> {
+        let boot_session = |place: &RunPosition| BootSession {
             block: place.block,
             boot: forecast.study.cells.get(place.cell).map_or(0, |cell| cell.boot),
         };
-        let is_open = |place: &Place| {
-            let at = sitting(place);
+        let is_open = |place: &RunPosition| {
+            let at = boot_session(place);
             !self.refused.contains(place)
-                && !self.dead.contains(&at.boot)
-                && self.tries.get(&at).is_none_or(|tries| *tries < TRIES)
+                && !self.failed_boots.contains(&at.boot)
+                && self.attempts.get(&at).is_none_or(|tries| *tries < MAX_ATTEMPTS)
         };
-        let left: Vec<Place> = schedule.left().filter(is_open).collect();
-        let first = sitting(left.first()?);
-        let together = left.into_iter().take_while(|place| sitting(place) == first);
+        let left: Vec<RunPosition> = schedule.left().filter(is_open).collect();
+        let first = boot_session(left.first()?);
+        let together = left.into_iter().take_while(|place| boot_session(place) == first);
         Some((first, together.collect()))
     }
 
     /// Records that a guest failed.
     fn failed(&mut self, guest: &Guest, why: String) -> Result<(), Failure> {
-        let Sitting { block, boot } = guest.sitting;
-        let tries = self.tries.entry(guest.sitting).or_default();
+        let BootSession { block, boot } = guest.boot_session;
+        let tries = self.attempts.entry(guest.boot_session).or_default();
         *tries += 1;
-        let is_last = *tries >= TRIES;
+        let is_last = *tries >= MAX_ATTEMPTS;
         let name = guest.name();
         output::write(&guest.file("why"), format!("{why}\n").as_bytes())?;
         let console = report::safe(&guest.file("console").display().to_string());
@@ -137,14 +137,10 @@ impl GuestsState {
             return Ok(());
         }
         if self.up.contains(&boot) {
-            let what = format!(
-                "what is left of {} in repetition {}",
-                guest.boot_text(),
-                block + 1
-            );
+            let what = format!("what is left of {} in repetition {}", guest.boot_text(), block + 1);
             self.given_up.push((what, why));
         } else {
-            self.dead.insert(boot);
+            self.failed_boots.insert(boot);
             self.given_up
                 .push((guest.boot_text(), format!("no machine of it came up: {why}")));
         }
@@ -155,9 +151,9 @@ impl GuestsState {
 /// A guest before its start.
 struct Guest<'a> {
     open: OpenStudy<'a>,
-    bench: &'a Bench,
+    bench: &'a GuestRequirements,
     dir: &'a Path,
-    sitting: Sitting,
+    boot_session: BootSession,
 }
 
 impl Guest<'_> {
@@ -165,19 +161,19 @@ impl Guest<'_> {
     fn name(&self) -> String {
         format!(
             "repetition {}, boot {}",
-            self.sitting.block + 1,
-            self.sitting.boot + 1
+            self.boot_session.block + 1,
+            self.boot_session.boot + 1
         )
     }
 
     fn boot_text(&self) -> String {
-        let boot = self.open.forecast.study.boots.get(self.sitting.boot);
+        let boot = self.open.forecast.study.boots.get(self.boot_session.boot);
         let text = boot.map_or_else(String::new, |boot| boot.text(&self.open.forecast.cpus));
-        format!("boot {} ({})", self.sitting.boot + 1, report::safe(&text))
+        format!("boot {} ({})", self.boot_session.boot + 1, report::safe(&text))
     }
 
     fn file(&self, what: &str) -> PathBuf {
-        let Sitting { block, boot } = self.sitting;
+        let BootSession { block, boot } = self.boot_session;
         self.dir.join(format!("{}-{}.{what}", block + 1, boot + 1))
     }
 
@@ -191,14 +187,14 @@ impl Guest<'_> {
 
     fn run(
         &self,
-        runs: &[Place],
-        schedule: &mut Schedule,
+        runs: &[RunPosition],
+        schedule: &mut RunSchedule,
         state: &mut GuestsState,
     ) -> Result<GuestEnd, Failure> {
         let study = &self.open.forecast.study;
         let (Some(kernel), Some(boot)) = (
-            self.bench.kernels.get(self.sitting.boot),
-            study.boots.get(self.sitting.boot),
+            self.bench.kernels.get(self.boot_session.boot),
+            study.boots.get(self.boot_session.boot),
         ) else {
             return Ok(GuestEnd::Stopped("the study has no such boot".to_owned()));
         };
@@ -208,7 +204,7 @@ impl Guest<'_> {
             .note(&format!("{}: Linux {}, {line}\n", self.name(), kernel.release));
         let initramfs = self.write_initramfs(runs)?;
         let console = self.file("console");
-        let files = Files {
+        let files = GuestFiles {
             kernel: &kernel.path,
             initramfs: &initramfs,
             console: &console,
@@ -217,23 +213,23 @@ impl Guest<'_> {
         let one_run = study.each.saturating_add(study.cool_down);
         let silence = one_run.saturating_mul(3).saturating_add(self.bench.patience);
         let started = Instant::now();
-        let mut run_begun = Instant::now();
-        let end = guest_session::boot(&arguments, &console, silence, self.open.stop, &mut |told| {
-            match told {
+        let mut run_start = Instant::now();
+        let end = guest_session::boot(&arguments, &console, silence, self.open.stop, &mut |message| {
+            match message {
                 GuestMessage::Up(up) => {
                     if let Some(why) = self.wrong(&up.release, up.cmdline.as_deref(), &kernel.release) {
                         return Err(other_machine(&why));
                     }
-                    state.up.insert(self.sitting.boot);
+                    state.up.insert(self.boot_session.boot);
                     state.longest_boot = state.longest_boot.max(Some(started.elapsed()));
                 }
-                GuestMessage::Begins(place) => {
-                    run_begun = Instant::now();
+                GuestMessage::RunStarted(place) => {
+                    run_start = Instant::now();
                     self.open.session.note(&next_text(study, schedule, place));
                 }
                 GuestMessage::Result(place, bytes) if runs.contains(&place) => {
-                    self.open.directory.keep(place, &bytes)?;
-                    schedule.finish(place, run_begun.elapsed());
+                    self.open.directory.save(place, &bytes)?;
+                    schedule.finish(place, run_start.elapsed());
                 }
                 GuestMessage::Refused(place, refusal) if runs.contains(&place) => {
                     state.refused.insert(place);
@@ -251,27 +247,27 @@ impl Guest<'_> {
     }
 
     /// Writes the archive with the program and its runs.
-    fn write_initramfs(&self, runs: &[Place]) -> Result<PathBuf, Failure> {
+    fn write_initramfs(&self, runs: &[RunPosition]) -> Result<PathBuf, Failure> {
         let path = self.file("initramfs");
-        let task = Task {
+        let task = GuestTask {
             cpus: self.open.forecast.cpus.to_string(),
             runs: runs.iter().map(|place| [place.block, place.cell]).collect(),
         };
-        let mut draft = Draft::create(&path, Readers::Everybody)?;
+        let mut draft = Draft::create(&path, ReadAccess::All)?;
         draft.append(&archive(&self.bench.program, &task, &self.open.forecast.bytes))?;
-        draft.place(Durability::Cached)?;
+        draft.place(OutputDurability::Cached)?;
         Ok(path)
     }
 
     /// Why a guest is not what its boot requires.
-    fn wrong(&self, release: &Option<String>, line: Option<&str>, wanted: &str) -> Option<String> {
-        if release.as_deref() != Some(wanted) {
+    fn wrong(&self, release: &Option<String>, line: Option<&str>, expected: &str) -> Option<String> {
+        if release.as_deref() != Some(expected) {
             let release = release.as_deref().unwrap_or("unknown");
-            return Some(format!("it runs Linux {release}, and its image says {wanted}"));
+            return Some(format!("it runs Linux {release}, and its image says {expected}"));
         }
         let study = &self.open.forecast.study;
         study.wrong_line(
-            self.sitting.boot,
+            self.boot_session.boot,
             &self.open.forecast.cpus,
             line.unwrap_or_default(),
         )
@@ -288,11 +284,9 @@ fn other_machine(why: &str) -> Failure {
 }
 
 /// The archive that the kernel unpacks. It is not compressed: an emulated processor decompresses slower than QEMU reads.
-fn archive(program: &[u8], task: &Task, study: &[u8]) -> Vec<u8> {
+fn archive(program: &[u8], task: &GuestTask, study: &[u8]) -> Vec<u8> {
     let mut archive = Archive::default();
-    for dir in [
-        "dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib", "study",
-    ] {
+    for dir in ["dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib", "study"] {
         archive.dir(dir);
     }
     archive.program(first_process::NAME, program);

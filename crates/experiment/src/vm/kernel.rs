@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// A kernel's image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
+pub struct KernelImage {
     /// Its path.
     pub path: PathBuf,
     /// Its release, from the image.

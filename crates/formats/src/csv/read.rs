@@ -2,10 +2,10 @@
 
 use super::{HEAD, NAME};
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Basis, Kind, Part, Recording, Rounding, Series, Spike, Stretch};
-use crate::tally::{MOST_QUANTILES, Room, Spikes, Tally, check_series};
-use measure::{GapLabel, Level};
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Basis, MeasurementStretch, Recording, Rounding, Series, SeriesKind, Spike, WakeUpPart};
+use crate::tally::{BucketBudget, MOST_QUANTILES, Spikes, Tally, check_series};
+use measure::{GapLabel, NoteLevel};
 use std::io::BufRead;
 
 /// The maximum number of facts and notes in a file.
@@ -19,13 +19,13 @@ pub fn looks_like(head: &str) -> bool {
 }
 
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut table = Table {
+    let mut table = CsvTable {
         recording: Recording::new(NAME, "unknown", 1),
         open: None,
-        room: Room::default(),
+        room: BucketBudget::default(),
         facts: 0,
     };
-    let mut lines = Lines::of(input);
+    let mut lines = InputLines::of(input);
     let mut first = true;
     while let Some(line) = lines.next()? {
         if !std::mem::take(&mut first) && !line.text.trim().is_empty() {
@@ -40,16 +40,16 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
 }
 
 /// The current series.
-struct Open {
+struct OpenSeries {
     series: Series,
     tally: Tally,
     spikes: Spikes,
 }
 
-struct Table {
+struct CsvTable {
     recording: Recording,
-    open: Option<Open>,
-    room: Room,
+    open: Option<OpenSeries>,
+    room: BucketBudget,
     facts: usize,
 }
 
@@ -64,26 +64,13 @@ struct Fields<'a> {
     value: String,
 }
 
-impl Table {
-    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+impl CsvTable {
+    fn take(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let words: Vec<&str> = line.text.splitn(11, ',').collect();
-        let [
-            kind,
-            cpu,
-            thread,
-            part,
-            of,
-            what,
-            at_ns,
-            low_ns,
-            width_ns,
-            count,
-            value,
-        ] = words.as_slice()
-        else {
+        let [kind, cpu, thread, part, of, what, at_ns, low_ns, width_ns, count, value] = words.as_slice() else {
             let problem = Problem::Columns {
                 found: words.len(),
-                wanted: 11,
+                expected: 11,
             };
             return Err(line.wrong(line.text, problem));
         };
@@ -107,7 +94,7 @@ impl Table {
         if !same {
             self.close();
             check_series(self.recording.series.len())?;
-            self.open = Some(Open {
+            self.open = Some(OpenSeries {
                 series,
                 tally: Tally::default(),
                 spikes: Spikes::default(),
@@ -124,7 +111,7 @@ impl Table {
     }
 
     /// A line about the whole file.
-    fn about(&mut self, line: &Line, fields: Fields) -> Result<(), ReadError> {
+    fn about(&mut self, line: &InputLine, fields: Fields) -> Result<(), ReadError> {
         self.facts += 1;
         if self.facts > MOST_FACTS {
             return Err(line.unexpected());
@@ -139,9 +126,9 @@ impl Table {
             "fact" => recording.facts.push(named(line, &value)?),
             "note" => {
                 let level = match fields.of {
-                    "error" => Level::Error,
-                    "warning" => Level::Warning,
-                    "info" => Level::Info,
+                    "error" => NoteLevel::Error,
+                    "warning" => NoteLevel::Warning,
+                    "info" => NoteLevel::Info,
                     other => return Err(line.wrong(other, Problem::Unexpected(quoted(other)))),
                 };
                 let (id, rest) = named(line, &value)?;
@@ -172,11 +159,11 @@ impl Table {
     }
 }
 
-fn series_of(line: &Line, [kind, cpu, thread, part, of]: [&str; 5]) -> Result<Series, ReadError> {
+fn series_of(line: &InputLine, [kind, cpu, thread, part, of]: [&str; 5]) -> Result<Series, ReadError> {
     let unknown = |word: &str| line.wrong(word, Problem::Unexpected(quoted(word)));
     let mut series = Series::new(match kind {
-        "latency" => Kind::Latency,
-        "noise" => Kind::Noise,
+        "latency" => SeriesKind::Latency,
+        "noise" => SeriesKind::Noise,
         other => return Err(unknown(other)),
     });
     let number = |word: &str| match word {
@@ -186,24 +173,18 @@ fn series_of(line: &Line, [kind, cpu, thread, part, of]: [&str; 5]) -> Result<Se
     (series.cpu, series.thread) = (number(cpu)?, number(thread)?);
     series.part = match part {
         "" => None,
-        "irq" => Some(Part::Irq),
-        "thread" => Some(Part::Thread),
-        "user" => Some(Part::User),
+        "irq" => Some(WakeUpPart::Irq),
+        "thread" => Some(WakeUpPart::Thread),
+        "user" => Some(WakeUpPart::User),
         other => return Err(unknown(other)),
     };
     let mut known = Basis::ALL.into_iter();
-    series.basis = known
-        .find(|basis| basis.name() == of)
-        .ok_or_else(|| unknown(of))?;
+    series.basis = known.find(|basis| basis.name() == of).ok_or_else(|| unknown(of))?;
     Ok(series)
 }
 
-fn take(open: &mut Open, line: &Line, fields: &Fields, room: &mut Room) -> Result<(), ReadError> {
-    let Open {
-        series,
-        tally,
-        spikes,
-    } = open;
+fn take(open: &mut OpenSeries, line: &InputLine, fields: &Fields, room: &mut BucketBudget) -> Result<(), ReadError> {
+    let OpenSeries { series, tally, spikes } = open;
     let (low_ns, count) = (|| line.number(fields.low_ns), || line.number(fields.count));
     let stated = &mut series.stated;
     match fields.what {
@@ -237,7 +218,7 @@ fn take(open: &mut Open, line: &Line, fields: &Fields, room: &mut Room) -> Resul
             duration_ns: low_ns()?,
             label: label(&fields.value),
         }),
-        "stretch" if series.stretches.len() < MOST_STRETCHES => series.stretches.push(Stretch {
+        "stretch" if series.stretches.len() < MOST_STRETCHES => series.stretches.push(MeasurementStretch {
             at_ns: line.number(fields.at_ns)?,
             length_ns: line.number(fields.width_ns)?,
             value_ns: low_ns()?,
@@ -259,7 +240,7 @@ pub(crate) fn label(name: &str) -> Option<GapLabel> {
 }
 
 /// `name=value`
-fn named(line: &Line, text: &str) -> Result<(String, String), ReadError> {
+fn named(line: &InputLine, text: &str) -> Result<(String, String), ReadError> {
     let (name, value) = text.split_once('=').ok_or_else(|| line.unexpected())?;
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -269,8 +250,5 @@ fn plain(field: &str) -> String {
     let inner = field
         .strip_prefix('"')
         .and_then(|rest| rest.trim_end().strip_suffix('"'));
-    inner.map_or_else(
-        || field.trim_end().to_owned(),
-        |inner| inner.replace("\"\"", "\""),
-    )
+    inner.map_or_else(|| field.trim_end().to_owned(), |inner| inner.replace("\"\"", "\""))
 }

@@ -1,8 +1,8 @@
 //! Writes CSV files. Unknown values have no line, and fields that do not apply are empty.
 
 use super::HEAD;
-use crate::model::{Kind, Part, Recording, Rounding, Series, Stated};
-use measure::{GapLabel, Level};
+use crate::model::{Recording, Rounding, Series, SeriesKind, StatedStatistics, WakeUpPart};
+use measure::{GapLabel, NoteLevel};
 use std::fmt::Write as _;
 
 /// Writes all data of a recording.
@@ -24,9 +24,9 @@ pub fn write(recording: &Recording) -> String {
     }
     for note in &recording.notes {
         let level = match note.level {
-            Level::Error => "error",
-            Level::Warning => "warning",
-            Level::Info => "info",
+            NoteLevel::Error => "error",
+            NoteLevel::Warning => "warning",
+            NoteLevel::Info => "info",
         };
         about(
             "note",
@@ -53,14 +53,14 @@ fn lines(text: &mut String, series: &Series) {
 /// The fields that name a series, with which each of its lines starts.
 fn series_fields(series: &Series) -> String {
     let kind = match series.kind {
-        Kind::Latency => "latency",
-        Kind::Noise => "noise",
+        SeriesKind::Latency => "latency",
+        SeriesKind::Noise => "noise",
     };
     let part = match series.part {
         None => "",
-        Some(Part::Irq) => "irq",
-        Some(Part::Thread) => "thread",
-        Some(Part::User) => "user",
+        Some(WakeUpPart::Irq) => "irq",
+        Some(WakeUpPart::Thread) => "thread",
+        Some(WakeUpPart::User) => "user",
     };
     let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
     format!(
@@ -78,9 +78,7 @@ fn histogram_lines(text: &mut String, start: &str, series: &Series) {
     }
     // The end of the histogram is known even if the file does not state the overflows.
     if series.overflow.is_some() || series.overflow_from_ns > 0 {
-        let count = series
-            .overflow
-            .map_or_else(String::new, |count| count.to_string());
+        let count = series.overflow.map_or_else(String::new, |count| count.to_string());
         let _ = writeln!(text, "{start},above,,{},,{count},", series.overflow_from_ns);
     }
     if let Some(missed) = series.missed {
@@ -92,7 +90,7 @@ fn histogram_lines(text: &mut String, start: &str, series: &Series) {
 }
 
 /// The statistics that the file itself states.
-fn stated_lines(text: &mut String, start: &str, stated: &Stated) {
+fn stated_lines(text: &mut String, start: &str, stated: &StatedStatistics) {
     if let Some(count) = stated.count {
         let _ = writeln!(text, "{start},stated,,,,{count},");
     }
@@ -126,11 +124,7 @@ fn moment_lines(text: &mut String, start: &str, series: &Series) {
             Some(GapLabel::OwnWakeUp) => "own_wake_up",
             Some(GapLabel::FairServer) => "fair_server",
         };
-        let _ = writeln!(
-            text,
-            "{start},spike,{},{},,1,{label}",
-            spike.at_ns, spike.duration_ns
-        );
+        let _ = writeln!(text, "{start},spike,{},{},,1,{label}", spike.at_ns, spike.duration_ns);
     }
     for stretch in &series.stretches {
         let (at, length) = (stretch.at_ns, stretch.length_ns);

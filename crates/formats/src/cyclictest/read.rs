@@ -3,11 +3,11 @@
 
 use super::{NAME, SKIPS};
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{Line, Lines};
-use crate::model::{Kind, Recording, Series, Spike};
+use crate::lines::{InputLine, InputLines};
+use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::statistics::as_f64;
-use crate::tally::{Room, Spikes, Tally, check_series};
-use measure::Level;
+use crate::tally::{BucketBudget, Spikes, Tally, check_series};
+use measure::NoteLevel;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -37,13 +37,13 @@ pub fn looks_like(head: &str) -> bool {
 }
 
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut state = State::new();
-    let mut lines = Lines::of(input);
+    let mut state = CyclictestState::new();
+    let mut lines = InputLines::of(input);
     while let Some(line) = lines.next()? {
         let text = plain(line.text);
         match text {
             Cow::Borrowed(_) => state.take(&line)?,
-            Cow::Owned(text) => state.take(&Line {
+            Cow::Owned(text) => state.take(&InputLine {
                 number: line.number,
                 text: &text,
             })?,
@@ -82,7 +82,7 @@ fn single(line: &str) -> Option<[&str; 3]> {
 
 /// The data of one thread.
 #[derive(Default)]
-struct Thread {
+struct CyclictestThread {
     singles: Tally,
     spikes: Spikes,
     series: Option<Series>,
@@ -90,7 +90,7 @@ struct Thread {
 
 /// The data so far.
 #[derive(Default)]
-struct State {
+struct CyclictestState {
     columns: Vec<Tally>,
     sums: Vec<u64>,
     last_row: Option<u64>,
@@ -98,10 +98,10 @@ struct State {
     sum_column: bool,
     in_rows: bool,
     totals: BTreeMap<&'static str, Vec<u64>>,
-    threads: BTreeMap<u32, Thread>,
+    threads: BTreeMap<u32, CyclictestThread>,
     cpus: BTreeMap<u32, (u32, Option<u64>)>,
     noise: bool,
-    room: Room,
+    room: BucketBudget,
 }
 
 /// Lines below the rows: their prefix, and whether their numbers are times.
@@ -114,7 +114,7 @@ const SUMMARY: [&str; 5] = [
 ];
 
 /// Lines without data about latencies.
-const ASIDE: [&str; 9] = [
+const IGNORED_LINES: [&str; 9] = [
     "Max CPUs",
     "Online CPUs",
     "Using ",
@@ -126,17 +126,17 @@ const ASIDE: [&str; 9] = [
     "running ",
 ];
 
-impl State {
-    fn new() -> State {
-        State {
+impl CyclictestState {
+    fn new() -> CyclictestState {
+        CyclictestState {
             sum_column: true,
-            ..State::default()
+            ..CyclictestState::default()
         }
     }
 
-    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+    fn take(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let text = line.text.trim();
-        if text.is_empty() || ASIDE.iter().any(|start| text.starts_with(start)) {
+        if text.is_empty() || IGNORED_LINES.iter().any(|start| text.starts_with(start)) {
             return Ok(());
         }
         if let Some(comment) = text.strip_prefix('#') {
@@ -157,7 +157,7 @@ impl State {
         Err(line.unexpected())
     }
 
-    fn comment(&mut self, line: &Line, comment: &str) -> Result<(), ReadError> {
+    fn comment(&mut self, line: &InputLine, comment: &str) -> Result<(), ReadError> {
         if comment == "Histogram" {
             if self.in_rows {
                 return Err(line.wrong(line.text, Problem::Order("# Histogram".to_owned())));
@@ -166,12 +166,11 @@ impl State {
         } else if comment == crate::cyclictest::write::NOISE {
             self.noise = true;
         } else if let Some(rest) = comment.strip_prefix("Thread ") {
-            return self.ours(line, rest);
+            return self.read_own_comment(line, rest);
         } else if let Some((name, values)) = comment.split_once(':')
             && let Some(name) = SUMMARY.iter().find(|known| **known == name)
         {
-            let values: Result<Vec<u64>, ReadError> =
-                values.split_whitespace().map(|word| line.number(word)).collect();
+            let values: Result<Vec<u64>, ReadError> = values.split_whitespace().map(|word| line.number(word)).collect();
             if self.totals.insert(name, values?).is_some() {
                 return Err(line.wrong(line.text, Problem::Order(quoted(name))));
             }
@@ -180,7 +179,7 @@ impl State {
     }
 
     /// `# Thread 0 is CPU 1: expected 27 missed 3` is added by our own writer; `# Thread 0: 00419 ...` are cycles.
-    fn ours(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
+    fn read_own_comment(&mut self, line: &InputLine, rest: &str) -> Result<(), ReadError> {
         let words: Vec<&str> = rest.split_whitespace().take(9).collect();
         if let [thread, "is", "CPU", cpu, rest @ ..] = words.as_slice() {
             let missed = match rest {
@@ -195,7 +194,7 @@ impl State {
     }
 
     /// `Thread 0 using cpu 1.` and `Thread 0 Interval: 1500` of `-v`.
-    fn placed(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
+    fn placed(&mut self, line: &InputLine, rest: &str) -> Result<(), ReadError> {
         let words: Vec<&str> = rest.split_whitespace().take(5).collect();
         match words.as_slice() {
             [thread, "using", "cpu", cpu] => {
@@ -208,12 +207,12 @@ impl State {
         }
     }
 
-    fn thread(&mut self, number: u32) -> Result<&mut Thread, ReadError> {
+    fn thread(&mut self, number: u32) -> Result<&mut CyclictestThread, ReadError> {
         check_series(self.threads.len())?;
         Ok(self.threads.entry(number).or_default())
     }
 
-    fn single(&mut self, line: &Line, [thread, _, latency]: [&str; 3]) -> Result<(), ReadError> {
+    fn single(&mut self, line: &InputLine, [thread, _, latency]: [&str; 3]) -> Result<(), ReadError> {
         let value = line.number(latency)?;
         let number = line.small(thread)?;
         check_series(self.threads.len())?;
@@ -226,7 +225,7 @@ impl State {
 
     /// `T: 0 ( 5843) P:80 I:1000 C:    996 Min:     19 Act:   21 Avg:   50 Max:    3218`, or a spike. Redrawn screens
     /// contain many of these lines; the last one counts.
-    fn thread_line(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
+    fn thread_line(&mut self, line: &InputLine, rest: &str) -> Result<(), ReadError> {
         let number = rest.split(['(', 'S']).next().unwrap_or_default().trim();
         let number = line.small(number)?;
         if let Some((_, rest)) = rest.split_once("Spike:") {
@@ -244,11 +243,8 @@ impl State {
             rest.and_then(|rest| rest.split_whitespace().next())
                 .ok_or_else(|| line.unexpected())
         };
-        let mut series = Series::new(Kind::Latency);
-        let (min, max) = (
-            line.time(value("Min:")?, UNIT_NS)?,
-            line.time(value("Max:")?, UNIT_NS)?,
-        );
+        let mut series = Series::new(SeriesKind::Latency);
+        let (min, max) = (line.time(value("Min:")?, UNIT_NS)?, line.time(value("Max:")?, UNIT_NS)?);
         let mean = as_f64(line.time(value("Avg:")?, UNIT_NS)?);
         let cycles = line.number(value("C:")?)?;
         series.stated.count = Some(cycles);
@@ -262,7 +258,7 @@ impl State {
         Ok(())
     }
 
-    fn row(&mut self, line: &Line) -> Result<(), ReadError> {
+    fn row(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let mut words = line.words();
         let first = words.next().unwrap_or_default();
         let value = line.number(first)?;
@@ -281,7 +277,7 @@ impl State {
                 first,
                 Problem::Columns {
                     found: counts.len() + 1,
-                    wanted: self.columns.len().max(1) + 1,
+                    expected: self.columns.len().max(1) + 1,
                 },
             ));
         }
@@ -300,7 +296,11 @@ impl State {
 
     fn end(mut self) -> Result<Recording, ReadError> {
         let mut recording = Recording::new(NAME, "cyclictest", UNIT_NS);
-        let kind = if self.noise { Kind::Noise } else { Kind::Latency };
+        let kind = if self.noise {
+            SeriesKind::Noise
+        } else {
+            SeriesKind::Latency
+        };
         let columns = std::mem::take(&mut self.columns);
         if columns.is_empty() {
             self.without_rows(&mut recording);
@@ -315,16 +315,12 @@ impl State {
         }
         let subject = "missed wake-ups";
         if recording.series.iter().any(|series| series.missed.is_none()) {
-            recording.note(Level::Warning, "missed_not_counted", subject, SKIPS);
+            recording.note(NoteLevel::Warning, "missed_not_counted", subject, SKIPS);
         }
-        let smallest = recording
-            .series
-            .iter()
-            .filter_map(|series| series.stated.min_ns)
-            .min();
+        let smallest = recording.series.iter().filter_map(|series| series.stated.min_ns).min();
         let level = match smallest {
-            Some(ns) if ns >= 1_000 * UNIT_NS => Level::Warning,
-            _ => Level::Info,
+            Some(ns) if ns >= 1_000 * UNIT_NS => NoteLevel::Warning,
+            _ => NoteLevel::Info,
         };
         let message = "the text does not name its unit: read as microseconds, which is right unless cyclictest ran \
              with -N (then all times here are 1,000 times too long)";
@@ -332,7 +328,7 @@ impl State {
         Ok(recording)
     }
 
-    fn with_rows(&mut self, mut columns: Vec<Tally>, kind: Kind, recording: &mut Recording) {
+    fn with_rows(&mut self, mut columns: Vec<Tally>, kind: SeriesKind, recording: &mut Recording) {
         let stated = self.totals.get("Min Latencies").map(Vec::len);
         let summed = columns.len() > 1
             && match stated {
@@ -343,12 +339,7 @@ impl State {
             columns.pop();
         }
         let count = columns.len();
-        let of = |name: &str, place: usize| {
-            self.totals
-                .get(name)
-                .and_then(|values| values.get(place))
-                .copied()
-        };
+        let of = |name: &str, place: usize| self.totals.get(name).and_then(|values| values.get(place)).copied();
         let mut wrong = Vec::new();
         for (place, tally) in columns.into_iter().enumerate() {
             let mut series = Series::new(kind);
@@ -375,7 +366,7 @@ impl State {
         }
         for place in wrong {
             let message = "its rows do not add up to its total";
-            recording.note(Level::Error, "sums_differ", &format!("thread {place}"), message);
+            recording.note(NoteLevel::Error, "sums_differ", &format!("thread {place}"), message);
         }
         if stated.is_none_or(|stated| stated != count) {
             let message = if summed {
@@ -383,12 +374,12 @@ impl State {
             } else {
                 "the summary below the rows is missing or incomplete"
             };
-            recording.note(Level::Warning, "truncated", "summary", message);
+            recording.note(NoteLevel::Warning, "truncated", "summary", message);
         }
         recording.note_overflows();
         if stated.is_some() {
             let message = "the mean in the file is cut to whole microseconds";
-            recording.note(Level::Info, "mean_truncated", "mean", message);
+            recording.note(NoteLevel::Info, "mean_truncated", "mean", message);
         }
     }
 
@@ -396,7 +387,7 @@ impl State {
         let mut dropped = 0;
         let (mut single, mut stated) = (false, false);
         for (number, thread) in std::mem::take(&mut self.threads) {
-            let mut series = thread.series.unwrap_or_else(|| Series::new(Kind::Latency));
+            let mut series = thread.series.unwrap_or_else(|| Series::new(SeriesKind::Latency));
             stated |= series.stated.count.is_some();
             series.thread = Some(number);
             series.cpu = self.cpus.get(&number).map(|(cpu, _)| *cpu);
@@ -411,15 +402,16 @@ impl State {
             recording.series.push(series);
         }
         if single {
-            let message = "cyclictest -v prints from a ring of 16,384 values, and loses samples when the printer is slow";
-            recording.note(Level::Info, "samples_may_be_lost", "samples", message);
+            let message =
+                "cyclictest -v prints from a ring of 16,384 values, and loses samples when the printer is slow";
+            recording.note(NoteLevel::Info, "samples_may_be_lost", "samples", message);
         } else if stated {
             let message = "there is no histogram: percentiles, median and deviation cannot be known";
-            recording.note(Level::Warning, "no_histogram", "histogram", message);
+            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
         }
         if dropped > 0 {
             let message = format!("the {dropped} shortest spikes were left out");
-            recording.note(Level::Info, "spikes_left_out", "spikes", message);
+            recording.note(NoteLevel::Info, "spikes_left_out", "spikes", message);
         }
     }
 }

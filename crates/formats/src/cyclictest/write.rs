@@ -4,7 +4,7 @@
 //! by tabs; `# Total`, `# Min Latencies` and so on follow. rt-tests 2.4 prints every row, 2.7 and later omit empty
 //! rows. Values that cyclictest never counts (missed periods) are in a separate comment line.
 
-use crate::model::{Kind, Recording, Series};
+use crate::model::{Recording, Series, SeriesKind};
 use crate::statistics::{best_mean_ns, whole};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,11 +44,7 @@ fn rows(recording: &Recording) -> BTreeMap<u64, Vec<u64>> {
     let series = &recording.series;
     let mut rows: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (column, one) in series.iter().enumerate() {
-        for bucket in one
-            .buckets
-            .iter()
-            .filter(|bucket| bucket.low_ns / 1_000 < MOST_ROWS)
-        {
+        for bucket in one.buckets.iter().filter(|bucket| bucket.low_ns / 1_000 < MOST_ROWS) {
             let row = rows
                 .entry(bucket.low_ns / 1_000)
                 .or_insert_with(|| vec![0; series.len()]);
@@ -80,10 +76,7 @@ fn above(series: &Series) -> u64 {
 fn summary(text: &mut String, recording: &Recording) {
     let all = &recording.series;
     let mut line = |name: &str, width: usize, value: &dyn Fn(&Series) -> u64| {
-        let values: Vec<String> = all
-            .iter()
-            .map(|series| format!("{:0width$}", value(series)))
-            .collect();
+        let values: Vec<String> = all.iter().map(|series| format!("{:0width$}", value(series))).collect();
         let _ = writeln!(text, "# {name}: {}", values.join(" "));
     };
     let first = |series: &Series| series.buckets.first().map_or(0, |bucket| bucket.low_ns);
@@ -118,7 +111,7 @@ fn summary(text: &mut String, recording: &Recording) {
         }
         text.push('\n');
     }
-    if recording.kind() == Kind::Noise {
+    if recording.kind() == SeriesKind::Noise {
         let _ = writeln!(text, "# {NOISE}");
     }
 }
@@ -149,12 +142,7 @@ mod tests {
         let (rows, comments) = read(&text);
         assert_eq!(
             rows,
-            [
-                (2, vec![12, 0]),
-                (3, vec![11, 4]),
-                (5, vec![0, 2]),
-                (70, vec![1, 0])
-            ]
+            [(2, vec![12, 0]), (3, vec![11, 4]), (5, vec![0, 2]), (70, vec![1, 0])]
         );
         assert!(comments.contains(&"# Total: 000000024 000000006"));
         assert!(comments.contains(&"# Min Latencies: 00002 00003"));
@@ -180,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_all_rows_is_an_overflow() {
+    fn samples_beyond_the_last_row_are_overflows() {
         let mut recording = example::latency();
         recording.series[0].buckets[3].low_ns = 1_000_000_000;
         recording.series[0].overflow = Some(4);

@@ -4,11 +4,11 @@
 
 use crate::error::ReadError;
 use crate::model::{Rounding, Series};
-use crate::tally::{Room, Tally};
+use crate::tally::{BucketBudget, Tally};
 
 /// How a version treats a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum BucketRule {
     /// 1.x, and up to 2.4: row N microseconds holds values below N and not below the previous row. Extremes are rounded up.
     RoundedUp,
     /// From 2.5: times are rounded up before they are sorted into rows, so all values, extremes too, are one unit too high.
@@ -18,7 +18,7 @@ pub(crate) enum Rule {
 }
 
 /// Detects the rule of a file. A loop iteration takes far less than a microsecond, so the minimum reveals the rounding.
-pub(crate) fn rule(version: Option<&str>, smallest: Option<u64>, first_row_is_used: bool) -> Rule {
+pub(crate) fn rule(version: Option<&str>, smallest: Option<u64>, first_row_is_used: bool) -> BucketRule {
     let major = version.and_then(|version| version.trim().split_once('.'));
     let at_first = match major {
         Some(("1", _)) => true,
@@ -26,23 +26,23 @@ pub(crate) fn rule(version: Option<&str>, smallest: Option<u64>, first_row_is_us
         _ => false,
     };
     match smallest {
-        Some(0) => Rule::Cut,
-        _ if at_first || first_row_is_used => Rule::RoundedUp,
-        _ => Rule::OneTooHigh,
+        Some(0) => BucketRule::Cut,
+        _ if at_first || first_row_is_used => BucketRule::RoundedUp,
+        _ => BucketRule::OneTooHigh,
     }
 }
 
 /// The rows of one file.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows {
-    pub(crate) rule: Rule,
+pub(crate) struct OslatRows {
+    pub(crate) rule: BucketRule,
     pub(crate) unit_ns: u64,
     pub(crate) width_ns: u64,
     /// The value that `--bias` subtracts from every time; 0 without it.
     pub(crate) bias_ns: u64,
 }
 
-impl Rows {
+impl OslatRows {
     /// The distance of rows, whose ends are given without the bias: the largest that fits all of them. Empty rows may
     /// be omitted.
     pub(crate) fn width(ends: &[u64], unit_ns: u64) -> u64 {
@@ -53,8 +53,8 @@ impl Rows {
 
     fn shift_ns(self) -> u64 {
         match self.rule {
-            Rule::RoundedUp | Rule::Cut => 0,
-            Rule::OneTooHigh => self.unit_ns,
+            BucketRule::RoundedUp | BucketRule::Cut => 0,
+            BucketRule::OneTooHigh => self.unit_ns,
         }
     }
 
@@ -70,31 +70,23 @@ impl Rows {
     /// Whether the largest time is above the row with this upper end.
     fn is_above(self, largest_ns: u64, end_ns: u64) -> bool {
         match self.rule {
-            Rule::RoundedUp => largest_ns > end_ns,
-            Rule::OneTooHigh | Rule::Cut => largest_ns >= end_ns,
+            BucketRule::RoundedUp => largest_ns > end_ns,
+            BucketRule::OneTooHigh | BucketRule::Cut => largest_ns >= end_ns,
         }
     }
 
     /// Adds the rows of one core to its series. The last row also holds all larger values, unless the maximum shows
     /// that there were none.
-    pub(crate) fn fill(
-        self,
-        series: &mut Series,
-        rows: &[(u64, u64)],
-        ended: bool,
-    ) -> Result<bool, ReadError> {
-        let (mut tally, mut room) = (Tally::default(), Room::default());
+    pub(crate) fn fill(self, series: &mut Series, rows: &[(u64, u64)], ended: bool) -> Result<bool, ReadError> {
+        let (mut tally, mut room) = (Tally::default(), BucketBudget::default());
         series.rounding = match self.rule {
-            Rule::RoundedUp | Rule::OneTooHigh => Rounding::Up,
-            Rule::Cut => Rounding::Down,
+            BucketRule::RoundedUp | BucketRule::OneTooHigh => Rounding::Up,
+            BucketRule::Cut => Rounding::Down,
         };
         series.unit_ns = self.unit_ns;
         for (place, (end_ns, count)) in rows.iter().enumerate() {
             let last = ended && place + 1 == rows.len();
-            let within = series
-                .stated
-                .max_ns
-                .is_some_and(|max| !self.is_above(max, *end_ns));
+            let within = series.stated.max_ns.is_some_and(|max| !self.is_above(max, *end_ns));
             if last && !within {
                 series.overflow = Some(*count);
                 series.overflow_from_ns = self.low_ns(*end_ns);

@@ -3,11 +3,11 @@
 use formats::{ReadError, read};
 use std::io::{BufReader, Read};
 
-fn said(text: &str) -> String {
-    said_of(text.as_bytes())
+fn error_of(text: &str) -> String {
+    error_of_bytes(text.as_bytes())
 }
 
-fn said_of(bytes: &[u8]) -> String {
+fn error_of_bytes(bytes: &[u8]) -> String {
     match read(&mut &bytes[..]) {
         Ok(recording) => format!("read as {}", recording.format),
         Err(error) => error.to_string(),
@@ -17,7 +17,7 @@ fn said_of(bytes: &[u8]) -> String {
 const HEAD: &str = "# Histogram\n";
 
 #[test]
-fn what_is_no_measurement_is_said_so() {
+fn files_that_are_no_measurement_are_reported() {
     assert!(matches!(read(&mut &b""[..]), Err(ReadError::Empty)));
     assert!(matches!(read(&mut &b" \n\n"[..]), Err(ReadError::Empty)));
     for unknown in [
@@ -33,12 +33,12 @@ fn what_is_no_measurement_is_said_so() {
             "{unknown:?}"
         );
     }
-    assert!(said(HEAD).contains("no measurement"));
-    assert!(said("# RTLA timerlat histogram\n").contains("no measurement"));
+    assert!(error_of(HEAD).contains("no measurement"));
+    assert!(error_of("# RTLA timerlat histogram\n").contains("no measurement"));
 }
 
 #[test]
-fn places_are_named() {
+fn errors_have_line_and_column() {
     for (text, wanted) in [
         (
             "# Histogram\n000001 000003\n000002 0000x4\n",
@@ -48,10 +48,7 @@ fn places_are_named() {
             "# Histogram\n000001 -00003\n",
             "line 2, column 8: \"-00003\" is negative",
         ),
-        (
-            "# Histogram\n000001 nan\n",
-            "line 2, column 8: \"nan\" is no number",
-        ),
+        ("# Histogram\n000001 nan\n", "line 2, column 8: \"nan\" is no number"),
         (
             "# Histogram\n000001 1 2\n000002 1\n",
             "line 3, column 1: 2 columns, where 3 were expected",
@@ -105,10 +102,7 @@ fn places_are_named() {
             "x [0] 1: #1 inner/outer(us): 1/-3 ts:1.0\n",
             "line 1, column 32: \"-3\" is negative",
         ),
-        (
-            "0;1.5;9\n0;1.5\n",
-            "line 2, column 1: 2 columns, where 3 were expected",
-        ),
+        ("0;1.5;9\n0;1.5\n", "line 2, column 1: 2 columns, where 3 were expected"),
         (
             "       0        1\n       1       1x\n",
             "line 2, column 16: \"1x\" is no number",
@@ -124,25 +118,22 @@ fn places_are_named() {
         ),
         ("{\"rt_test_version:\": \"2.40\", \"thread\": {}}", "no thread"),
         ("{\"rt_test_version:\": \"2.40\", \"thr", "at line 1 column"),
-        (
-            "{\"schema\":\"quietcore.measure/1\",\"kind\":7}",
-            "at line 1 column",
-        ),
+        ("{\"schema\":\"quietcore.measure/1\",\"kind\":7}", "at line 1 column"),
     ] {
-        let said = said(text);
+        let said = error_of(text);
         assert!(said.contains(wanted), "{text:?}: {said}");
     }
     let hostile = "# Histogram\n\u{1b}]0;x\u{7}\u{202e}evil\n";
-    let said = said(hostile);
+    let said = error_of(hostile);
     assert!(
         !said.contains('\u{1b}') && !said.contains('\u{202e}') && !said.contains('\u{7}'),
         "{said:?}"
     );
-    assert!(said_of(b"# Histogram\n000001 1\n\xff\xfe\n").contains("line 3, column 1: this is no text"));
+    assert!(error_of_bytes(b"# Histogram\n000001 1\n\xff\xfe\n").contains("line 3, column 1: this is no text"));
 }
 
 #[test]
-fn a_file_that_was_cut_is_read_and_said_to_be_cut() {
+fn a_truncated_file_is_read_and_reported_as_truncated() {
     for name in [
         "cyclictest-2.4-H.txt",
         "oslat-2.4.txt",
@@ -159,10 +150,7 @@ fn a_file_that_was_cut_is_read_and_said_to_be_cut() {
             .or_else(|| text.find("over:"));
         let cut = &text[..end.or_else(|| text.find("# ")).unwrap()];
         let recording = read(&mut cut.trim_end_matches(' ').as_bytes()).unwrap();
-        assert!(
-            recording.notes.iter().any(|note| note.id == "truncated"),
-            "{name}"
-        );
+        assert!(recording.notes.iter().any(|note| note.id == "truncated"), "{name}");
         assert!(
             recording.series.iter().all(|series| series.overflow.is_none()),
             "{name}"
@@ -179,15 +167,15 @@ fn a_file_that_was_cut_is_read_and_said_to_be_cut() {
 }
 
 /// The same line again and again, up to so many bytes.
-struct Repeated {
+struct RepeatedLine {
     block: Vec<u8>,
     place: usize,
     left: usize,
 }
 
-impl Repeated {
-    fn new(line: &str, bytes: usize) -> Repeated {
-        Repeated {
+impl RepeatedLine {
+    fn new(line: &str, bytes: usize) -> RepeatedLine {
+        RepeatedLine {
             block: line.as_bytes().repeat(4_096),
             place: 0,
             left: bytes / line.len() * line.len(),
@@ -195,7 +183,7 @@ impl Repeated {
     }
 }
 
-impl Read for Repeated {
+impl Read for RepeatedLine {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = buffer.len().min(self.left).min(self.block.len() - self.place);
         buffer[..count].copy_from_slice(&self.block[self.place..self.place + count]);
@@ -207,25 +195,17 @@ impl Read for Repeated {
 
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().split(' ').next().unwrap().parse().unwrap()
 }
 
 #[test]
-fn a_hundred_megabytes_take_a_few_of_memory() {
+fn reading_a_huge_file_takes_little_memory() {
     let before = resident_kib();
     // The longest one is first; the others show that no other reader keeps its lines either.
     for (mebibytes, head, line, ends) in [
         (100, "", "       0:       1:      14\n", "read"),
-        (
-            8,
-            "",
-            "T: 0 (1) P:80 I:1000 C: 5 Min: 6 Act: 6 Avg: 6 Max: 8\n",
-            "read",
-        ),
+        (8, "", "T: 0 (1) P:80 I:1000 C: 5 Min: 6 Act: 6 Avg: 6 Max: 8\n", "read"),
         (8, "", "T: 0 Spike:     160: TS:  64915147441\n", "read"),
         (8, "# Histogram\n", "# any comment\n", "no measurement"),
         (
@@ -255,7 +235,7 @@ fn a_hundred_megabytes_take_a_few_of_memory() {
             "more than 1000000 entries",
         ),
     ] {
-        let repeated = Repeated::new(line, mebibytes << 20);
+        let repeated = RepeatedLine::new(line, mebibytes << 20);
         let mut input = BufReader::new(head.as_bytes().chain(repeated));
         match read(&mut input) {
             Ok(_) => assert_eq!(ends, "read", "{line}"),

@@ -1,7 +1,9 @@
 //! A result that holds everything that a result can hold, in every form that we write: each shows each part of it, or says
 //! which it has no place for.
 
-use formats::{Basis, Holds, Kind, Recording, Series, format_written, omissions, read, writer, writers};
+use formats::{
+    Basis, FormatCapability, Recording, Series, SeriesKind, format_written, omissions, read, writer, writers,
+};
 use serde_json::Value;
 use std::path::Path;
 
@@ -40,7 +42,7 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, String)>) {
 
 /// So that a new part of a result has to be put into the file, and then into every form.
 #[test]
-fn the_result_has_every_field_that_there_is() {
+fn the_fixture_has_every_field_of_a_result() {
     let sources = [
         include_str!("../../../measure/src/result.rs"),
         include_str!("../../../measure/src/environment.rs"),
@@ -69,7 +71,7 @@ fn the_result_has_every_field_that_there_is() {
 }
 
 #[test]
-fn a_table_holds_every_value_and_is_read_back_as_the_same() {
+fn a_csv_table_has_every_value_and_is_read_back_identically() {
     let (first, text) = (everything(), written("csv"));
     let mut found = Vec::new();
     leaves("", &serde_json::from_str(&fixture()).unwrap(), &mut found);
@@ -99,7 +101,7 @@ fn a_table_holds_every_value_and_is_read_back_as_the_same() {
 }
 
 #[test]
-fn files_of_others_survive_the_table() {
+fn foreign_files_survive_a_round_trip_through_csv() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -117,7 +119,7 @@ fn files_of_others_survive_the_table() {
 }
 
 #[test]
-fn bases_stand_beside_the_samples_and_are_never_added() {
+fn other_bases_are_listed_separately_and_never_added() {
     let recording = everything();
     assert_eq!(recording.series.len(), 2);
     let latency = &recording.series[0];
@@ -144,7 +146,7 @@ fn bases_stand_beside_the_samples_and_are_never_added() {
 }
 
 #[test]
-fn a_script_for_gnuplot_draws_and_says_everything() {
+fn a_gnuplot_script_contains_every_value() {
     let (recording, text) = (everything(), written("gnuplot"));
     let us = |ns: u64| format!("{}.{:03}", ns / 1_000, ns % 1_000);
     for series in all(&recording) {
@@ -186,7 +188,7 @@ fn a_script_for_gnuplot_draws_and_says_everything() {
 }
 
 #[test]
-fn metrics_hold_everything_but_times() {
+fn openmetrics_output_has_everything_but_times() {
     let (recording, text) = (everything(), written("openmetrics"));
     for series in all(&recording) {
         let count = format!(" {}\n", series.in_buckets());
@@ -202,10 +204,7 @@ fn metrics_hold_everything_but_times() {
         for (name, value) in &series.facts {
             let number = format!(",name=\"{name}\"}} {value}\n");
             let word = format!("{}=\"{value}\"", name.replace('.', "_"));
-            assert!(
-                text.contains(&number) || text.contains(&word),
-                "{name} {value}\n{text}"
-            );
+            assert!(text.contains(&number) || text.contains(&word), "{name} {value}\n{text}");
         }
     }
     for (name, value) in &recording.facts {
@@ -219,10 +218,7 @@ fn metrics_hold_everything_but_times() {
     assert!(text.contains("quietcore_noise_gaps_missed_total{cpu=\"3\"} 3\n"));
     assert!(text.contains("message=\"the hypervisor took 30 ms\""));
     // Each family stands together, under its own name, once.
-    let types: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("# TYPE "))
-        .collect();
+    let types: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     let mut names: Vec<&str> = types.iter().filter_map(|line| line.split(' ').next()).collect();
     let before = names.len();
     names.sort_unstable();
@@ -231,9 +227,9 @@ fn metrics_hold_everything_but_times() {
 }
 
 #[test]
-fn a_log_holds_every_histogram() {
+fn an_hdr_log_has_every_histogram() {
     let (first, second) = (everything(), read(&mut written("hlog").as_bytes()).unwrap());
-    let counts = |recording: &Recording| -> Vec<(Kind, Option<u32>, Basis, u64)> {
+    let counts = |recording: &Recording| -> Vec<(SeriesKind, Option<u32>, Basis, u64)> {
         let each = all(recording).map(|series| (series.kind, series.cpu, series.basis, series.in_buckets()));
         each.collect()
     };
@@ -244,40 +240,40 @@ fn a_log_holds_every_histogram() {
     let again = read(&mut noise(&alone).as_bytes()).unwrap();
     assert_eq!(
         (again.kind(), again.series[0].cpu),
-        (Kind::Noise, Some(3)),
+        (SeriesKind::Noise, Some(3)),
         "its comment says it"
     );
 }
 
 #[test]
-fn what_a_format_has_no_place_for_is_named() {
+fn parts_that_a_format_cannot_hold_are_reported() {
     let recording = everything();
     let parts = [
-        ("the gaps of the busy loops", Holds::Samples),
-        ("how late all expected wake-ups were", Holds::Samples),
-        ("the jitter of the period", Holds::Samples),
-        ("how early wake-ups were", Holds::Samples),
-        ("what the run proves", Holds::Histograms),
-        ("where and how it was measured", Holds::Histograms),
-        ("single samples with their times", Holds::NoTimes),
-        ("what came when", Holds::NoTimes),
+        ("the gaps of the busy loops", FormatCapability::Samples),
+        ("how late all expected wake-ups were", FormatCapability::Samples),
+        ("the jitter of the period", FormatCapability::Samples),
+        ("how early wake-ups were", FormatCapability::Samples),
+        ("what the run proves", FormatCapability::Histograms),
+        ("where and how it was measured", FormatCapability::Histograms),
+        ("single samples with their times", FormatCapability::NoTimes),
+        ("what came when", FormatCapability::NoTimes),
         (
             "what the kernel counted during the measurement",
-            Holds::Everything,
+            FormatCapability::Everything,
         ),
     ];
-    let rank = |holds: Holds| match holds {
-        Holds::Samples => 0,
-        Holds::Histograms => 1,
-        Holds::NoTimes => 2,
-        Holds::Everything => 3,
+    let rank = |holds: FormatCapability| match holds {
+        FormatCapability::Samples => 0,
+        FormatCapability::Histograms => 1,
+        FormatCapability::NoTimes => 2,
+        FormatCapability::Everything => 3,
     };
     for format in writers() {
         let said = omissions(format, &recording).unwrap();
         for (part, least) in parts {
             assert_eq!(
                 said.contains(part),
-                rank(format.holds) <= rank(least),
+                rank(format.capacity) <= rank(least),
                 "{}: {said}",
                 format.name
             );
@@ -285,7 +281,7 @@ fn what_a_format_has_no_place_for_is_named() {
     }
     let mut plain = read(&mut b"# Histogram\n000001 000012\n# Total: 000000012\n".as_slice()).unwrap();
     assert_eq!(omissions(format_written("systress").unwrap(), &plain), None);
-    plain.series[0].kind = Kind::Noise;
+    plain.series[0].kind = SeriesKind::Noise;
     plain.series.push(everything().series.remove(0));
     assert!(
         omissions(format_written("systress").unwrap(), &plain)

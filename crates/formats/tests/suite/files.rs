@@ -3,7 +3,7 @@
 
 use crate::support::{folder, has, recording};
 use formats::statistics::{best_mean_ns, mean_ns, quantile, statistics};
-use formats::{Kind, Part, Recording, Series};
+use formats::{Recording, Series, SeriesKind, WakeUpPart};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -13,11 +13,7 @@ fn agrees(name: &str, recording: &Recording, series: &Series) {
     let whole = series.overflow == Some(0) && !series.buckets.is_empty();
     let stated = &series.stated;
     if let (true, Some(count)) = (series.overflow.is_some(), stated.count) {
-        assert_eq!(
-            count,
-            series.in_buckets() + series.overflow.unwrap(),
-            "{name}: samples"
-        );
+        assert_eq!(count, series.in_buckets() + series.overflow.unwrap(), "{name}: samples");
     }
     if let (Some(min), Some(first)) = (stated.min_ns, series.buckets.first()) {
         let omitted = has(recording, "rows_omitted");
@@ -41,10 +37,7 @@ fn agrees(name: &str, recording: &Recording, series: &Series) {
         let most = low + statistics(series).mean_uncertainty_ns.unwrap();
         // Means are cut to a unit, or rounded to its hundredth.
         let (down, up) = (mean - unit as f64 / 100.0, mean + unit as f64);
-        assert!(
-            low <= up && most >= down,
-            "{name}: mean {mean}, ours {low} to {most}"
-        );
+        assert!(low <= up && most >= down, "{name}: mean {mean}, ours {low} to {most}");
     }
     for (share, value) in &stated.quantiles {
         if let (true, Some(span)) = (whole, quantile(series, *share)) {
@@ -57,7 +50,7 @@ fn agrees(name: &str, recording: &Recording, series: &Series) {
 }
 
 #[test]
-fn every_file_agrees_with_itself() {
+fn stated_statistics_agree_with_the_histogram_of_each_file() {
     let mut seen = 0;
     let mut read = BTreeSet::new();
     for entry in fs::read_dir(folder()).unwrap() {
@@ -101,18 +94,13 @@ fn every_file_agrees_with_itself() {
 
 /// Every file is in exactly the format that it is read as, so the order of the list decides nothing here.
 #[test]
-fn no_file_looks_like_two() {
+fn every_file_looks_like_exactly_one_format() {
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         let like: Vec<&str> = formats::FORMATS
             .iter()
-            .filter(|format| {
-                format
-                    .reader
-                    .as_ref()
-                    .is_some_and(|reader| (reader.looks_like)(&text))
-            })
+            .filter(|format| format.reader.as_ref().is_some_and(|reader| (reader.looks_like)(&text)))
             .map(|format| format.name)
             .collect();
         let wanted = usize::from(path.file_name().unwrap() != "README.md");
@@ -123,17 +111,12 @@ fn no_file_looks_like_two() {
 /// The numbers of the file itself, read with other means.
 fn line(name: &str, start: &str) -> Vec<u64> {
     let text = fs::read_to_string(folder().join(name)).unwrap();
-    let line = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(start))
-        .unwrap();
-    line.split_whitespace()
-        .map_while(|word| word.parse().ok())
-        .collect()
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(start)).unwrap();
+    line.split_whitespace().map_while(|word| word.parse().ok()).collect()
 }
 
 #[test]
-fn cyclictest_with_a_column_of_sums() {
+fn cyclictest_files_with_a_sum_column_are_read() {
     let name = "cyclictest-2.4-H.txt";
     let recording = recording(name);
     assert_eq!(recording.series.len(), 2);
@@ -143,7 +126,7 @@ fn cyclictest_with_a_column_of_sums() {
     for (place, series) in recording.series.iter().enumerate() {
         assert_eq!(
             (series.thread, series.cpu, series.kind),
-            (u32::try_from(place).ok(), None, Kind::Latency)
+            (u32::try_from(place).ok(), None, SeriesKind::Latency)
         );
         assert_eq!(series.in_buckets(), totals[place]);
         assert_eq!(series.overflow, Some(overflows[place]));
@@ -157,18 +140,13 @@ fn cyclictest_with_a_column_of_sums() {
             (100_000, Some(largest[place] * 1_000 + 999))
         );
     }
-    for id in [
-        "overflow",
-        "missed_not_counted",
-        "unit_not_stated",
-        "mean_truncated",
-    ] {
+    for id in ["overflow", "missed_not_counted", "unit_not_stated", "mean_truncated"] {
         assert!(has(&recording, id), "{id}");
     }
 }
 
 #[test]
-fn rows_are_known_by_their_first_column() {
+fn cyclictest_rows_are_identified_by_their_first_column() {
     let recording = recording("cyclictest-2.7-H.txt");
     let lows: Vec<u64> = recording.series[0]
         .buckets
@@ -180,7 +158,7 @@ fn rows_are_known_by_their_first_column() {
 }
 
 #[test]
-fn lines_without_a_histogram_have_no_percentiles() {
+fn files_without_a_histogram_have_no_percentiles() {
     let quiet = recording("cyclictest-2.4-q.txt");
     assert!(has(&quiet, "no_histogram"));
     let text = fs::read_to_string(folder().join("cyclictest-2.4-q.txt")).unwrap();
@@ -213,27 +191,23 @@ fn lines_without_a_histogram_have_no_percentiles() {
 }
 
 #[test]
-fn nanoseconds_are_told_in_json_only() {
+fn the_unit_of_nanoseconds_is_known_only_in_json() {
     let json = recording("cyclictest-2.4-N.json");
     assert_eq!((json.unit_ns, json.version.as_deref()), (1, Some("2.40")));
     assert!(json.series[0].stated.min_ns.unwrap() < 1_000_000);
     let text = recording("cyclictest-2.4-N.txt");
-    let unit = text
-        .notes
-        .iter()
-        .find(|note| note.id == "unit_not_stated")
-        .unwrap();
+    let unit = text.notes.iter().find(|note| note.id == "unit_not_stated").unwrap();
     assert_eq!(
         unit.level,
-        measure::Level::Warning,
+        measure::NoteLevel::Warning,
         "values of milliseconds are suspect"
     );
 }
 
 #[test]
-fn oslat_in_both_forms_is_the_same() {
+fn oslat_json_and_text_give_the_same_result() {
     let json = recording("oslat-2.4.json");
-    assert_eq!((json.kind(), json.tool.as_str()), (Kind::Noise, "oslat"));
+    assert_eq!((json.kind(), json.tool.as_str()), (SeriesKind::Noise, "oslat"));
     let series = &json.series[0];
     assert_eq!(
         (series.cpu, series.overflow, series.overflow_from_ns),
@@ -244,10 +218,7 @@ fn oslat_in_both_forms_is_the_same() {
     let text = recording("oslat-2.4.txt");
     let cpus: Vec<Option<u32>> = text.series.iter().map(|series| series.cpu).collect();
     assert_eq!(cpus, [Some(0), Some(1)]);
-    assert_eq!(
-        text.series[1].overflow,
-        Some(line("oslat-2.4.txt", "032 (us):")[1])
-    );
+    assert_eq!(text.series[1].overflow, Some(line("oslat-2.4.txt", "032 (us):")[1]));
     assert_eq!(text.series[0].stated.duration_ns, Some(2_007_000_000));
     let note = text.notes.iter().find(|note| note.id == "integer_mhz").unwrap();
     assert!(note.message.contains("(2597, 2604)"), "{}", note.message);
@@ -256,7 +227,7 @@ fn oslat_in_both_forms_is_the_same() {
 
 /// Rows are named by their upper ends; 2.6 rounds a time up before it looks for its row, 2.10 cuts extremes.
 #[test]
-fn oslat_of_three_versions_means_three_things() {
+fn rows_of_oslat_depend_on_its_version() {
     let first = |name: &str| {
         let series = recording(name).series.remove(0);
         let (bucket, max) = (series.buckets[0], series.stated.max_ns.unwrap());
@@ -280,11 +251,7 @@ fn oslat_of_three_versions_means_three_things() {
             (500, 500),
             "{name}"
         );
-        assert_eq!(
-            (series.overflow, series.overflow_from_ns),
-            (Some(637), 9_500),
-            "{name}"
-        );
+        assert_eq!((series.overflow, series.overflow_from_ns), (Some(637), 9_500), "{name}");
         assert_eq!(
             (series.stated.min_ns, series.stated.max_ns),
             (Some(23), Some(643_562_991)),
@@ -296,10 +263,7 @@ fn oslat_of_three_versions_means_three_things() {
     let quiet = &wide.series[0];
     assert_eq!(quiet.overflow, Some(0), "the last row is empty");
     let (max, last) = (quiet.stated.max_ns.unwrap(), quiet.buckets.last().unwrap());
-    assert_eq!(
-        (last.width_ns, max / 1_000_000),
-        (1_000_000, last.low_ns / 1_000_000)
-    );
+    assert_eq!((last.width_ns, max / 1_000_000), (1_000_000, last.low_ns / 1_000_000));
     // Its own mean takes the upper end of each row: ours is that much lower.
     let upper: f64 = quiet
         .buckets
@@ -311,23 +275,26 @@ fn oslat_of_three_versions_means_three_things() {
 }
 
 #[test]
-fn rtla_has_parts_and_widths() {
+fn rtla_histograms_have_parts_and_bucket_widths() {
     let timerlat = recording("rtla-timerlat.txt");
-    let parts: Vec<Option<Part>> = timerlat.series.iter().take(3).map(|series| series.part).collect();
-    assert_eq!(parts, [Some(Part::Irq), Some(Part::Thread), Some(Part::User)]);
+    let parts: Vec<Option<WakeUpPart>> = timerlat.series.iter().take(3).map(|series| series.part).collect();
+    assert_eq!(
+        parts,
+        [Some(WakeUpPart::Irq), Some(WakeUpPart::Thread), Some(WakeUpPart::User)]
+    );
     assert_eq!(timerlat.series[2].label(), "CPU 1 user");
     assert_eq!(timerlat.series[5].overflow, Some(2));
     let osnoise = recording("rtla-osnoise.txt");
     assert_eq!(
         (osnoise.kind(), osnoise.series[0].buckets[1].width_ns),
-        (Kind::Noise, 10_000)
+        (SeriesKind::Noise, 10_000)
     );
     assert!(has(&osnoise, "width_not_stated"));
     assert_eq!(recording("rtla-timerlat-7.txt").series.len(), 4);
 }
 
 #[test]
-fn the_article_about_systress_is_read_with_its_gap() {
+fn the_systress_output_of_the_article_is_read_with_its_gap() {
     let article = recording("systress-article.txt");
     let series = &article.series[0];
     assert_eq!((series.in_buckets(), series.overflow), (50_318, None));
@@ -336,19 +303,15 @@ fn the_article_about_systress_is_read_with_its_gap() {
     assert_eq!(quantile(series, 0.5), None, "what was left out may be anywhere");
     let whole = recording("systress.txt");
     let found = statistics(&whole.series[0]);
-    let us = |span: Option<formats::statistics::Span>| span.unwrap().low_ns;
+    let us = |span: Option<formats::statistics::ValueRange>| span.unwrap().low_ns;
     assert_eq!(
-        (
-            whole.series[0].overflow,
-            us(found.mode),
-            us(found.quantiles[0].value)
-        ),
+        (whole.series[0].overflow, us(found.mode), us(found.quantiles[0].value)),
         (Some(3), 2_000, 2_000)
     );
 }
 
 #[test]
-fn the_others() {
+fn files_of_other_tools_are_read() {
     let jitter = recording("jitterdebugger-0.3.json");
     assert_eq!(
         jitter.facts.iter().find(|(name, _)| name == "machine").unwrap().1,
@@ -383,7 +346,7 @@ fn the_others() {
 }
 
 #[test]
-fn hwlat_prints_both_gaps_and_the_longer_one_counts() {
+fn the_longer_gap_of_an_hwlat_sample_counts() {
     let (name, recording) = ("hwlat.txt", recording("hwlat.txt"));
     let text = fs::read_to_string(folder().join(name)).unwrap();
     let mut seen = 0;
@@ -397,11 +360,7 @@ fn hwlat_prints_both_gaps_and_the_longer_one_counts() {
             .split('/')
             .map(|word| word.parse().unwrap())
             .collect();
-        let series = recording
-            .series
-            .iter()
-            .find(|series| series.cpu == Some(cpu))
-            .unwrap();
+        let series = recording.series.iter().find(|series| series.cpu == Some(cpu)).unwrap();
         let longest = pair.iter().max().unwrap() * 1_000;
         assert!(
             series.spikes.iter().any(|spike| spike.duration_ns == longest),

@@ -1,15 +1,15 @@
 //! hwlatdetect: its settings and samples in the forms of both detectors, and what such a run cannot show.
 
 use crate::support::{fact, has, ids, outcome, recording, recording_of, refused};
-use formats::requirement::Outcome;
-use formats::{Kind, Recording};
+use formats::requirement::RequirementOutcome;
+use formats::{Recording, SeriesKind};
 
 #[test]
-fn hwlatdetect_with_the_tracer() {
+fn output_of_hwlatdetect_with_the_tracer_is_read() {
     let found = recording("hwlatdetect-tracer.txt");
     assert_eq!(
         (found.kind(), found.tool.as_str(), found.unit_ns),
-        (Kind::Noise, "hwlatdetect", 1_000)
+        (SeriesKind::Noise, "hwlatdetect", 1_000)
     );
     let series = &found.series[0];
     assert_eq!(
@@ -29,31 +29,24 @@ fn hwlatdetect_with_the_tracer() {
         .map(|spike| (spike.at_ns, spike.duration_ns))
         .collect();
     assert_eq!(spikes[0], (1_646_837_340_346_151_918, 9_000));
-    let us: Vec<u64> = spikes
-        .iter()
-        .map(|(_, duration_ns)| duration_ns / 1_000)
-        .collect();
+    let us: Vec<u64> = spikes.iter().map(|(_, duration_ns)| duration_ns / 1_000).collect();
     assert_eq!(us, [9, 46, 45, 9, 48]);
     assert_eq!(fact(&found.facts, "latency threshold"), "0us");
     assert_eq!(fact(&found.facts, "smis during run"), "0");
     assert!(!has(&found, "smi") && !has(&found, "sums_differ"));
-    let note = found
-        .notes
-        .iter()
-        .find(|note| note.id == "longest_of_window")
-        .unwrap();
-    assert!(
-        note.message.contains("500000us of each 1000000us"),
-        "{}",
-        note.message
+    let note = found.notes.iter().find(|note| note.id == "longest_of_window").unwrap();
+    assert!(note.message.contains("500000us of each 1000000us"), "{}", note.message);
+    assert_eq!(outcome(series, "max", 48_000), RequirementOutcome::Violated);
+    assert_eq!(outcome(series, "max", 49_000), RequirementOutcome::Held);
+    assert_eq!(
+        outcome(series, "p99", 50_000),
+        RequirementOutcome::NotShown,
+        "5 samples"
     );
-    assert_eq!(outcome(series, "max", 48_000), Outcome::Violated);
-    assert_eq!(outcome(series, "max", 49_000), Outcome::Held);
-    assert_eq!(outcome(series, "p99", 50_000), Outcome::NotShown, "5 samples");
 }
 
 #[test]
-fn hwlatdetect_with_the_module_has_nanoseconds_of_ten_digits() {
+fn nanoseconds_of_the_hwlatdetect_module_have_ten_digits() {
     let found = recording("hwlatdetect-module.txt");
     let series = &found.series[0];
     let spikes: Vec<(u64, u64)> = series
@@ -73,20 +66,19 @@ fn hwlatdetect_with_the_module_has_nanoseconds_of_ten_digits() {
 }
 
 #[test]
-fn hwlatdetect_without_a_sample_shows_only_that_none_was_above_its_threshold() {
+fn without_samples_hwlatdetect_shows_only_its_threshold() {
     let found = recording("hwlatdetect-none.txt");
     let series = &found.series[0];
     assert_eq!((series.samples(), series.stated.max_ns), (Some(0), None));
     let note = found.notes.iter().find(|note| note.id == "no_samples").unwrap();
     assert!(note.message.contains("above 10us"), "{}", note.message);
-    assert_eq!(outcome(series, "max", 1_000_000), Outcome::NotShown);
+    assert_eq!(outcome(series, "max", 1_000_000), RequirementOutcome::NotShown);
 }
 
 #[test]
-fn both_forms_of_a_sample_have_their_own_nanoseconds() {
+fn nanoseconds_are_parsed_in_both_sample_formats() {
     // The module prints nanoseconds with ten digits, the tracer as a fraction.
-    let module =
-        recording_of("hwlatdetect:  test duration 1 seconds\n7.0286324723\t18\t17\n8.0000000001\t3\n");
+    let module = recording_of("hwlatdetect:  test duration 1 seconds\n7.0286324723\t18\t17\n8.0000000001\t3\n");
     let at = |recording: &Recording| -> Vec<(u64, u64)> {
         let spikes = recording.series[0].spikes.iter();
         spikes.map(|spike| (spike.at_ns, spike.duration_ns)).collect()
@@ -99,7 +91,7 @@ fn both_forms_of_a_sample_have_their_own_nanoseconds() {
 }
 
 #[test]
-fn samples_that_are_elsewhere_are_counted_and_not_invented() {
+fn omitted_samples_are_counted_and_not_invented() {
     let head = "hwlatdetect:  test duration 10 seconds\nMax Latency: 48us\nSamples recorded: 5\n";
     let recording = recording_of(head);
     assert_eq!(ids(&recording), ["rows_omitted", "longest_of_window"]);
@@ -113,7 +105,7 @@ fn samples_that_are_elsewhere_are_counted_and_not_invented() {
 }
 
 #[test]
-fn what_the_firmware_took_is_reported_and_a_count_that_could_not_be_read() {
+fn smis_and_unreadable_smi_counts_are_reported() {
     let text = "hwlatdetect:  test duration 10 seconds\nrdmsr: CPU 0 cannot read MSR 0x00000034\n\
         3 SMIs occured on cpu 1\nSMIs during run: 3\n";
     assert_eq!(
@@ -123,29 +115,17 @@ fn what_the_firmware_took_is_reported_and_a_count_that_could_not_be_read() {
 }
 
 #[test]
-fn wrong_lines_are_named_with_their_place() {
+fn invalid_lines_are_reported_with_their_position() {
     for (text, wanted) in [
         ("hwlatdetect:\n1.1\n", "line 2, column 1: 1 columns, where 3"),
-        (
-            "hwlatdetect:\n1.1 2 3 4\n",
-            "line 2, column 1: 4 columns, where 3",
-        ),
-        (
-            "ts: 1.x, inner:5, outer:9\n",
-            "line 1, column 5: \"1.x\" is no number",
-        ),
-        (
-            "ts: 1.1, inner:5, outer:-9\n",
-            "line 1, column 25: \"-9\" is negative",
-        ),
+        ("hwlatdetect:\n1.1 2 3 4\n", "line 2, column 1: 4 columns, where 3"),
+        ("ts: 1.x, inner:5, outer:9\n", "line 1, column 5: \"1.x\" is no number"),
+        ("ts: 1.1, inner:5, outer:-9\n", "line 1, column 25: \"-9\" is negative"),
         (
             "hwlatdetect:\n1.1 18446744073709551615\n",
             "line 2, column 5: \"18446744073709551615\" is too large",
         ),
-        (
-            "hwlatdetect:\n18446744073.18446744073709551615 1\n",
-            "is too large",
-        ),
+        ("hwlatdetect:\n18446744073.18446744073709551615 1\n", "is too large"),
         (
             "hwlatdetect:\nts: 1.1, inner:5\n",
             "line 2, column 1: \"ts: 1.1, inner:5\" does not belong here",

@@ -2,7 +2,7 @@
 //! `stress-ng --cyclic` without its distribution.
 
 use crate::support::{has, recording, recording_of, refused, text};
-use formats::requirement::{Outcome, Requirement, judge};
+use formats::requirement::{Requirement, RequirementOutcome, judge};
 use formats::statistics::best_quantile;
 use formats::writer;
 
@@ -13,12 +13,9 @@ fn first_bucket(text: &str) -> (u64, u64, u64) {
 }
 
 #[test]
-fn oslat_1_names_the_frequency_otherwise_and_means_the_same_rows_as_2_0() {
+fn rows_of_oslat_1_mean_the_same_as_those_of_2_0() {
     let old = recording("oslat-1.10.txt");
-    assert_eq!(
-        (old.tool.as_str(), old.version.as_deref()),
-        ("oslat", Some("1.10"))
-    );
+    assert_eq!((old.tool.as_str(), old.version.as_deref()), ("oslat", Some("1.10")));
     let series = &old.series[0];
     assert_eq!((series.buckets[0].low_ns, series.buckets[0].high_ns()), (0, 999));
     assert_eq!((series.overflow, series.overflow_from_ns), (Some(5), 7_000));
@@ -27,7 +24,7 @@ fn oslat_1_names_the_frequency_otherwise_and_means_the_same_rows_as_2_0() {
 }
 
 #[test]
-fn oslat_1_rounds_up_also_where_no_turn_was_below_a_microsecond() {
+fn oslat_1_rounds_up_even_without_iterations_below_a_microsecond() {
     let text = text("oslat-1.10.txt");
     let slow = text
         .replace("7120334 6904411", "0 0")
@@ -42,7 +39,7 @@ fn oslat_1_rounds_up_also_where_no_turn_was_below_a_microsecond() {
 }
 
 #[test]
-fn with_a_bias_the_first_row_of_oslat_holds_all_that_is_below_it() {
+fn with_a_bias_the_first_row_of_oslat_contains_everything_below() {
     let biased = recording("oslat-1.10-bias.txt");
     let buckets = &biased.series[0].buckets;
     let us: Vec<(u64, u64)> = buckets
@@ -51,11 +48,7 @@ fn with_a_bias_the_first_row_of_oslat_holds_all_that_is_below_it() {
         .collect();
     assert_eq!(us, [(0, 3), (3, 1), (4, 1), (5, 1)]);
     assert!(has(&biased, "bias"));
-    assert!(
-        biased
-            .facts
-            .contains(&("global bias".to_owned(), "2 (us)".to_owned()))
-    );
+    assert!(biased.facts.contains(&("global bias".to_owned(), "2 (us)".to_owned())));
     // Rows that are left out (-z) do not make the others wider.
     let sparse = text("oslat-1.10-bias.txt").replace("    004 (us):\t 1120 866\n", "");
     let sparse = sparse
@@ -64,14 +57,11 @@ fn with_a_bias_the_first_row_of_oslat_holds_all_that_is_below_it() {
     assert_eq!(first_bucket(&sparse), (0, 3, 3_120_334));
     let wrong = text("oslat-1.10-bias.txt").replace("set to 2 (us)", "set to -2 (us)");
     let error = refused(&wrong);
-    assert_eq!(
-        error,
-        "line 11, column 20: \"-2\" is negative, and nothing here can be"
-    );
+    assert_eq!(error, "line 11, column 20: \"-2\" is negative, and nothing here can be");
 }
 
 #[test]
-fn a_column_of_timerlat_without_samples_has_no_minimum() {
+fn an_empty_timerlat_column_has_no_minimum() {
     let name = "rtla-timerlat-no-samples.txt";
     assert!(text(name).contains(" 18446744073709551615\n"));
     let timerlat = recording(name);
@@ -80,15 +70,11 @@ fn a_column_of_timerlat_without_samples_has_no_minimum() {
     let stated = &last.stated;
     assert_eq!((stated.min_ns, stated.mean_ns, stated.max_ns), (None, None, None));
     assert_eq!((last.samples(), last.overflow), (Some(0), Some(0)));
-    let note = timerlat
-        .notes
-        .iter()
-        .find(|note| note.id == "no_samples")
-        .unwrap();
+    let note = timerlat.notes.iter().find(|note| note.id == "no_samples").unwrap();
     assert_eq!(note.subject, "CPU 2 user");
     assert_eq!(timerlat.series[3].stated.min_ns, Some(1_000));
     let max = judge(last, &Requirement::new("", "max", 1_000_000).unwrap());
-    assert_eq!(max.outcome, Outcome::NotShown, "{}", max.why);
+    assert_eq!(max.outcome, RequirementOutcome::NotShown, "{}", max.why);
     // Newer releases print `-`.
     let newer = text(name)
         .replace("18446744073709551615", "-")
@@ -101,7 +87,7 @@ fn a_column_of_timerlat_without_samples_has_no_minimum() {
 }
 
 #[test]
-fn the_number_of_samples_is_unknown_where_stress_ng_prints_no_distribution() {
+fn without_a_distribution_the_sample_count_of_stress_ng_is_unknown() {
     let stress = recording("stress-ng-0.15.06-no-distribution.txt");
     let series = &stress.series[0];
     assert_eq!((series.samples(), series.stated.count), (None, None));
@@ -109,17 +95,14 @@ fn the_number_of_samples_is_unknown_where_stress_ng_prints_no_distribution() {
     let exact = best_quantile(series, 0.99).unwrap();
     assert_eq!((exact.low_ns, exact.high_ns), (63_388, Some(63_388)));
     let max = judge(series, &Requirement::new("max < 3ms", "max", 3_000_000).unwrap());
-    assert_eq!(max.outcome, Outcome::Held);
+    assert_eq!(max.outcome, RequirementOutcome::Held);
     assert_eq!(
         max.why,
         "the largest sample is at most 2859998 ns; the file does not state how many samples there were"
     );
     // No format that we write may state that there was none.
     let text = writer("openmetrics").unwrap()(&stress);
-    assert!(
-        !text.contains("_count") && text.contains("largest_seconds"),
-        "{text}"
-    );
+    assert!(!text.contains("_count") && text.contains("largest_seconds"), "{text}");
     let json = writer("cyclictest-json").unwrap()(&stress);
     assert!(!json.contains("\"cycles\""), "{json}");
 }

@@ -1,11 +1,11 @@
 //! HdrHistogram's percentile tables: counts between their values, what they state themselves, and broken ones.
 
 use crate::support::{ids, outcome, recording, recording_of, refused};
-use formats::requirement::Outcome;
+use formats::requirement::RequirementOutcome;
 use formats::statistics::best_quantile;
 
 #[test]
-fn a_percentile_table_gives_counts_between_its_values_and_states_its_own() {
+fn a_percentile_table_gives_counts_and_stated_statistics() {
     let found = recording("hdrhistogram-wrk2.hgrm");
     let series = &found.series[0];
     let counts: Vec<u64> = series.buckets.iter().map(|bucket| bucket.count).collect();
@@ -19,28 +19,21 @@ fn a_percentile_table_gives_counts_between_its_values_and_states_its_own() {
     );
     // The file states the median; between 90 % and all nothing is stated, and counts say where it lies.
     let exact = best_quantile(series, 0.5).unwrap();
-    assert_eq!(
-        (exact.low_ns, exact.high_ns),
-        (28_475_391_000, Some(28_475_391_999))
-    );
+    assert_eq!((exact.low_ns, exact.high_ns), (28_475_391_000, Some(28_475_391_999)));
     let between = best_quantile(series, 0.99).unwrap();
     assert_eq!(
         (between.low_ns, between.high_ns),
         (44_990_000_001, Some(49_320_000_000))
     );
-    assert_eq!(outcome(series, "p90", 44_990_001_000), Outcome::Held);
-    assert_eq!(outcome(series, "p99", 44_000_000_000), Outcome::Violated);
-    assert_eq!(outcome(series, "p99", 47_000_000_000), Outcome::NotShown);
-    let note = found
-        .notes
-        .iter()
-        .find(|note| note.id == "unit_not_stated")
-        .unwrap();
-    assert_eq!(note.level, measure::Level::Warning);
+    assert_eq!(outcome(series, "p90", 44_990_001_000), RequirementOutcome::Held);
+    assert_eq!(outcome(series, "p99", 44_000_000_000), RequirementOutcome::Violated);
+    assert_eq!(outcome(series, "p99", 47_000_000_000), RequirementOutcome::NotShown);
+    let note = found.notes.iter().find(|note| note.id == "unit_not_stated").unwrap();
+    assert_eq!(note.level, measure::NoteLevel::Warning);
 }
 
 #[test]
-fn a_percentile_table_survives_our_own_table() {
+fn a_percentile_table_survives_a_round_trip_through_csv() {
     let found = recording("hdrhistogram-wrk2.hgrm");
     let again = recording_of(&formats::writer("csv").unwrap()(&found));
     assert_eq!(again.series[0].stated, found.series[0].stated);
@@ -70,11 +63,7 @@ fn rows_become_buckets_that_end_at_their_values() {
     let least = 200_000 - 200_000 / 1_024;
     assert_eq!(
         found,
-        [
-            (least, 200_000, 2),
-            (200_001, 750_000, 7),
-            (750_001, 1_500_000, 1)
-        ]
+        [(least, 200_000, 2), (200_001, 750_000, 7), (750_001, 1_500_000, 1)]
     );
     assert_eq!((series.samples(), series.overflow), (Some(10), Some(0)));
     assert_eq!(series.stated.quantiles, [(0.5, 200_000), (0.9, 750_000)]);
@@ -85,16 +74,15 @@ fn rows_become_buckets_that_end_at_their_values() {
 }
 
 #[test]
-fn whole_output_of_wrk2_is_read_from_the_head_on() {
+fn the_table_in_the_output_of_wrk2_is_found() {
     let text = format!(
         "Running 10s test\n 50.000%    1.70ms\n  Detailed Percentile spectrum:\n{HEAD}\
          1.0 0.0 1 1.00\n2.0 1.0 4 inf\n#[Mean = 1.0, StdDeviation = 0.1]\n----------\nRequests/sec: 5\n"
     );
     assert_eq!(recording_of(&text).series[0].in_buckets(), 4);
     // One that answered nothing.
-    let text = format!(
-        "{HEAD}0.000 1.000000 0 inf\n#[Mean = -nan, StdDeviation = -nan]\n#[Max = 0.000, Total count = 0]\n"
-    );
+    let text =
+        format!("{HEAD}0.000 1.000000 0 inf\n#[Mean = -nan, StdDeviation = -nan]\n#[Max = 0.000, Total count = 0]\n");
     let recording = recording_of(&text);
     let series = &recording.series[0];
     assert_eq!(
@@ -105,13 +93,10 @@ fn whole_output_of_wrk2_is_read_from_the_head_on() {
 }
 
 #[test]
-fn a_table_without_its_end_or_with_another_sum_is_reported() {
+fn a_truncated_or_inconsistent_table_is_reported() {
     let cut = format!("{HEAD}0.2 0.0 2 1.00\n0.75 0.9 9 10.00\n");
     let recording = recording_of(&cut);
-    assert_eq!(
-        (ids(&recording)[0], recording.series[0].overflow),
-        ("truncated", None)
-    );
+    assert_eq!((ids(&recording)[0], recording.series[0].overflow), ("truncated", None));
     let cut = format!("{cut}#[Max = 1.5, Total count = 10]\n");
     assert_eq!(ids(&recording_of(&cut))[0], "truncated");
     let differs = cut.replace("count = 10", "count = 8");
@@ -122,7 +107,7 @@ fn a_table_without_its_end_or_with_another_sum_is_reported() {
 }
 
 #[test]
-fn wrong_rows_are_named_with_their_place() {
+fn invalid_rows_are_reported_with_their_position() {
     for (rows, wanted) in [
         ("", "no row of the table"),
         ("1.0 0.0\n", "line 3, column 1: 2 columns, where 4"),

@@ -27,10 +27,7 @@ fn files(start: &str, end: &str) -> Vec<(String, String, Recording)> {
 
 /// The numbers behind a word at the beginning of a line.
 fn numbers(text: &str, start: &str) -> Option<Vec<f64>> {
-    let line = text
-        .lines()
-        .map(str::trim)
-        .find_map(|line| line.strip_prefix(start))?;
+    let line = text.lines().map(str::trim).find_map(|line| line.strip_prefix(start))?;
     let words = line.split_whitespace();
     Some(words.map_while(|word| word.parse().ok()).collect())
 }
@@ -53,7 +50,7 @@ fn mean_of_rows(series: &Series) -> Option<f64> {
 }
 
 #[test]
-fn cyclictest_with_a_histogram_in_both_row_rules() {
+fn printed_statistics_of_cyclictest_histograms_agree() {
     let mut rules = [0, 0];
     for (name, text, recording) in files("cyclictest", ".txt") {
         let Some(min) = numbers(&text, "# Min Latencies:") else {
@@ -64,11 +61,7 @@ fn cyclictest_with_a_histogram_in_both_row_rules() {
         let rows: Vec<Vec<u64>> = text
             .lines()
             .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
-            .map(|line| {
-                line.split_whitespace()
-                    .map(|word| word.parse().unwrap())
-                    .collect()
-            })
+            .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
             .collect();
         let leaves_out = rows[0][0] > 0 || rows.windows(2).any(|pair| pair[1][0] != pair[0][0] + 1);
         rules[usize::from(leaves_out)] += 1;
@@ -78,39 +71,15 @@ fn cyclictest_with_a_histogram_in_both_row_rules() {
         for (place, series) in recording.series.iter().enumerate() {
             let name = format!("{name}, thread {place}");
             if let Some(totals) = &totals {
-                close(
-                    &name,
-                    "total",
-                    totals[place],
-                    Some(series.in_buckets() as f64),
-                    0.0,
-                );
+                close(&name, "total", totals[place], Some(series.in_buckets() as f64), 0.0);
             }
             close(&name, "overflows", above[place], as_f64(series.overflow), 0.0);
-            close(
-                &name,
-                "smallest",
-                min[place] * 1e3,
-                as_f64(series.stated.min_ns),
-                0.0,
-            );
-            close(
-                &name,
-                "largest",
-                max[place] * 1e3,
-                as_f64(series.stated.max_ns),
-                0.0,
-            );
+            close(&name, "smallest", min[place] * 1e3, as_f64(series.stated.min_ns), 0.0);
+            close(&name, "largest", max[place] * 1e3, as_f64(series.stated.max_ns), 0.0);
             close(&name, "mean", avg[place] * 1e3, series.stated.mean_ns, 0.0);
             // The tool cuts its mean to whole microseconds, so from its rows it is only known to one.
             if let Some(mean) = mean_of_rows(series) {
-                close(
-                    &name,
-                    "mean of the rows",
-                    avg[place] * 1e3 + 500.0,
-                    Some(mean),
-                    500.0,
-                );
+                close(&name, "mean of the rows", avg[place] * 1e3 + 500.0, Some(mean), 500.0);
             }
             // Each row, by its number and column.
             let kept: Vec<(u64, u64)> = series
@@ -133,7 +102,7 @@ fn cyclictest_with_a_histogram_in_both_row_rules() {
 }
 
 #[test]
-fn cyclictest_and_oslat_as_json() {
+fn printed_statistics_of_cyclictest_and_oslat_json_agree() {
     let mut seen = [0, 0];
     for start in ["cyclictest", "oslat"] {
         for (name, text, recording) in files(start, ".json") {
@@ -172,20 +141,8 @@ fn cyclictest_and_oslat_as_json() {
                 }
                 seen[0] += 1;
                 close(&name, "mean", printed("avg") * unit, series.stated.mean_ns, 1e-6);
-                close(
-                    &name,
-                    "cycles",
-                    printed("cycles"),
-                    as_f64(series.stated.count),
-                    0.0,
-                );
-                close(
-                    &name,
-                    "in rows",
-                    all as f64,
-                    Some(series.in_buckets() as f64),
-                    0.0,
-                );
+                close(&name, "cycles", printed("cycles"), as_f64(series.stated.count), 0.0);
+                close(&name, "in rows", all as f64, Some(series.in_buckets() as f64), 0.0);
                 if let Some(mean) = mean_of_rows(series) {
                     // The mean has two decimals.
                     close(
@@ -203,7 +160,7 @@ fn cyclictest_and_oslat_as_json() {
 }
 
 #[test]
-fn cyclictest_without_a_histogram() {
+fn printed_statistics_of_cyclictest_without_histogram_agree() {
     let mut seen = 0;
     for (name, text, recording) in files("cyclictest-2.4-q", ".txt") {
         for (series, line) in recording
@@ -238,7 +195,7 @@ fn cyclictest_without_a_histogram() {
 }
 
 #[test]
-fn oslat_as_text() {
+fn printed_statistics_of_oslat_text_agree() {
     let mut seen = 0;
     for (name, text, recording) in files("oslat", ".txt") {
         let rows: Vec<(f64, Vec<f64>)> = text
@@ -265,13 +222,7 @@ fn oslat_as_text() {
                 as_f64(series.stated.max_ns),
                 1e-6,
             );
-            close(
-                &name,
-                "mean",
-                printed("Average:") * 1e3,
-                series.stated.mean_ns,
-                1e-6,
-            );
+            close(&name, "mean", printed("Average:") * 1e3, series.stated.mean_ns, 1e-6);
             close(
                 &name,
                 "duration",
@@ -294,18 +245,14 @@ fn oslat_as_text() {
 }
 
 #[test]
-fn jitterdebugger_as_json() {
+fn printed_statistics_of_jitterdebugger_json_agree() {
     let mut seen = 0;
     for (name, text, recording) in files("jitterdebugger", ".json") {
         let value: Value = serde_json::from_str(&text).unwrap();
         let unit = value["sysinfo"]["resolution_in_ns"].as_f64().unwrap();
         for (cpu, printed) in value["cpu"].as_object().unwrap() {
             let cpu: u32 = cpu.parse().unwrap();
-            let series = recording
-                .series
-                .iter()
-                .find(|series| series.cpu == Some(cpu))
-                .unwrap();
+            let series = recording.series.iter().find(|series| series.cpu == Some(cpu)).unwrap();
             let number = |field: &str| printed[field].as_f64().unwrap();
             close(&name, "count", number("count"), as_f64(series.stated.count), 0.0);
             close(
@@ -339,7 +286,7 @@ fn jitterdebugger_as_json() {
 }
 
 #[test]
-fn rtla_as_text() {
+fn printed_statistics_of_rtla_text_agree() {
     let mut seen = 0;
     let histograms = files("rtla", ".txt").into_iter();
     for (name, text, recording) in histograms.filter(|(_, _, recording)| recording.format == "rtla") {
@@ -355,13 +302,7 @@ fn rtla_as_text() {
             let count = printed("count:").unwrap();
             close(&name, "count", count, as_f64(series.stated.count), 0.0);
             close(&name, "samples", count, as_f64(series.samples()), 0.0);
-            close(
-                &name,
-                "over",
-                printed("over:").unwrap(),
-                as_f64(series.overflow),
-                0.0,
-            );
+            close(&name, "over", printed("over:").unwrap(), as_f64(series.overflow), 0.0);
             if count == 0.0 {
                 // What a release prints here is no statistic: `-`, or 2^64-1 and 0.
                 let stated = &series.stated;
@@ -389,7 +330,7 @@ fn rtla_as_text() {
 }
 
 #[test]
-fn stress_ng_as_text() {
+fn printed_statistics_of_stress_ng_text_agree() {
     for (name, text, recording) in files("stress-ng", ".txt") {
         let series = &recording.series[0];
         let behind = |word: &str| -> f64 {
@@ -399,27 +340,9 @@ fn stress_ng_as_text() {
         };
         close(&name, "mean", behind("mean:"), series.stated.mean_ns, 1e-6);
         close(&name, "mode", behind("mode:"), as_f64(series.stated.mode_ns), 0.0);
-        close(
-            &name,
-            "smallest",
-            behind("min:"),
-            as_f64(series.stated.min_ns),
-            0.0,
-        );
-        close(
-            &name,
-            "largest",
-            behind("max:"),
-            as_f64(series.stated.max_ns),
-            0.0,
-        );
-        close(
-            &name,
-            "deviation",
-            behind("std.dev."),
-            series.stated.stddev_ns,
-            1e-6,
-        );
+        close(&name, "smallest", behind("min:"), as_f64(series.stated.min_ns), 0.0);
+        close(&name, "largest", behind("max:"), as_f64(series.stated.max_ns), 0.0);
+        close(&name, "deviation", behind("std.dev."), series.stated.stddev_ns, 1e-6);
         for (share, value) in &series.stated.quantiles {
             let word = format!("{:.2}%:", share * 100.0);
             close(&name, &word, behind(&word), Some(*value as f64), 0.0);
@@ -429,7 +352,7 @@ fn stress_ng_as_text() {
 }
 
 #[test]
-fn systress_and_sysjitter_as_text() {
+fn printed_statistics_of_systress_and_sysjitter_text_agree() {
     for (name, text, recording) in files("systress", ".txt") {
         let series = &recording.series[0];
         let summary = text
@@ -447,13 +370,7 @@ fn systress_and_sysjitter_as_text() {
         close(&name, "mode", us(10), as_f64(series.stated.mode_ns), 0.0);
         // An article leaves rows out; a whole file has them all, and its own statistics follow from them, cut to whole units.
         if series.overflow.is_some() {
-            close(
-                &name,
-                "in rows",
-                summary[6],
-                Some(series.in_buckets() as f64),
-                0.0,
-            );
+            close(&name, "in rows", summary[6], Some(series.in_buckets() as f64), 0.0);
             let mean = mean_ns(series).unwrap();
             close(&name, "mean of the rows", us(7) + 500.0, Some(mean), 500.0);
             let mode = statistics(series).mode.map(|span| span.low_ns);
@@ -463,13 +380,7 @@ fn systress_and_sysjitter_as_text() {
     for (name, text, recording) in files("sysjitter", "raw.1") {
         let series = &recording.series[0];
         let count = numbers(&text, "# n_interruptions:").unwrap()[0];
-        close(
-            &name,
-            "interruptions",
-            count,
-            Some(series.in_buckets() as f64),
-            0.0,
-        );
+        close(&name, "interruptions", count, Some(series.in_buckets() as f64), 0.0);
         let gaps: Vec<u64> = text
             .lines()
             .filter(|line| !line.starts_with('#'))

@@ -1,6 +1,6 @@
 //! What we write is read back by our own readers as the same samples, and by gnuplot where that is installed.
 
-use formats::{Bucket, Kind, Recording, read, writer, writers};
+use formats::{Bucket, Recording, SeriesKind, read, writer, writers};
 use proptest::prelude::*;
 use std::process::Command;
 
@@ -70,7 +70,7 @@ proptest! {
                 }
                 if !format.ends_with("json") && format != "systress" {
                     prop_assert_eq!(two.missed, Some(5));
-                    prop_assert_eq!(two.kind == Kind::Noise, kind == "noise");
+                    prop_assert_eq!(two.kind == SeriesKind::Noise, kind == "noise");
                 }
             }
             prop_assert!(second.notes.iter().all(|note| note.id != "sums_differ"));
@@ -91,7 +91,7 @@ proptest! {
 }
 
 #[test]
-fn files_of_others_are_written_in_the_forms_of_others() {
+fn foreign_files_survive_a_round_trip_through_foreign_formats() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign");
     for name in [
         "cyclictest-2.4-h.txt",
@@ -130,7 +130,7 @@ fn files_of_others_are_written_in_the_forms_of_others() {
 }
 
 #[test]
-fn the_largest_value_of_a_log_is_in_milliseconds() {
+fn the_maximum_in_an_hdr_log_is_in_milliseconds() {
     let recording = result("latency", &[vec![(1_000, 3), (2_000_000, 1)]]);
     let text = writer("hlog").unwrap()(&recording);
     let line = text.lines().find(|line| line.starts_with("Tag=cpu2,")).unwrap();
@@ -141,16 +141,13 @@ fn the_largest_value_of_a_log_is_in_milliseconds() {
 }
 
 #[test]
-fn both_kinds_at_once_stay_apart() {
+fn latency_and_noise_in_one_result_stay_separate() {
     let mut both = result("noise", &[vec![(1_000, 3)]]);
     both.series.extend(result("latency", &[vec![(7_000, 9)]]).series);
-    assert_eq!(both.kind(), Kind::Latency);
+    assert_eq!(both.kind(), SeriesKind::Latency);
     let log = again(&both, "hlog");
     assert_eq!(
-        log.series
-            .iter()
-            .map(|series| series.in_buckets())
-            .collect::<Vec<_>>(),
+        log.series.iter().map(|series| series.in_buckets()).collect::<Vec<_>>(),
         [9, 3]
     );
     for format in ["cyclictest", "cyclictest-2.7", "cyclictest-json", "systress"] {
@@ -171,7 +168,7 @@ fn both_kinds_at_once_stay_apart() {
 }
 
 #[test]
-fn nothing_is_written_as_nothing() {
+fn empty_results_contain_no_invalid_numbers() {
     let recording = result("noise", &[vec![]]);
     // Base64 may hold any three letters.
     for format in writers().filter(|format| format.name != "hlog") {
@@ -181,11 +178,8 @@ fn nothing_is_written_as_nothing() {
 }
 
 #[test]
-fn gnuplot_draws_the_script() {
-    let recording = result(
-        "latency",
-        &[vec![(1_000, 3), (2_000_000, 1)], vec![(0, 7), (5_500, 9)]],
-    );
+fn gnuplot_accepts_the_script() {
+    let recording = result("latency", &[vec![(1_000, 3), (2_000_000, 1)], vec![(0, 7), (5_500, 9)]]);
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("plot.gp");
     std::fs::write(&script, writer("gnuplot").unwrap()(&recording)).unwrap();
@@ -196,7 +190,7 @@ fn gnuplot_draws_the_script() {
     let output = match drawn {
         Ok(output) => output,
         Err(error) => {
-            println!("SKIP: gnuplot_draws_the_script: gnuplot cannot be started: {error}");
+            println!("SKIP: gnuplot_accepts_the_script: gnuplot cannot be started: {error}");
             return;
         }
     };

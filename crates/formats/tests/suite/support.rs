@@ -1,6 +1,6 @@
 //! What the topics share: the files of `fixtures/foreign`, read.
 
-use formats::requirement::{Outcome, Requirement, judge};
+use formats::requirement::{Requirement, RequirementOutcome, judge};
 use formats::{Recording, Series, read};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub fn fact<'a>(facts: &'a [(String, String)], name: &str) -> &'a str {
 }
 
 /// What a series shows of a requirement.
-pub fn outcome(series: &Series, which: &str, below_ns: u64) -> Outcome {
+pub fn outcome(series: &Series, which: &str, below_ns: u64) -> RequirementOutcome {
     judge(series, &Requirement::new("", which, below_ns).unwrap()).outcome
 }
 

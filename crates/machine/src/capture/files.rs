@@ -4,7 +4,7 @@ use crate::{Machine, Version, irqbalance};
 
 /// What is kept of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trim {
+pub(super) enum ContentFilter {
     /// All of it.
     Nothing,
     /// Only the lines of a task's `status` that show where it may run: with 100,000 threads the rest is most of the archive.
@@ -36,32 +36,32 @@ pub(super) fn is_secret(text: &[u8]) -> bool {
     SECRETS.iter().any(|word| text.contains(word))
 }
 
-impl Trim {
+impl ContentFilter {
     pub(super) fn apply(self, content: &mut Vec<u8>) {
         let keep: fn(&[u8]) -> bool = match self {
-            Trim::Nothing => return,
-            Trim::Name => return content.clear(),
-            Trim::BootText if content.contains(&0) && content.len() > MAX_BINARY => return content.clear(),
-            Trim::BootText if content.contains(&0) => return,
-            Trim::BootText => |line| !is_secret(line),
-            Trim::BootMounts => |line| {
+            ContentFilter::Nothing => return,
+            ContentFilter::Name => return content.clear(),
+            ContentFilter::BootText if content.contains(&0) && content.len() > MAX_BINARY => {
+                return content.clear();
+            }
+            ContentFilter::BootText if content.contains(&0) => return,
+            ContentFilter::BootText => |line| !is_secret(line),
+            ContentFilter::BootMounts => |line| {
                 let place = line.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
                 BOOT_PLACES.contains(&place) || place.starts_with(b"/boot/")
             },
-            Trim::IrqbalanceVariables => |line| {
+            ContentFilter::IrqbalanceVariables => |line| {
                 let line = line.trim_ascii_start();
                 let line = line.strip_prefix(b"export ").unwrap_or(line);
                 line.trim_ascii_start().starts_with(b"IRQBALANCE_")
             },
-            Trim::Status => |line| STATUS_LINES.iter().any(|name| line.starts_with(name.as_bytes())),
-            Trim::Mounts => |line| {
+            ContentFilter::Status => |line| STATUS_LINES.iter().any(|name| line.starts_with(name.as_bytes())),
+            ContentFilter::Mounts => |line| {
                 let mut words = line.split(|&byte| byte == b' ');
                 words.any(|word| KERNEL_FILE_SYSTEMS.iter().any(|name| word == name.as_bytes()))
             },
         };
-        let lines = content
-            .split_inclusive(|&byte| byte == b'\n')
-            .filter(|line| keep(line));
+        let lines = content.split_inclusive(|&byte| byte == b'\n').filter(|line| keep(line));
         *content = lines.flatten().copied().collect();
     }
 }
@@ -156,23 +156,23 @@ const WHOLE: &[&str] = &[
 ];
 
 /// The same, of which a part is kept.
-const TRIMMED: &[(&str, Trim)] = &[
-    ("/proc/self/mountinfo", Trim::Mounts),
-    ("/proc/self/status", Trim::Status),
-    ("/proc/*/task/*/status", Trim::Status),
+const TRIMMED: &[(&str, ContentFilter)] = &[
+    ("/proc/self/mountinfo", ContentFilter::Mounts),
+    ("/proc/self/status", ContentFilter::Status),
+    ("/proc/*/task/*/status", ContentFilter::Status),
 ];
 
 /// How the files that match a pattern are captured.
 pub(super) struct Pattern {
     pub(super) path: String,
-    pub(super) trim: Trim,
+    pub(super) trim: ContentFilter,
 }
 
 /// All patterns for a machine: the fixed ones, and those that depend on the location of its cgroups and its configuration.
 pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     let plain = |path: String| Pattern {
         path,
-        trim: Trim::Nothing,
+        trim: ContentFilter::Nothing,
     };
     let whole = WHOLE.iter().chain(crate::settings::OTHERS);
     let mut patterns: Vec<Pattern> = whole.map(|path| plain((*path).to_owned())).collect();
@@ -191,9 +191,7 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
         patterns.push(plain(format!("{mount}/*/")));
         patterns.push(plain(format!("{mount}/system.slice/*/")));
         if *version == Version::V2 {
-            patterns.push(plain(format!(
-                "{mount}/{{cgroup.controllers,cgroup.subtree_control}}"
-            )));
+            patterns.push(plain(format!("{mount}/{{cgroup.controllers,cgroup.subtree_control}}")));
         }
     }
     if let Some(tree) = &machine.cgroups.cpuset {
@@ -217,12 +215,10 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
 /// command line.
 pub(super) fn of_irqbalance(machine: &Machine, environment: Vec<String>) -> Vec<Pattern> {
     let pattern = |trim| move |path| Pattern { path, trim };
-    let daemon = machine
-        .irqbalance()
-        .map(|daemon| irqbalance::command_line(daemon.pid));
+    let daemon = machine.irqbalance().map(|daemon| irqbalance::command_line(daemon.pid));
     let whole = irqbalance::unit_patterns().chain(daemon);
-    let mut patterns: Vec<Pattern> = whole.map(pattern(Trim::Nothing)).collect();
-    patterns.extend(environment.into_iter().map(pattern(Trim::IrqbalanceVariables)));
+    let mut patterns: Vec<Pattern> = whole.map(pattern(ContentFilter::Nothing)).collect();
+    patterns.extend(environment.into_iter().map(pattern(ContentFilter::IrqbalanceVariables)));
     patterns
 }
 
@@ -231,39 +227,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trimmed() {
-        let check = |trim: Trim, text: &str, expected: &str| {
+    fn private_parts_of_captured_files_are_trimmed() {
+        let check = |trim: ContentFilter, text: &str, expected: &str| {
             let mut content = text.as_bytes().to_vec();
             trim.apply(&mut content);
             assert_eq!(String::from_utf8_lossy(&content), expected);
         };
-        check(Trim::Nothing, "a\nb", "a\nb");
+        check(ContentFilter::Nothing, "a\nb", "a\nb");
         check(
-            Trim::Status,
+            ContentFilter::Status,
             "Name:\tx\nVmPeak:\t1\nCpus_allowed_list:\t0-1",
             "Name:\tx\nCpus_allowed_list:\t0-1",
         );
-        check(Trim::Name, "a\nb", "");
+        check(ContentFilter::Name, "a\nb", "");
         check(
-            Trim::IrqbalanceVariables,
+            ContentFilter::IrqbalanceVariables,
             "PROXY=x\n export IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_ARGS=-j\n#IRQBALANCE_X=\n",
             " export IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_ARGS=-j\n",
         );
         check(
-            Trim::BootText,
+            ContentFilter::BootText,
             "set timeout=5\n  Password_pbkdf2 root grub.pbkdf2.sha512.1\nGRUB2_PASSWORD=x\nmenuentry a {\n",
             "set timeout=5\nmenuentry a {\n",
         );
         check(
-            Trim::BootMounts,
+            ContentFilter::BootMounts,
             "/dev/a / ext4 rw 0 0\n/dev/b /home ext4 rw 0 0\n/dev/c /boot/efi vfat rw 0 0\n/dev/d /efi vfat rw 0 0\n",
             "/dev/a / ext4 rw 0 0\n/dev/c /boot/efi vfat rw 0 0\n/dev/d /efi vfat rw 0 0\n",
         );
         let mut program = vec![0; MAX_BINARY + 1];
-        Trim::BootText.apply(&mut program);
+        ContentFilter::BootText.apply(&mut program);
         assert!(program.is_empty(), "of a program the name alone");
         check(
-            Trim::Mounts,
+            ContentFilter::Mounts,
             "1 2 0:3 / /home rw - ext4 /dev/sda rw\n4 5 0:6 / /c rw - cgroup cgroup rw,cpuset\n",
             "4 5 0:6 / /c rw - cgroup cgroup rw,cpuset\n",
         );

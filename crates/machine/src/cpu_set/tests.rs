@@ -4,15 +4,11 @@ use super::*;
 use proptest::prelude::*;
 
 fn check_list(text: &str, expected: &str) {
-    assert_eq!(
-        CpuSet::parse_list(text).unwrap().to_string(),
-        expected,
-        "of {text:?}"
-    );
+    assert_eq!(CpuSet::parse_list(text).unwrap().to_string(), expected, "of {text:?}");
 }
 
 #[test]
-fn lists() {
+fn cpu_lists_are_parsed_and_printed() {
     check_list("", "");
     check_list(" \n", "");
     check_list("(null)\n", "");
@@ -31,7 +27,7 @@ fn lists() {
 }
 
 #[test]
-fn words_of_the_machine() {
+fn the_words_n_and_all_are_resolved_by_the_machine() {
     let possible = CpuSet::parse_list("0,2-5").unwrap();
     let check = |text: &str, expected: &str| {
         assert_eq!(
@@ -50,7 +46,7 @@ fn words_of_the_machine() {
 }
 
 #[test]
-fn what_is_no_list() {
+fn invalid_lists_are_refused() {
     let long = "1,".repeat(1000);
     for text in [
         "x",
@@ -82,13 +78,9 @@ fn what_is_no_list() {
 }
 
 #[test]
-fn masks() {
+fn cpu_masks_are_parsed() {
     let check = |text: &str, expected: &str| {
-        assert_eq!(
-            CpuSet::parse_mask(text).unwrap().to_string(),
-            expected,
-            "of {text:?}"
-        );
+        assert_eq!(CpuSet::parse_mask(text).unwrap().to_string(), expected, "of {text:?}");
     };
     check("0", "");
     check("f", "0-3");
@@ -114,7 +106,7 @@ fn masks() {
 }
 
 #[test]
-fn masks_as_the_kernel_prints_them() {
+fn masks_are_printed_as_the_kernel_prints_them() {
     let check = |list: &str, width: u32, expected: &str| {
         assert_eq!(
             CpuSet::parse_list(list).unwrap().to_mask(width),
@@ -133,7 +125,7 @@ fn masks_as_the_kernel_prints_them() {
 }
 
 #[test]
-fn huge_texts_take_linear_time() {
+fn huge_texts_are_parsed_in_linear_time() {
     let fastest_of_three = |ranges: usize| {
         let text = vec!["0-65535"; ranges].join(",");
         // CPU time of this thread only: other processes may use the CPU too.
@@ -184,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn operations_agree_with_their_meaning(a in any_set(), b in any_set()) {
+    fn set_operations_agree_with_their_definition(a in any_set(), b in any_set()) {
         let (and, or, minus) = (a.and(&b), a.or(&b), a.minus(&b));
         for cpu in (0..9100).map(CpuId) {
             prop_assert_eq!(and.contains(cpu), a.contains(cpu) && b.contains(cpu));
@@ -201,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn groups_are_what_the_kernel_means(first in 0_u32..200, more in 0_u32..200, used in 1_u32..20, extra in 0_u32..20) {
+    fn groups_are_expanded_as_the_kernel_expands_them(first in 0_u32..200, more in 0_u32..200, used in 1_u32..20, extra in 0_u32..20) {
         let size = used + extra;
         let text = format!("{first}-{}:{used}/{size}", first + more);
         let expected: CpuSet = (first..=first + more).filter(|cpu| (cpu - first) % size < used).map(CpuId).collect();
@@ -209,7 +201,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_only_refused(text in "[0-9,:/xNal \\-]{0,40}") {
+    fn no_text_causes_a_panic(text in "[0-9,:/xNal \\-]{0,40}") {
         let _ = CpuSet::parse_list(&text);
         let _ = CpuSet::parse_mask(&text);
         let _ = CpuSet::parse_list_of(&text, &CpuSet::range(0, 7));

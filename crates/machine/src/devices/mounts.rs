@@ -2,12 +2,12 @@
 
 use super::names;
 use crate::links::{join, real};
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use root::Root;
 use std::fmt;
 
 /// The needed fields of one line of mountinfo.
-struct Mount {
+struct MountinfoLine {
     /// `major:minor`; major 0 is a file system without its own disk number (btrfs, overlay, tmpfs).
     number: String,
     point: String,
@@ -33,9 +33,9 @@ pub(super) enum NoDisk {
 impl fmt::Display for NoDisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoDisk::NoFile => f.write_str(
-                "there is no such file; of a captured machine, only paths below /dev and /sys are known",
-            ),
+            NoDisk::NoFile => {
+                f.write_str("there is no such file; of a captured machine, only paths below /dev and /sys are known")
+            }
             NoDisk::NoMount => f.write_str("it is under no mount that /proc/self/mountinfo names"),
             NoDisk::NotOnDisk { kind, point } => {
                 write!(f, "its file system ({kind} on {point}) is on no disk")
@@ -45,7 +45,7 @@ impl fmt::Display for NoDisk {
 }
 
 /// The directory below `/sys` of the device that holds a path.
-pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<String, NoDisk> {
+pub(super) fn device_of(root: &Root, reader: &RootReader, path: &str) -> Result<String, NoDisk> {
     if reader.kind(path).is_none() {
         return Err(NoDisk::NoFile);
     }
@@ -55,7 +55,7 @@ pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<Stri
     let mount = text
         .lines()
         .filter_map(mount)
-        .filter(|mount| holds(&mount.point, &path))
+        .filter(|mount| contains(&mount.point, &path))
         .max_by_key(|mount| mount.point.len());
     let Some(mount) = mount else {
         return Err(NoDisk::NoMount);
@@ -84,20 +84,20 @@ fn resolved(root: &Root, path: &str) -> String {
     led_to.unwrap_or(above)
 }
 
-fn holds(point: &str, path: &str) -> bool {
+fn contains(point: &str, path: &str) -> bool {
     point == "/"
         || path
             .strip_prefix(point)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn mount(line: &str) -> Option<Mount> {
+fn mount(line: &str) -> Option<MountinfoLine> {
     let (place, source) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(2);
     let number = place.next()?.to_owned();
     let point = unescaped(place.nth(1)?);
     let mut source = source.split(' ');
-    Some(Mount {
+    Some(MountinfoLine {
         number,
         point,
         kind: source.next()?.to_owned(),
@@ -110,9 +110,7 @@ fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let digits = part
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        let digits = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
         match digits {
             Some(byte) => plain.push(char::from(byte)),
             None => plain.push('\\'),
@@ -131,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_mountinfo() {
+    fn device_and_mount_point_are_parsed_from_mountinfo() {
         let one = mount("36 27 8:1 / /mnt/a\\040b rw,relatime shared:1 - ext4 /dev/sda1 rw").unwrap();
         assert_eq!((one.number.as_str(), one.point.as_str()), ("8:1", "/mnt/a b"));
         assert_eq!((one.kind.as_str(), one.source.as_str()), ("ext4", "/dev/sda1"));
@@ -140,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_path() {
-        assert!(holds("/", "/srv/x") && holds("/srv", "/srv/x") && holds("/srv", "/srv"));
-        assert!(!holds("/srv", "/srvx") && !holds("/srv/x", "/srv"));
+    fn a_mount_point_contains_only_paths_below_it() {
+        assert!(contains("/", "/srv/x") && contains("/srv", "/srv/x") && contains("/srv", "/srv"));
+        assert!(!contains("/srv", "/srvx") && !contains("/srv/x", "/srv"));
     }
 }

@@ -1,18 +1,18 @@
 //! Finds where a device with a given name could be in the tree of `/sys`.
 
 use crate::links::{join, real};
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use root::Root;
 
 /// Directories where a device with this name could be, the most likely first; `None` for an impossible name.
-pub(super) fn candidates(root: &Root, reader: &Reader, name: &str) -> Option<Vec<String>> {
+pub(super) fn candidates(root: &Root, reader: &RootReader, name: &str) -> Option<Vec<String>> {
     if name.starts_with("/sys/") && !name.split('/').any(|part| part == "..") {
         return Some(vec![name.trim_end_matches('/').to_owned()]);
     }
     // Names below /dev may be links to the device: /dev/disk/by-id/..., /dev/mapper/...
     let name = &name
         .strip_prefix("/dev/")
-        .map_or(name.to_owned(), |_| led_to(root, name));
+        .map_or(name.to_owned(), |_| link_target(root, name));
     // The kernel writes the `/` in the name of a device as `!`.
     let plain = name.strip_prefix("/dev/").unwrap_or(name);
     let plain = if plain == name.as_str() {
@@ -25,11 +25,7 @@ pub(super) fn candidates(root: &Root, reader: &Reader, name: &str) -> Option<Vec
     }
     let mut places = Vec::new();
     if is_pci(&plain) {
-        let domain = if plain.matches(':').count() == 1 {
-            "0000:"
-        } else {
-            ""
-        };
+        let domain = if plain.matches(':').count() == 1 { "0000:" } else { "" };
         let address = format!("{domain}{}", plain.to_ascii_lowercase());
         places.push(format!("/sys/bus/pci/devices/{address}"));
     }
@@ -52,7 +48,7 @@ fn is_pci(name: &str) -> bool {
 }
 
 /// The target of a path below `/dev`, or the path itself.
-fn led_to(root: &Root, path: &str) -> String {
+fn link_target(root: &Root, path: &str) -> String {
     let target = root.link(path).ok().flatten();
     let real = target.and_then(|target| real(root, join(path, &target)?));
     real.filter(|path| path.starts_with("/dev/"))

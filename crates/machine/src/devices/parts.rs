@@ -4,18 +4,18 @@
 use super::{Locality, of_directory};
 use crate::CpuSet;
 use crate::links::{join, real};
-use crate::reading::Reader;
-use root::{Root, Stands};
+use crate::reading::RootReader;
+use root::{DirectoryEntryType, Root};
 
 /// Maximum depth of composite devices.
 const MAX_LAYERS: u32 = 8;
 
 /// The location of a device, or of its parts.
-pub(super) fn place(root: &Root, reader: &Reader, found: &str) -> Locality {
+pub(super) fn place(root: &Root, reader: &RootReader, found: &str) -> Locality {
     layered(root, reader, found, MAX_LAYERS)
 }
 
-fn layered(root: &Root, reader: &Reader, found: &str, layers: u32) -> Locality {
+fn layered(root: &Root, reader: &RootReader, found: &str, layers: u32) -> Locality {
     let mut device = of_directory(root, reader, found);
     if device.node.is_some() || device.cpus.is_some() || layers == 0 {
         return device;
@@ -37,11 +37,11 @@ fn layered(root: &Root, reader: &Reader, found: &str, layers: u32) -> Locality {
 }
 
 /// Directories of the devices that a device consists of.
-fn below(root: &Root, reader: &Reader, path: &str) -> Vec<String> {
+fn below(root: &Root, reader: &RootReader, path: &str) -> Vec<String> {
     let links = |dir: &str, prefix: &str| -> Vec<String> {
         let entries = reader.entries(dir).unwrap_or_default().into_iter();
         entries
-            .filter(|entry| entry.stands == Stands::Link && entry.name.starts_with(prefix))
+            .filter(|entry| entry.kind == DirectoryEntryType::Link && entry.name.starts_with(prefix))
             .map(|entry| format!("{dir}/{}", entry.name))
             .collect()
     };

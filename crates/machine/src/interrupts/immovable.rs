@@ -10,7 +10,7 @@ use super::Interrupt;
 
 /// Why no write to its mask moves an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Immovable {
+pub enum ImmovableReason {
     /// It is per-CPU.
     PerCpu,
     /// The kernel manages the mask itself.
@@ -21,15 +21,15 @@ pub enum Immovable {
     Fixed,
 }
 
-impl Immovable {
+impl ImmovableReason {
     /// The reason, for a sentence after `because`.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
-            Immovable::PerCpu => "each CPU has its own",
-            Immovable::Managed => "the kernel manages its mask itself",
-            Immovable::Timer => "it is a timer of the kernel, which is not balanced",
-            Immovable::Fixed => "its driver or its interrupt chip accepts no mask",
+            ImmovableReason::PerCpu => "each CPU has its own",
+            ImmovableReason::Managed => "the kernel manages its mask itself",
+            ImmovableReason::Timer => "it is a timer of the kernel, which is not balanced",
+            ImmovableReason::Fixed => "its driver or its interrupt chip accepts no mask",
         }
     }
 
@@ -37,17 +37,17 @@ impl Immovable {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Immovable::PerCpu => "per_cpu",
-            Immovable::Managed => "managed",
-            Immovable::Timer => "timer",
-            Immovable::Fixed => "fixed",
+            ImmovableReason::PerCpu => "per_cpu",
+            ImmovableReason::Managed => "managed",
+            ImmovableReason::Timer => "timer",
+            ImmovableReason::Fixed => "fixed",
         }
     }
 
     /// Whether `isolcpus=managed_irq` at boot keeps such an interrupt away.
     #[must_use]
     pub const fn follows_managed_irq(self) -> bool {
-        matches!(self, Immovable::Managed)
+        matches!(self, ImmovableReason::Managed)
     }
 }
 
@@ -55,15 +55,15 @@ impl Interrupt {
     /// Why no write to its mask moves it; `None` if nothing prevents a write. Planning, checking and repairs all ask
     /// this before they propose a write.
     #[must_use]
-    pub fn immovable(&self) -> Option<Immovable> {
+    pub fn immovable(&self) -> Option<ImmovableReason> {
         if self.is_per_cpu() {
-            Some(Immovable::PerCpu)
+            Some(ImmovableReason::PerCpu)
         } else if self.is_timer() {
-            Some(Immovable::Timer)
+            Some(ImmovableReason::Timer)
         } else if self.managed == Some(true) {
-            Some(Immovable::Managed)
+            Some(ImmovableReason::Managed)
         } else {
-            (self.settable == Some(false) || self.chip_name() == PIC).then_some(Immovable::Fixed)
+            (self.settable == Some(false) || self.chip_name() == PIC).then_some(ImmovableReason::Fixed)
         }
     }
 
@@ -75,11 +75,7 @@ impl Interrupt {
     /// 1119. `false` for others.
     #[must_use]
     pub fn is_per_cpu(&self) -> bool {
-        let number: Option<u32> = self
-            .chip
-            .split_whitespace()
-            .nth(1)
-            .and_then(|word| word.parse().ok());
+        let number: Option<u32> = self.chip.split_whitespace().nth(1).and_then(|word| word.parse().ok());
         let is_gic = self.chip_name().strip_prefix("GIC").is_some_and(|rest| {
             rest.bytes()
                 .all(|byte| byte == b'-' || byte == b'v' || byte.is_ascii_digit())
@@ -144,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cpu_has_its_own() {
+    fn per_cpu_interrupts_are_recognized_by_chip_and_number() {
         for (chip, expected) in [
             ("XIVE-IPI   0 Edge", true),
             ("XIVE-IRQ 4609 Level", false),
@@ -172,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_that_nobody_can_write_has_a_reason() {
+    fn an_unwritable_mask_has_a_reason() {
         let reason = |irq, chip: &str, name: &str, is_writable| {
             let mut one = of(irq, chip, name);
             one.take_mode(is_writable);
             (one.immovable(), one.managed)
         };
-        let (managed, timer, fixed) = (Immovable::Managed, Immovable::Timer, Immovable::Fixed);
+        let (managed, timer, fixed) = (ImmovableReason::Managed, ImmovableReason::Timer, ImmovableReason::Fixed);
         for (irq, chip, name, expected) in [
             (
                 25,
@@ -203,13 +199,8 @@ mod tests {
             (24, "HPET_MSI   2-edge", "hpet2", (Some(timer), Some(false))),
             (2, "", "", (Some(fixed), None)),
             (2, "XT-PIC      2", "cascade", (Some(fixed), Some(false))),
-            (
-                50,
-                "pinctrl-bcm2835   4 Edge",
-                "button",
-                (Some(fixed), Some(false)),
-            ),
-            (4, "GICv3   0 Edge", "", (Some(Immovable::PerCpu), Some(false))),
+            (50, "pinctrl-bcm2835   4 Edge", "button", (Some(fixed), Some(false))),
+            (4, "GICv3   0 Edge", "", (Some(ImmovableReason::PerCpu), Some(false))),
         ] {
             assert_eq!(reason(irq, chip, name, false), expected, "{irq} {chip} {name}");
         }
@@ -222,15 +213,15 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_debugfs_name_the_reason() {
+    fn debugfs_flags_name_the_reason() {
         let reason = |flags: &str| {
             let mut one = of(30, "chip   1 Edge", "device");
             one.take_flags(&format!("dstate:   0x1\n    {flags}\n"));
             one.immovable()
         };
         assert_eq!(reason("IRQD_ACTIVATED"), None);
-        assert_eq!(reason("IRQD_PER_CPU"), Some(Immovable::PerCpu));
-        assert_eq!(reason("IRQD_NO_BALANCING"), Some(Immovable::Fixed));
-        assert_eq!(reason("IRQD_AFFINITY_MANAGED"), Some(Immovable::Managed));
+        assert_eq!(reason("IRQD_PER_CPU"), Some(ImmovableReason::PerCpu));
+        assert_eq!(reason("IRQD_NO_BALANCING"), Some(ImmovableReason::Fixed));
+        assert_eq!(reason("IRQD_AFFINITY_MANAGED"), Some(ImmovableReason::Managed));
     }
 }

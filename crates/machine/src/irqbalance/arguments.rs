@@ -56,13 +56,7 @@ fn interrupts(root: &Root, dir: &str) -> Vec<u32> {
     let numbers = |names: Vec<String>| names.iter().filter_map(|name| name.parse().ok()).collect();
     match root.names(&format!("{dir}/msi_irqs")).ok().flatten() {
         Some(names) => numbers(names),
-        None => numbers(
-            root.value(&format!("{dir}/irq"))
-                .ok()
-                .flatten()
-                .into_iter()
-                .collect(),
-        ),
+        None => numbers(root.value(&format!("{dir}/irq")).ok().flatten().into_iter().collect()),
     }
 }
 
@@ -134,9 +128,7 @@ fn of_letters(letters: &str) -> Option<(char, Option<&str>)> {
 /// As `strtoull`: text after the digits is ignored.
 fn number(text: &str) -> Option<u32> {
     let text = text.trim_start();
-    let end = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     text.get(..end)?.parse().ok()
 }
 
@@ -145,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_read_as_getopt_long_reads_them() {
+    fn options_are_parsed_as_getopt_long_parses_them() {
         let check = |line: &str, irqs: &[u32], modules: &[&str]| {
             let text: String = line.split(' ').map(|word| format!("{word}\0")).collect();
             let bans = parse(&format!("/usr/sbin/irqbalance\0{text}"));
@@ -161,24 +153,17 @@ mod tests {
         );
         check("--bani 24 --banm=nvme", &[24], &["nvme"]);
         check("--pid -i24 -s --banirq=25 -l -i26", &[], &[]);
-        check(
-            "--banirq=24,25 --banirq=x --banirq=99999999999 --banirq",
-            &[24],
-            &[],
-        );
+        check("--banirq=24,25 --banirq=x --banirq=99999999999 --banirq", &[24], &[]);
         check("x -i 24 -- -i 25", &[24], &[]);
         check("--hintpolicy exact -h subset -j", &[], &[]);
         assert_eq!(parse(""), Bans::default());
     }
 
     #[test]
-    fn a_script_and_hints_cannot_be_judged() {
+    fn policy_scripts_and_affinity_hints_are_reported_as_unknown() {
         let check = |line: &str, expected: &[(&str, &str)]| {
             let found = unjudged(line.split(' '));
-            let found: Vec<(&str, &str)> = found
-                .iter()
-                .map(|(name, value)| (*name, value.as_str()))
-                .collect();
+            let found: Vec<(&str, &str)> = found.iter().map(|(name, value)| (*name, value.as_str())).collect();
             assert_eq!(found, expected, "{line}");
         };
         check("--foreground --banirq=24 -j", &[]);

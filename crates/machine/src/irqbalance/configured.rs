@@ -3,8 +3,8 @@
 //! `cputree.c: setup_banned_cpus` reads two variables of its environment; irqbalance(1), section ENVIRONMENT VARIABLES.
 
 use super::arguments;
-use super::service::{FILES, Service, Variable, assigned, is_unit, words};
-use crate::reading::Reader;
+use super::service::{FILES, IrqbalanceService, Variable, assigned, is_unit, words};
+use crate::reading::RootReader;
 use crate::{CpuSet, ParseError};
 
 /// CPUs that irqbalance is configured to ban when it starts.
@@ -36,8 +36,8 @@ const ARGUMENTS: [&str; 2] = ["IRQBALANCE_ARGS", "OPTIONS"];
 ///
 /// If systemd has a unit or drop-ins for it, this is the environment that systemd sets. Otherwise each file of a
 /// distribution counts, and files with the same assignment are one ban.
-pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
-    if let Some(service) = Service::read(reader) {
+pub(crate) fn configured(reader: &RootReader) -> Vec<ConfiguredBan> {
+    if let Some(service) = IrqbalanceService::read(reader) {
         let value = |name| service.value(reader, name);
         return ban(value(MASK), value(LIST)).into_iter().collect();
     }
@@ -56,7 +56,7 @@ pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
 
 /// A part of irqbalance's configuration whose effect on the isolated CPUs is unknown here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unjudged {
+pub struct UnknownIrqbalanceRule {
     /// The file that contains it.
     pub path: String,
     /// The option or the assignment.
@@ -67,9 +67,9 @@ pub struct Unjudged {
 
 /// The parts of irqbalance's configuration that cannot be judged: a policy script, driver hints (in `ExecStart=` and in
 /// the variables that it passes on), and environment files that cannot be found.
-pub(crate) fn unjudged(reader: &Reader) -> Vec<Unjudged> {
+pub(crate) fn unjudged(reader: &RootReader) -> Vec<UnknownIrqbalanceRule> {
     let (mut all, mut unread) = (Vec::new(), Vec::new());
-    match Service::read(reader) {
+    match IrqbalanceService::read(reader) {
         Some(mut service) => {
             unread = std::mem::take(&mut service.unread);
             all.extend(passed(reader, &service));
@@ -84,7 +84,7 @@ pub(crate) fn unjudged(reader: &Reader) -> Vec<Unjudged> {
     }
     let of_arguments = all.iter().flat_map(|(path, arguments)| {
         let options = arguments::unjudged(arguments.iter().map(String::as_str));
-        options.into_iter().map(move |(name, value)| Unjudged {
+        options.into_iter().map(move |(name, value)| UnknownIrqbalanceRule {
             path: path.clone(),
             text: format!("--{name}={value}"),
             why: match name {
@@ -93,7 +93,7 @@ pub(crate) fn unjudged(reader: &Reader) -> Vec<Unjudged> {
             },
         })
     });
-    let of_files = unread.into_iter().map(|(path, file)| Unjudged {
+    let of_files = unread.into_iter().map(|(path, file)| UnknownIrqbalanceRule {
         path,
         text: format!("EnvironmentFile={file}"),
         why: "its name has a specifier of systemd, so the file was not read",
@@ -103,7 +103,7 @@ pub(crate) fn unjudged(reader: &Reader) -> Vec<Unjudged> {
 
 /// The arguments that a service passes on, by file: those of `ExecStart=`, and those of the variables that it names.
 /// Drop-ins without a unit are assumed to extend a unit that passes the usual variables.
-fn passed(reader: &Reader, service: &Service) -> Vec<(String, Vec<String>)> {
+fn passed(reader: &RootReader, service: &IrqbalanceService) -> Vec<(String, Vec<String>)> {
     let mut names: Vec<String> = Vec::new();
     let mut all = Vec::new();
     for (path, arguments) in &service.arguments {
@@ -122,8 +122,8 @@ fn passed(reader: &Reader, service: &Service) -> Vec<(String, Vec<String>)> {
 }
 
 /// Every environment file named by its unit and drop-ins.
-pub(crate) fn environment_files(reader: &Reader) -> Vec<String> {
-    Service::read(reader).map_or_else(Vec::new, |service| service.files)
+pub(crate) fn environment_files(reader: &RootReader) -> Vec<String> {
+    IrqbalanceService::read(reader).map_or_else(Vec::new, |service| service.files)
 }
 
 fn parse_ban(path: &str, text: &str) -> Option<ConfiguredBan> {
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_bans() {
+    fn banned_cpus_are_read_from_the_environment() {
         let check = |text: &str, expected: Option<(&str, Option<&str>)>| {
             let found = parse_ban("/f", text);
             let found = found.map(|ban| (ban.text, ban.banned.ok().map(|cpus| cpus.to_string())));
@@ -174,10 +174,7 @@ mod tests {
             &format!("{list}=1\n {list}=\"2-3\"\n"),
             Some((&format!("{list}=2-3"), Some("2-3"))),
         );
-        check(
-            &format!("export {list}='4-3'\n"),
-            Some((&format!("{list}=4-3"), None)),
-        );
+        check(&format!("export {list}='4-3'\n"), Some((&format!("{list}=4-3"), None)));
         check(&format!("{list}=-\n"), Some((&format!("{list}=-"), Some(""))));
         check(
             &format!("{list}=1\nIRQBALANCE_BANNED_CPUS=c\n"),

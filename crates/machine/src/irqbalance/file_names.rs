@@ -1,13 +1,13 @@
 //! Expands a pattern of `EnvironmentFile=` to file names, in the order of glob(3).
 
-use crate::reading::Reader;
+use crate::reading::RootReader;
 
 /// Maximum number of files per pattern.
 const MOST: usize = 64;
 
 /// The files that match a pattern, by name. A name without a pattern is returned as it is, whether it exists or not.
 /// `{` is an ordinary character: systemd does not enable braces.
-pub(super) fn file_names(reader: &Reader, pattern: &str) -> Vec<String> {
+pub(super) fn file_names(reader: &RootReader, pattern: &str) -> Vec<String> {
     if !is_pattern(pattern) {
         return vec![pattern.to_owned()];
     }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_match_as_glob_does() {
+    fn file_patterns_match_as_glob_does() {
         let check = |pattern: &str, name: &str, expected: bool| {
             assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         };

@@ -7,8 +7,8 @@
 //! Specifiers (`%i`) are not expanded; a name with one is reported.
 
 use super::file_names::file_names;
-use crate::reading::Reader;
-use root::Kind;
+use crate::reading::RootReader;
+use root::PathKind;
 use std::collections::BTreeMap;
 
 /// The unit search path for files of administrators and packages, highest precedence first.
@@ -43,7 +43,7 @@ pub(super) struct Variable {
 
 /// The contents of the unit and its drop-ins.
 #[derive(Debug, Default)]
-pub(super) struct Service {
+pub(super) struct IrqbalanceService {
     /// `Environment=`, in the order of assignment.
     pub variables: Vec<Variable>,
     /// `EnvironmentFile=`, in the order of reading.
@@ -54,19 +54,19 @@ pub(super) struct Service {
     pub unread: Vec<(String, String)>,
 }
 
-impl Service {
+impl IrqbalanceService {
     /// The unit and its drop-ins; `None` for a machine with neither. Drop-ins without a unit add to the usual files.
-    pub fn read(reader: &Reader) -> Option<Service> {
+    pub fn read(reader: &RootReader) -> Option<IrqbalanceService> {
         let drop_ins = drop_ins(reader);
-        let mut service = Service::default();
+        let mut service = IrqbalanceService::default();
         let unit = match unit(reader) {
-            Unit::Masked => return None,
-            Unit::Absent if drop_ins.is_empty() => return None,
-            Unit::Absent => {
+            UnitFile::Masked => return None,
+            UnitFile::Absent if drop_ins.is_empty() => return None,
+            UnitFile::Absent => {
                 service.files = FILES.map(str::to_owned).to_vec();
                 None
             }
-            Unit::At(path) => Some(path),
+            UnitFile::At(path) => Some(path),
         };
         for path in unit.iter().chain(drop_ins.values()) {
             service.add(reader, path, &text(reader, path).unwrap_or_default());
@@ -76,7 +76,7 @@ impl Service {
     }
 
     /// The value of a variable in the process's environment, and the file that sets it.
-    pub fn value(&self, reader: &Reader, name: &str) -> Option<Variable> {
+    pub fn value(&self, reader: &RootReader, name: &str) -> Option<Variable> {
         let own = self.variables.iter().rfind(|one| one.name == name).cloned();
         let of_file = |path: &String| {
             let text = text(reader, path)?;
@@ -90,7 +90,7 @@ impl Service {
     }
 
     /// Applies the assignments of one file.
-    fn add(&mut self, reader: &Reader, path: &str, text: &str) {
+    fn add(&mut self, reader: &RootReader, path: &str, text: &str) {
         for (key, value) in assignments(text) {
             match (key.as_str(), value.as_str()) {
                 ("Environment", "") => self.variables.clear(),
@@ -142,30 +142,30 @@ pub(crate) fn patterns() -> impl Iterator<Item = String> {
 }
 
 /// The file of the unit.
-enum Unit {
+enum UnitFile {
     At(String),
     Absent,
     /// An empty file, or a link to `/dev/null`: systemd does not start irqbalance.
     Masked,
 }
 
-fn unit(reader: &Reader) -> Unit {
+fn unit(reader: &RootReader) -> UnitFile {
     for path in DIRECTORIES.map(|dir| format!("{dir}/{UNIT}")) {
         if reader.link(&path).as_deref() == Some("/dev/null") {
-            return Unit::Masked;
+            return UnitFile::Masked;
         }
         if let Some(text) = text(reader, &path) {
             return match text.trim().is_empty() {
-                true => Unit::Masked,
-                false => Unit::At(path),
+                true => UnitFile::Masked,
+                false => UnitFile::At(path),
             };
         }
     }
-    Unit::Absent
+    UnitFile::Absent
 }
 
 /// The drop-ins by name.
-fn drop_ins(reader: &Reader) -> BTreeMap<String, String> {
+fn drop_ins(reader: &RootReader) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for dir in DIRECTORIES {
         let dir = format!("{dir}/{UNIT}.d");
@@ -180,10 +180,10 @@ fn drop_ins(reader: &Reader) -> BTreeMap<String, String> {
 }
 
 /// The content of a regular file: a name may also belong to a device or a pipe.
-fn text(reader: &Reader, path: &str) -> Option<String> {
+fn text(reader: &RootReader, path: &str) -> Option<String> {
     match reader.kind(path)? {
-        Kind::File => reader.text_at_most(path, MAX_FILE),
-        Kind::Dir => None,
+        PathKind::File => reader.text_at_most(path, MAX_FILE),
+        PathKind::Dir => None,
     }
 }
 
@@ -264,16 +264,13 @@ mod tests {
     }
 
     #[test]
-    fn only_assignments_of_the_service_count() {
+    fn only_assignments_in_the_service_section_count() {
         let text = "Environment=A=0\n[Unit]\nEnvironment=A=1\n[Service]\n# Environment=A=2\n Environment = A=3 \\\n; B\n  B=4\n\
                     EnvironmentFile=-/etc/x\\";
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(
             assignments(text),
-            [
-                pair("Environment", "A=3    B=4"),
-                pair("EnvironmentFile", "-/etc/x")
-            ]
+            [pair("Environment", "A=3    B=4"), pair("EnvironmentFile", "-/etc/x")]
         );
     }
 }

@@ -4,7 +4,7 @@
 //! The keys of `[variables]` of all profiles form one table, in which a later profile replaces a value but not its
 //! position. `include=` among them is a file of variables (`tuned/profiles/{locator,loader,merger,variables}.py`).
 
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use std::collections::BTreeMap;
 
 /// The search path of profiles: an administrator's files come before those of packages. Without `profiles/` up to TuneD 2.22.
@@ -28,29 +28,26 @@ pub(super) struct Profiles {
 }
 
 /// One `tuned.conf`.
-struct Profile {
+struct TunedProfile {
     path: String,
     /// Values of `[variables]` in order, `include` among them.
     variables: Vec<(String, String)>,
 }
 
 /// Reads the profiles named in `active_profile`, and those that they include.
-pub(super) fn read(reader: &Reader, names: &str) -> Profiles {
+pub(super) fn read(reader: &RootReader, names: &str) -> Profiles {
     let mut profiles = Vec::new();
     let mut files = Vec::new();
     for name in names.split_whitespace() {
         load(reader, name, &mut profiles, &mut files);
     }
     let isolated_cores = isolated_cores(reader, &merged(profiles), &mut files);
-    Profiles {
-        files,
-        isolated_cores,
-    }
+    Profiles { files, isolated_cores }
 }
 
 /// Loads a profile after those that it includes. A file counts once, so one in `/etc` may include the one of the same
 /// name in `/usr`.
-fn load(reader: &Reader, name: &str, profiles: &mut Vec<Profile>, files: &mut Vec<String>) {
+fn load(reader: &RootReader, name: &str, profiles: &mut Vec<TunedProfile>, files: &mut Vec<String>) {
     // The name becomes part of a path.
     let is_plain = !name.is_empty() && name.len() < 100 && !name.contains('/') && !name.starts_with('.');
     if !is_plain || files.len() >= MOST {
@@ -67,8 +64,8 @@ fn load(reader: &Reader, name: &str, profiles: &mut Vec<Profile>, files: &mut Ve
     let keys: Vec<(String, String, String)> = keys(&text)
         .map(|(section, key, value)| (section, key, value.replace("${i:PROFILE_DIR}", &dir)))
         .collect();
-    let of = |wanted: &str| -> Vec<(String, String)> {
-        let own = keys.iter().filter(|(section, ..)| section == wanted);
+    let of = |section_name: &str| -> Vec<(String, String)> {
+        let own = keys.iter().filter(|(section, ..)| section == section_name);
         own.map(|(_, key, value)| (key.clone(), value.clone())).collect()
     };
     let main = of("main");
@@ -77,21 +74,19 @@ fn load(reader: &Reader, name: &str, profiles: &mut Vec<Profile>, files: &mut Ve
             load(reader, name.trim(), profiles, files);
         }
     }
-    profiles.push(Profile {
+    profiles.push(TunedProfile {
         path,
         variables: of("variables"),
     });
 }
 
 /// The one table of all profiles: key, value, and the profile that gave the value.
-fn merged(profiles: Vec<Profile>) -> Vec<(String, String, String)> {
+fn merged(profiles: Vec<TunedProfile>) -> Vec<(String, String, String)> {
     let mut all: Vec<(String, String, String)> = Vec::new();
     for profile in profiles {
         let is_set = |name: &str| {
             let mut own = profile.variables.iter();
-            own.any(|(key, value)| {
-                key == name && matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on")
-            })
+            own.any(|(key, value)| key == name && matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on"))
         };
         if is_set("replace") {
             all.clear();
@@ -115,7 +110,7 @@ fn merged(profiles: Vec<Profile>) -> Vec<(String, String, String)> {
 
 /// Evaluates the table from its start, as TuneD does: a value may use the variables before it.
 fn isolated_cores(
-    reader: &Reader,
+    reader: &RootReader,
     table: &[(String, String, String)],
     files: &mut Vec<String>,
 ) -> Option<(String, String)> {

@@ -2,20 +2,20 @@
 
 use super::Task;
 use crate::{CpuSet, Version};
-use root::{Asked, Root, Stands};
+use root::{DirectoryEntryType, QueryResult, Root};
 
 /// Reads the masks of threads, one at a time.
-pub struct Glance<'a> {
+pub struct MaskReader<'a> {
     root: &'a Root,
     words: Vec<u64>,
     mask: CpuSet,
 }
 
-impl<'a> Glance<'a> {
+impl<'a> MaskReader<'a> {
     /// For the threads of a machine.
     #[must_use]
-    pub fn new(root: &'a Root) -> Glance<'a> {
-        Glance {
+    pub fn new(root: &'a Root) -> MaskReader<'a> {
+        MaskReader {
             root,
             words: Vec::new(),
             mask: CpuSet::new(),
@@ -26,9 +26,9 @@ impl<'a> Glance<'a> {
     /// `Cpus_allowed_list` includes.
     pub fn mask(&mut self, tid: u32) -> Option<&CpuSet> {
         match self.root.affinity(tid, &mut self.words) {
-            Asked::Told => self.mask.set_words(&self.words),
-            Asked::Gone => return None,
-            Asked::Cannot => self.mask = super::read_one(self.root, tid)?.allowed?,
+            QueryResult::Answered => self.mask.set_words(&self.words),
+            QueryResult::Missing => return None,
+            QueryResult::Cannot => self.mask = super::read_one(self.root, tid)?.allowed?,
         }
         Some(&self.mask)
     }
@@ -45,10 +45,7 @@ pub fn kernel_threads(root: &Root) -> Option<Vec<u32>> {
 /// The children of a process; `None` if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
 #[must_use]
 pub fn children(root: &Root, pid: u32) -> Option<Vec<u32>> {
-    let text = root
-        .text(&format!("/proc/{pid}/task/{pid}/children"))
-        .ok()
-        .flatten()?;
+    let text = root.text(&format!("/proc/{pid}/task/{pid}/children")).ok().flatten()?;
     Some(
         text.split_ascii_whitespace()
             .filter_map(|word| word.parse().ok())
@@ -78,16 +75,12 @@ fn numbers(root: &Root, mount: &str, name: &str) -> Vec<u32> {
     let mut all = Vec::new();
     let mut dirs = vec![mount.trim_end_matches('/').to_owned()];
     while let Some(dir) = dirs.pop() {
-        let list = root
-            .text(&format!("{dir}/{name}"))
-            .ok()
-            .flatten()
-            .unwrap_or_default();
+        let list = root.text(&format!("{dir}/{name}")).ok().flatten().unwrap_or_default();
         let numbers = list.lines().filter_map(|line| line.parse::<u32>().ok());
         // A 0 is a task of an outer process namespace; in a system call it would mean the caller.
         all.extend(numbers.filter(|number| *number != 0));
         let below = root.entries(&dir).ok().flatten().unwrap_or_default();
-        let below = below.into_iter().filter(|entry| entry.stands == Stands::Dir);
+        let below = below.into_iter().filter(|entry| entry.kind == DirectoryEntryType::Dir);
         dirs.extend(below.map(|entry| format!("{dir}/{}", entry.name)));
     }
     all
@@ -96,16 +89,11 @@ fn numbers(root: &Root, mount: &str, name: &str) -> Vec<u32> {
 /// The movable threads whose mask is none of `usual`, read individually, by number; all threads if no cheap query is
 /// possible. On a machine with ten thousand unpinned tasks these are few.
 #[must_use]
-pub fn unusual(
-    root: &Root,
-    mount: &str,
-    version: Version,
-    usual: impl Fn(&CpuSet) -> bool,
-) -> Option<Vec<Task>> {
+pub fn unusual(root: &Root, mount: &str, version: Version, usual: impl Fn(&CpuSet) -> bool) -> Option<Vec<Task>> {
     let Some(tids) = listed(root, mount, version) else {
         return super::read(root);
     };
-    let mut glance = Glance::new(root);
+    let mut glance = MaskReader::new(root);
     let is_unusual = |tid: &u32| glance.mask(*tid).is_some_and(|mask| !usual(mask));
     let mut tids: Vec<u32> = tids.into_iter().filter(is_unusual).collect();
     tids.sort_unstable();
@@ -124,7 +112,7 @@ mod tests {
 
     /// An unmovable thread has no pin that could be removed or restored.
     #[test]
-    fn bound_threads_are_not_unusual() {
+    fn bound_threads_do_not_count_as_pinned() {
         let dir = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = dir.path().join(path);

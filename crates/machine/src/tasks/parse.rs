@@ -11,7 +11,7 @@ use crate::{CpuId, CpuSet, ParseError, Version};
 pub fn parse_stat(text: &str) -> Result<Task, ParseError> {
     let stat = stat_of(text.as_bytes()).ok_or_else(|| ParseError {
         text: text.chars().take(60).collect(),
-        wanted: "a line of /proc/PID/stat",
+        expected: "a line of /proc/PID/stat",
         why: "it needs a number, a name in parentheses and 39 more fields".to_owned(),
     })?;
     Ok(stat.task)
@@ -37,12 +37,12 @@ pub fn parse_cgroup_file(text: &str, version: Version) -> Option<String> {
     text.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
         let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let is_wanted = match version {
+        let is_cpuset = match version {
             Version::V1 => controllers.split(',').any(|controller| controller == "cpuset"),
             Version::V2 => id == "0" && controllers.is_empty(),
         };
         // The kernel marks a cgroup that was removed while it held its last task.
-        is_wanted.then(|| path.strip_suffix(" (deleted)").unwrap_or(path).to_owned())
+        is_cpuset.then(|| path.strip_suffix(" (deleted)").unwrap_or(path).to_owned())
     })
 }
 
@@ -55,9 +55,9 @@ pub(super) fn stat_of(text: &[u8]) -> Option<Stat> {
     // The first is field 3, the state; the numbers below are those of proc(5).
     let mut fields = text.get(close + 1..)?.trim_ascii().split(|&byte| byte == b' ');
     let mut at = 3;
-    let mut field = |wanted: usize| {
-        let found = fields.nth(wanted - at)?;
-        at = wanted + 1;
+    let mut field = |index: usize| {
+        let found = fields.nth(index - at)?;
+        at = index + 1;
         Some(found)
     };
     let state = char::from(*field(3)?.first()?);
@@ -79,10 +79,7 @@ pub(super) fn stat_of(text: &[u8]) -> Option<Stat> {
         comm,
         state,
         flags: u32::try_from(flags).ok()?,
-        cpu: u32::try_from(cpu)
-            .ok()
-            .filter(|&cpu| cpu <= CpuSet::MAX_CPU)
-            .map(CpuId),
+        cpu: u32::try_from(cpu).ok().filter(|&cpu| cpu <= CpuSet::MAX_CPU).map(CpuId),
         allowed: None,
         policy: u32::try_from(policy).map_or(Policy::Unknown, Policy::of_number),
         rt_priority: u32::try_from(rt_priority).ok()?,
@@ -164,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn all_fields() {
+    fn all_fields_of_stat_are_parsed() {
         let task = parse_stat(&line("irq/24-eth0")).unwrap();
         assert_eq!(
             task.key,
@@ -183,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_mislead() {
+    fn misleading_task_names_are_parsed() {
         let check = |printed: &str, name: &str| assert_eq!(parse_stat(&line(printed)).unwrap().comm, name);
         check("a b", "a b");
         check(") S 1 1 (", ") S 1 1 (");
@@ -197,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_garbage() {
+    fn malformed_stat_lines_are_refused() {
         for text in [
             "",
             "1",
@@ -213,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn allowed() {
+    fn allowed_cpus_are_parsed_from_status() {
         let check = |text: &str, expected: Option<&str>| {
             assert_eq!(
                 parse_status_allowed(text).map(|set| set.to_string()).as_deref(),
@@ -231,26 +228,22 @@ mod tests {
     }
 
     #[test]
-    fn cgroups() {
-        let text =
-            "5:cpuset:/a:b/c\n3:cpu,cpuacct:/x\n1:name=systemd:/init.scope\n0::/user.slice (deleted)\n";
+    fn cgroup_paths_are_parsed() {
+        let text = "5:cpuset:/a:b/c\n3:cpu,cpuacct:/x\n1:name=systemd:/init.scope\n0::/user.slice (deleted)\n";
         assert_eq!(parse_cgroup_file(text, Version::V1).as_deref(), Some("/a:b/c"));
-        assert_eq!(
-            parse_cgroup_file(text, Version::V2).as_deref(),
-            Some("/user.slice")
-        );
+        assert_eq!(parse_cgroup_file(text, Version::V2).as_deref(), Some("/user.slice"));
         assert_eq!(parse_cgroup_file("0::/\n", Version::V1), None);
         assert_eq!(parse_cgroup_file("garbage", Version::V2), None);
     }
 
     proptest! {
         #[test]
-        fn any_name_survives(name in "[^\\\\]{0,15}") {
+        fn any_task_name_is_parsed(name in "[^\\\\]{0,15}") {
             prop_assert_eq!(parse_stat(&line(&name.replace('\n', "\\n"))).unwrap().comm, name);
         }
 
         #[test]
-        fn any_text_is_only_refused(text in ".{0,200}") {
+        fn no_text_causes_a_panic(text in ".{0,200}") {
             let _ = parse_stat(&text);
             let _ = parse_status_allowed(&text);
             let _ = parse_cgroup_file(&text, Version::V1);

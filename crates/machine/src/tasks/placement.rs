@@ -1,7 +1,7 @@
 //! Answers which tasks may run on which CPUs without reading every task. On the running machine the kernel lists all threads
 //! in the cgroups and gives a mask by one system call; the files of a task in `/proc` cost more than ten times as much.
 
-use super::{Glance, Task, glance, read};
+use super::{MaskReader, Task, glance, read};
 use crate::{CpuSet, Version};
 use root::{Origin, Root};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,7 +21,7 @@ pub struct MaskCount {
 
 /// The tasks that may run on some CPUs.
 #[derive(Clone, Debug)]
-pub struct TasksOn {
+pub struct CpuTasks {
     /// The CPUs.
     pub cpus: CpuSet,
     /// The tasks, by number.
@@ -34,7 +34,7 @@ pub struct TasksOn {
 
 /// The place where a machine lists its threads: the mount point of a cgroup hierarchy, and its version.
 #[derive(Clone, Copy)]
-pub(crate) struct Lists<'a> {
+pub(crate) struct TaskListLocation<'a> {
     pub mount: &'a str,
     pub version: Version,
 }
@@ -52,11 +52,11 @@ pub(crate) fn count_masks(tasks: &[Task]) -> Vec<MaskCount> {
 
 /// Counts the masks of all tasks by system call; `None` where that is not possible. Only kernel threads and threads that are
 /// not the first of their process can be unmovable (`create_worker` of workqueues, `io_init_new_worker`): their `stat` is read.
-pub(crate) fn read_mask_counts(root: &Root, lists: Lists) -> Option<Vec<MaskCount>> {
+pub(crate) fn read_mask_counts(root: &Root, lists: TaskListLocation) -> Option<Vec<MaskCount>> {
     let threads = listed(root, lists)?;
     let leaders: BTreeSet<u32> = glance::processes(root, lists.mount).into_iter().collect();
     let of_kernel: BTreeSet<u32> = glance::kernel_threads(root)?.into_iter().collect();
-    let mut masks = Glance::new(root);
+    let mut masks = MaskReader::new(root);
     let mut groups = Groups::default();
     for tid in threads {
         let is_program = leaders.contains(&tid) && !of_kernel.contains(&tid);
@@ -77,24 +77,21 @@ pub(crate) fn read_mask_counts(root: &Root, lists: Lists) -> Option<Vec<MaskCoun
 }
 
 /// Reads the tasks that may run on the CPUs; `None` where masks cannot be read by system call.
-pub(crate) fn read_tasks_on(root: &Root, lists: Lists, cpus: &CpuSet) -> Option<TasksOn> {
+pub(crate) fn read_tasks_on(root: &Root, lists: TaskListLocation, cpus: &CpuSet) -> Option<CpuTasks> {
     let threads = listed(root, lists)?;
-    let mut masks = Glance::new(root);
+    let mut masks = MaskReader::new(root);
     let mut tids = threads.clone();
     tids.retain(|tid| masks.mask(*tid).is_some_and(|mask| mask.intersects(cpus)));
     tids.sort_unstable();
-    Some(TasksOn {
+    Some(CpuTasks {
         cpus: cpus.clone(),
-        tasks: tids
-            .into_iter()
-            .filter_map(|tid| read::read_one(root, tid))
-            .collect(),
+        tasks: tids.into_iter().filter_map(|tid| read::read_one(root, tid)).collect(),
         total: threads.len(),
         is_hidden: read::read_stat(root, 1).is_none(),
     })
 }
 
-fn listed(root: &Root, lists: Lists) -> Option<Vec<u32>> {
+fn listed(root: &Root, lists: TaskListLocation) -> Option<Vec<u32>> {
     match root.origin() {
         Origin::Live => glance::listed(root, lists.mount, lists.version),
         Origin::Captured => None,
@@ -136,7 +133,7 @@ mod tests {
 
     const KERNEL: u32 = Task::PF_KTHREAD;
     const FIXED: u32 = Task::PF_NO_SETAFFINITY;
-    const LISTS: Lists = Lists {
+    const LISTS: TaskListLocation = TaskListLocation {
         mount: "/cg",
         version: Version::V2,
     };
@@ -190,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counts_are_those_of_all_tasks() {
+    fn counts_equal_those_over_all_tasks() {
         let dir = machine();
         let root = Root::of(&Live::rehearsal(dir.path()));
         let counts = sorted(read_mask_counts(&root, LISTS).unwrap());
@@ -213,13 +210,12 @@ mod tests {
             ("1", true, false, 1),
             ("0-3", true, true, 1),
         ];
-        let expected =
-            expected.map(|(mask, kernel, movable, count)| (mask.to_owned(), kernel, movable, count));
+        let expected = expected.map(|(mask, kernel, movable, count)| (mask.to_owned(), kernel, movable, count));
         assert_eq!(shown, expected);
     }
 
     #[test]
-    fn the_tasks_on_a_cpu_are_those_whose_mask_has_it() {
+    fn tasks_on_a_cpu_are_those_whose_mask_contains_it() {
         let dir = machine();
         let root = Root::of(&Live::rehearsal(dir.path()));
         let on = read_tasks_on(&root, LISTS, &CpuSet::range(1, 1)).unwrap();

@@ -3,9 +3,9 @@
 
 use super::Task;
 use super::parse::{Stat, allowed_of, parse_cgroup_file, stat_of};
-use crate::reading::Reader;
-use crate::{Unreadable, Version};
-use root::{Root, Stands};
+use crate::reading::RootReader;
+use crate::{UnreadableFile, Version};
+use root::{DirectoryEntryType, Root};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,7 +27,7 @@ pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
 /// As [`read_one`] from a single file, without mask; its process is assumed to be its own. For callers that read very many.
 #[must_use]
 pub fn read_stat(root: &Root, tid: u32) -> Option<Task> {
-    let reader = Reader::new(root);
+    let reader = RootReader::new(root);
     let read = |name: &str, content: &mut Vec<u8>| reader.record_into(&format!("/proc/{name}"), content);
     let stat = Buffers::default().line_by(&reader, "/proc", tid, read)?;
     Some(stat.task)
@@ -37,7 +37,7 @@ pub fn read_stat(root: &Root, tid: u32) -> Option<Task> {
 #[must_use]
 pub fn with_status(root: &Root, mut task: Task) -> Task {
     let mut status = Vec::new();
-    if Reader::new(root).record_into(&format!("/proc/{}/status", task.key.tid), &mut status) {
+    if RootReader::new(root).record_into(&format!("/proc/{}/status", task.key.tid), &mut status) {
         task.allowed = allowed_of(&status);
         // `/proc/TID` exists for every thread but is not listed; its `status` names the process.
         task.pid = thread_group(&status).unwrap_or(task.pid);
@@ -68,15 +68,15 @@ pub fn users_of(root: &Root, tid: u32) -> Option<[u32; 2]> {
 #[must_use]
 pub fn read_process(root: &Root, pid: u32) -> Vec<Task> {
     let mut tasks = Vec::new();
-    Buffers::default().process(&Reader::new(root), pid, &mut tasks);
+    Buffers::default().process(&RootReader::new(root), pid, &mut tasks);
     tasks.sort_unstable_by_key(|task| task.key);
     tasks
 }
 
-pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
-    let reader = Reader::new(root);
-    let number = |entry: root::Entry| match entry.stands {
-        Stands::Dir => entry.name.parse::<u32>().ok(),
+pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<UnreadableFile>) {
+    let reader = RootReader::new(root);
+    let number = |entry: root::DirectoryEntry| match entry.kind {
+        DirectoryEntryType::Dir => entry.name.parse::<u32>().ok(),
         _ => None,
     };
     let pids: Option<Vec<u32>> = reader
@@ -88,7 +88,7 @@ pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
     };
     let next = AtomicUsize::new(0);
     let share = || {
-        let reader = Reader::new(root);
+        let reader = RootReader::new(root);
         let mut buffers = Buffers::default();
         let mut tasks = Vec::new();
         loop {
@@ -99,9 +99,7 @@ pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
             if batch.is_empty() {
                 break;
             }
-            batch
-                .iter()
-                .for_each(|&pid| buffers.process(&reader, pid, &mut tasks));
+            batch.iter().for_each(|&pid| buffers.process(&reader, pid, &mut tasks));
         }
         (tasks, reader.into_unreadable())
     };
@@ -112,9 +110,7 @@ pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
             let other = scope.spawn(share);
             let (mut tasks, mut trouble) = share();
             // A panic in the other thread would be a bug of ours and is propagated.
-            let (more, more_trouble) = other
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (more, more_trouble) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             tasks.extend(more);
             trouble.extend(more_trouble);
             (tasks, trouble)
@@ -126,12 +122,10 @@ pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
 }
 
 /// Adds the cgroup of each task. Each costs one more file, so this is done only on request.
-pub(crate) fn read_cgroups(reader: &Reader, tasks: &mut [Task], version: Version) {
+pub(crate) fn read_cgroups(reader: &RootReader, tasks: &mut [Task], version: Version) {
     for task in tasks {
         let path = format!("/proc/{}/task/{}/cgroup", task.pid, task.key.tid);
-        task.cgroup = reader
-            .text(&path)
-            .and_then(|text| parse_cgroup_file(&text, version));
+        task.cgroup = reader.text(&path).and_then(|text| parse_cgroup_file(&text, version));
     }
 }
 
@@ -145,7 +139,7 @@ struct Buffers {
 
 impl Buffers {
     /// Most processes have one thread, as their `stat` shows: then no list has to be read.
-    fn process(&mut self, reader: &Reader, pid: u32, tasks: &mut Vec<Task>) {
+    fn process(&mut self, reader: &RootReader, pid: u32, tasks: &mut Vec<Task>) {
         let dir = format!("/proc/{pid}/task");
         let first = self.stat(reader, &dir, pid);
         let is_alone = first.as_ref().is_some_and(|stat| stat.threads == 1);
@@ -166,7 +160,7 @@ impl Buffers {
         }
     }
 
-    fn stat(&mut self, reader: &Reader, dir: &str, tid: u32) -> Option<Stat> {
+    fn stat(&mut self, reader: &RootReader, dir: &str, tid: u32) -> Option<Stat> {
         self.stat_by(reader, dir, tid, |name, content| {
             reader.record_into(&format!("{dir}/{name}"), content)
         })
@@ -174,7 +168,7 @@ impl Buffers {
 
     fn stat_by(
         &mut self,
-        reader: &Reader,
+        reader: &RootReader,
         dir: &str,
         tid: u32,
         read: impl Fn(&str, &mut Vec<u8>) -> bool,
@@ -190,7 +184,7 @@ impl Buffers {
     /// The content of `stat` alone.
     fn line_by(
         &mut self,
-        reader: &Reader,
+        reader: &RootReader,
         dir: &str,
         tid: u32,
         read: impl Fn(&str, &mut Vec<u8>) -> bool,

@@ -2,11 +2,11 @@
 
 use super::{Cache, CacheKind, Cpu};
 use crate::CpuSet;
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use std::collections::HashMap;
 
 /// Reads the caches of the online CPUs, and sets each CPU's level-2 and last-level cache.
-pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Cache> {
+pub(super) fn read(reader: &RootReader, cpus: &mut [Cpu]) -> Vec<Cache> {
     let mut caches: Vec<Cache> = Vec::new();
     // CPUs that share a cache use the same index for it, so its other files are read once and not for each of them.
     let mut known: HashMap<(u32, CpuSet), usize> = HashMap::new();
@@ -16,10 +16,7 @@ pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Cache> {
         for index in reader.numbered(&dir, "index").unwrap_or_default() {
             let base = format!("{dir}/index{index}");
             let shared = reader
-                .list_or_mask(
-                    &format!("{base}/shared_cpu_list"),
-                    &format!("{base}/shared_cpu_map"),
-                )
+                .list_or_mask(&format!("{base}/shared_cpu_list"), &format!("{base}/shared_cpu_map"))
                 .filter(|shared| shared.contains(cpu.id));
             let Some(shared) = shared else { continue };
             let place = match known.get(&(index, shared.clone())) {
@@ -56,7 +53,7 @@ pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Cache> {
     caches
 }
 
-fn read_one(reader: &Reader, base: &str, shared_by: CpuSet) -> Option<Cache> {
+fn read_one(reader: &RootReader, base: &str, shared_by: CpuSet) -> Option<Cache> {
     let kind = match reader.value(&format!("{base}/type"))?.as_str() {
         "Data" => CacheKind::Data,
         "Instruction" => CacheKind::Instruction,
@@ -66,9 +63,7 @@ fn read_one(reader: &Reader, base: &str, shared_by: CpuSet) -> Option<Cache> {
     Some(Cache {
         level: reader.number(&format!("{base}/level"))?,
         kind,
-        size_bytes: reader
-            .value(&format!("{base}/size"))
-            .and_then(|text| parse_size(&text)),
+        size_bytes: reader.value(&format!("{base}/size")).and_then(|text| parse_size(&text)),
         shared_by,
     })
 }
@@ -81,11 +76,7 @@ fn parse_size(text: &str) -> Option<u64> {
         b'G' => (&text[..text.len() - 1], 1 << 30),
         _ => (text, 1),
     };
-    digits
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(unit)
-        .filter(|&bytes| bytes > 0)
+    digits.parse::<u64>().ok()?.checked_mul(unit).filter(|&bytes| bytes > 0)
 }
 
 #[cfg(test)]
@@ -93,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes() {
+    fn cache_sizes_are_parsed() {
         let check = |text: &str, expected| assert_eq!(parse_size(text), expected, "of {text}");
         check("32K", Some(32 << 10));
         check("8M", Some(8 << 20));

@@ -2,13 +2,13 @@
 
 use crate::CpuId;
 use crate::CpuSet;
-use crate::reading::Reader;
+use crate::reading::RootReader;
 
 /// The needed fields of `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
     /// The listed CPUs: online ones only.
-    pub processors: Vec<Processor>,
+    pub processors: Vec<CpuinfoRecord>,
     /// `model name`, or the architecture's equivalent (`cpu`, `Model`, `Hardware`).
     pub model_name: Option<String>,
     /// Whether the flags contain `hypervisor` (x86).
@@ -19,7 +19,7 @@ pub struct CpuInfo {
 
 /// One CPU of `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Processor {
+pub struct CpuinfoRecord {
     /// Its number.
     pub cpu: u32,
     /// `physical id` (x86).
@@ -32,10 +32,7 @@ impl CpuInfo {
     /// The listed CPUs.
     #[must_use]
     pub fn online(&self) -> CpuSet {
-        self.processors
-            .iter()
-            .map(|processor| CpuId(processor.cpu))
-            .collect()
+        self.processors.iter().map(|processor| CpuId(processor.cpu)).collect()
     }
 
     fn take(&mut self, line: &[u8]) {
@@ -48,7 +45,7 @@ impl CpuInfo {
             // Old arm kernels also have a `Processor` line, which contains the name.
             b"processor" => match text().parse() {
                 Ok(cpu) if cpu <= CpuSet::MAX_CPU => {
-                    self.processors.push(Processor {
+                    self.processors.push(CpuinfoRecord {
                         cpu,
                         package: None,
                         core: None,
@@ -60,11 +57,7 @@ impl CpuInfo {
             b"physical id" => self.last(|processor| processor.package = text().parse().ok()),
             b"core id" => self.last(|processor| processor.core = text().parse().ok()),
             b"model name" | b"Processor" | b"cpu" | b"Model" | b"Hardware" => self.name(text()),
-            b"flags" => {
-                self.is_guest |= value
-                    .split(|&byte| byte == b' ')
-                    .any(|flag| flag == b"hypervisor")
-            }
+            b"flags" => self.is_guest |= value.split(|&byte| byte == b' ').any(|flag| flag == b"hypervisor"),
             b"CPU implementer" if self.implementer.is_none() => {
                 let digits = text();
                 self.implementer = u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok();
@@ -76,7 +69,7 @@ impl CpuInfo {
                     .and_then(|text| std::str::from_utf8(text).ok());
                 let cpu = number.and_then(|text| text.trim().parse().ok());
                 if let Some(cpu) = cpu.filter(|&cpu| cpu <= CpuSet::MAX_CPU) {
-                    self.processors.push(Processor {
+                    self.processors.push(CpuinfoRecord {
                         cpu,
                         package: None,
                         core: None,
@@ -86,7 +79,7 @@ impl CpuInfo {
         }
     }
 
-    fn last(&mut self, set: impl FnOnce(&mut Processor)) {
+    fn last(&mut self, set: impl FnOnce(&mut CpuinfoRecord)) {
         if let Some(processor) = self.processors.last_mut() {
             set(processor);
         }
@@ -108,7 +101,7 @@ pub fn parse_cpuinfo(text: &str) -> CpuInfo {
 }
 
 /// Line by line: with a thousand CPUs the flags are megabytes.
-pub(super) fn read(reader: &Reader) -> CpuInfo {
+pub(super) fn read(reader: &RootReader) -> CpuInfo {
     let mut info = CpuInfo::default();
     reader.lines("/proc/cpuinfo", &mut |line| info.take(line));
     info
@@ -119,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn x86() {
+    fn cpuinfo_of_x86_is_parsed() {
         let info = parse_cpuinfo(
             "processor\t: 0\nmodel name\t: QEMU TCG CPU version 2.5+\nphysical id\t: 1\ncore id\t\t: 2\n\
              flags\t\t: fpu hypervisor lahf_lm\n\nprocessor\t: 2\nmodel name\t: other\n",
@@ -127,7 +120,7 @@ mod tests {
         assert_eq!(info.online().to_string(), "0,2");
         assert_eq!(
             info.processors[0],
-            Processor {
+            CpuinfoRecord {
                 cpu: 0,
                 package: Some(1),
                 core: Some(2)
@@ -135,7 +128,7 @@ mod tests {
         );
         assert_eq!(
             info.processors[1],
-            Processor {
+            CpuinfoRecord {
                 cpu: 2,
                 package: None,
                 core: None
@@ -146,14 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn other_architectures() {
+    fn cpuinfo_of_other_architectures_is_parsed() {
         let arm = parse_cpuinfo("Processor\t: ARMv7 Processor rev 2 (v7l)\nprocessor\t: 0\nprocessor\t: 1\n");
         assert_eq!(arm.online().to_string(), "0-1");
         assert_eq!(arm.model_name.as_deref(), Some("ARMv7 Processor rev 2 (v7l)"));
         let arm64 = parse_cpuinfo("processor : 0\nCPU implementer : 0x48\n");
         assert_eq!(arm64.implementer, Some(0x48));
-        let s390 =
-            parse_cpuinfo("# processors    : 2\nprocessor 0: version = 00\nprocessor 7: version = 00\n");
+        let s390 = parse_cpuinfo("# processors    : 2\nprocessor 0: version = 00\nprocessor 7: version = 00\n");
         assert_eq!(s390.online().to_string(), "0,7");
         let ppc = parse_cpuinfo("processor\t: 3\ncpu\t\t: POWER7 (raw), altivec supported\n");
         assert_eq!(ppc.model_name.as_deref(), Some("POWER7 (raw), altivec supported"));

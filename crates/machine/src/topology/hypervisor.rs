@@ -1,23 +1,16 @@
 //! Detects whether the machine is a guest, and its hypervisor. Latencies of a guest, let alone of an emulator, prove little.
 
 use super::CpuInfo;
-use crate::reading::Reader;
+use crate::reading::RootReader;
 
 /// The hypervisor's name; `unknown` for a guest with an unknown one, `None` if there is no sign of one.
-pub(super) fn read(reader: &Reader, info: &CpuInfo) -> Option<String> {
+pub(super) fn read(reader: &RootReader, info: &CpuInfo) -> Option<String> {
     // The emulator puts its name into its CPU models.
-    let is_tcg = info
-        .model_name
-        .as_deref()
-        .is_some_and(|name| name.contains("QEMU TCG"));
+    let is_tcg = info.model_name.as_deref().is_some_and(|name| name.contains("QEMU TCG"));
     if is_tcg {
         return Some("tcg".to_owned());
     }
-    let by_type = || {
-        reader
-            .value("/sys/hypervisor/type")
-            .filter(|name| !name.is_empty())
-    };
+    let by_type = || reader.value("/sys/hypervisor/type").filter(|name| !name.is_empty());
     let by_clock = || {
         let clocks = reader.value("/sys/devices/system/clocksource/clocksource0/available_clocksource")?;
         name_of_clocks(&clocks).map(str::to_owned)
@@ -36,8 +29,7 @@ pub(super) fn read(reader: &Reader, info: &CpuInfo) -> Option<String> {
                 .text(path)
                 .and_then(|text| name_of_compatible(&text).map(str::to_owned))
         };
-        let name =
-            of("/proc/device-tree/hypervisor/compatible").or_else(|| of("/proc/device-tree/compatible"))?;
+        let name = of("/proc/device-tree/hypervisor/compatible").or_else(|| of("/proc/device-tree/compatible"))?;
         // Arm reserves implementer 0 for software; QEMU's `max` model uses it, a CPU under KVM never does.
         Some(if name == "qemu" && info.implementer == Some(0) {
             "tcg".to_owned()
@@ -104,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn hypervisors_are_recognized_by_clocks_firmware_and_devicetree() {
         assert_eq!(name_of_clocks("tsc kvm-clock acpi_pm"), Some("kvm"));
         assert_eq!(name_of_clocks("tsc hpet acpi_pm"), None);
         assert_eq!(name_of_clocks("hyperv_clocksource_tsc_page"), Some("microsoft"));

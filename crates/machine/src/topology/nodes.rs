@@ -1,13 +1,13 @@
 //! Reads memory nodes: `/sys/devices/system/node/nodeN/*` (`drivers/base/node.c`).
 
 use super::{Cpu, Node};
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use std::collections::HashMap;
 
 const NODES: &str = "/sys/devices/system/node";
 
 /// Reads the nodes, and sets each CPU's node.
-pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Node> {
+pub(super) fn read(reader: &RootReader, cpus: &mut [Cpu]) -> Vec<Node> {
     let with_memory = reader.list(&format!("{NODES}/has_memory"));
     let mut nodes = Vec::new();
     for id in reader.numbered(NODES, "node").unwrap_or_default() {
@@ -44,7 +44,7 @@ pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Node> {
     nodes
 }
 
-fn own_link(reader: &Reader, cpu: &Cpu) -> Option<u32> {
+fn own_link(reader: &RootReader, cpu: &Cpu) -> Option<u32> {
     let dir = format!("/sys/devices/system/cpu/cpu{}", cpu.id);
     match reader.numbered(&dir, "node")?.as_slice() {
         &[node] => Some(node),
@@ -53,7 +53,7 @@ fn own_link(reader: &Reader, cpu: &Cpu) -> Option<u32> {
 }
 
 /// `Node 0 MemTotal:       4194304 kB`
-fn read_total(reader: &Reader, base: &str) -> Option<u64> {
+fn read_total(reader: &RootReader, base: &str) -> Option<u64> {
     let text = reader.text(&format!("{base}/meminfo"))?;
     let line = text.lines().find(|line| line.contains("MemTotal:"))?;
     line.split_whitespace().nth(3)?.parse().ok()

@@ -2,13 +2,13 @@
 //! kernel is too old for it.
 
 use super::{CoreKind, Cpu, CpuInfo, Topology, caches, cpuinfo, hypervisor, nodes};
-use crate::reading::Reader;
+use crate::reading::RootReader;
 use crate::{CpuId, CpuSet};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
 /// Reads CPUs, nodes and caches from `/sys/devices/system`.
-pub(crate) fn read(reader: &Reader) -> Topology {
+pub(crate) fn read(reader: &RootReader) -> Topology {
     let info = cpuinfo::read(reader);
     let numbers = reader.numbered(CPUS, "cpu").unwrap_or_default();
     let listed: CpuSet = numbers
@@ -21,10 +21,7 @@ pub(crate) fn read(reader: &Reader) -> Topology {
     let online = read_online(reader, &info, &listed);
     // Some architectures have directories for CPUs that could be added, so these come last.
     let all = present.clone().unwrap_or(listed).or(&online);
-    let mut cpus: Vec<Cpu> = all
-        .iter()
-        .map(|id| read_cpu(reader, id, online.contains(id)))
-        .collect();
+    let mut cpus: Vec<Cpu> = all.iter().map(|id| read_cpu(reader, id, online.contains(id))).collect();
     fill_from_cpuinfo(&mut cpus, &info);
     let caches = caches::read(reader, &mut cpus);
     read_kinds(reader, &mut cpus);
@@ -44,7 +41,7 @@ pub(crate) fn read(reader: &Reader) -> Topology {
 }
 
 /// The kernel's list; before 2.6.26, the CPUs listed in `/proc`, without those reported as offline.
-fn read_online(reader: &Reader, info: &CpuInfo, listed: &CpuSet) -> CpuSet {
+fn read_online(reader: &RootReader, info: &CpuInfo, listed: &CpuSet) -> CpuSet {
     if let Some(online) = reader.list(&format!("{CPUS}/online")) {
         return online;
     }
@@ -72,7 +69,7 @@ fn read_online(reader: &Reader, info: &CpuInfo, listed: &CpuSet) -> CpuSet {
         .collect()
 }
 
-fn read_cpu(reader: &Reader, id: CpuId, online: bool) -> Cpu {
+fn read_cpu(reader: &RootReader, id: CpuId, online: bool) -> Cpu {
     let base = format!("{CPUS}/cpu{id}");
     let mut cpu = Cpu::new(id, online);
     cpu.max_khz = reader.number(&format!("{base}/cpufreq/cpuinfo_max_freq"));
@@ -116,10 +113,7 @@ fn fill_from_cpuinfo(cpus: &mut [Cpu], info: &CpuInfo) {
     let mut cores: std::collections::HashMap<(i64, i64), CpuSet> = std::collections::HashMap::new();
     for processor in &info.processors {
         if let (Some(package), Some(core)) = (processor.package, processor.core) {
-            cores
-                .entry((package, core))
-                .or_default()
-                .insert(CpuId(processor.cpu));
+            cores.entry((package, core)).or_default().insert(CpuId(processor.cpu));
         }
     }
     for processor in &info.processors {
@@ -137,7 +131,7 @@ fn fill_from_cpuinfo(cpus: &mut [Cpu], info: &CpuInfo) {
 
 /// Kinds of core: Intel has a counter unit for each kind, arm a capacity for each CPU. If neither exists, two base frequencies
 /// decide, but only for CPUs that also differ in hardware: Xeons with "Speed Select" give equal cores two base frequencies.
-fn read_kinds(reader: &Reader, cpus: &mut [Cpu]) {
+fn read_kinds(reader: &RootReader, cpus: &mut [Cpu]) {
     let performance = reader.list("/sys/devices/cpu_core/cpus");
     let efficiency = reader.list("/sys/devices/cpu_atom/cpus");
     if performance.is_some() || efficiency.is_some() {
@@ -151,9 +145,7 @@ fn read_kinds(reader: &Reader, cpus: &mut [Cpu]) {
         }
         return;
     }
-    if set_kinds(cpus, |cpu| {
-        reader.number(&format!("{CPUS}/cpu{}/cpu_capacity", cpu.id))
-    }) {
+    if set_kinds(cpus, |cpu| reader.number(&format!("{CPUS}/cpu{}/cpu_capacity", cpu.id))) {
         return;
     }
     let base_khz = |cpu: &Cpu| reader.number::<u64>(&format!("{CPUS}/cpu{}/cpufreq/base_frequency", cpu.id));
@@ -161,9 +153,8 @@ fn read_kinds(reader: &Reader, cpus: &mut [Cpu]) {
     let build = |cpu: &Cpu| (size(&cpu.siblings), size(&cpu.l2));
     let online = || cpus.iter().filter(|cpu| cpu.online);
     let mut base_of_build = std::collections::HashMap::new();
-    let differ_in_build = online().all(|cpu| {
-        base_khz(cpu).is_some_and(|base| *base_of_build.entry(build(cpu)).or_insert(base) == base)
-    });
+    let differ_in_build =
+        online().all(|cpu| base_khz(cpu).is_some_and(|base| *base_of_build.entry(build(cpu)).or_insert(base) == base));
     if differ_in_build {
         set_kinds(cpus, base_khz);
     }

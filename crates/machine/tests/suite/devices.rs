@@ -47,24 +47,14 @@ fn made(dir: &Path) {
     // A volume on a RAID of a disk near node 1, and one on that disk and another near node 0.
     file("sys/devices/pci0000:00/0000:00:02.0/numa_node", "0");
     file("sys/devices/pci0000:00/0000:00:02.0/local_cpulist", "0-3");
-    file(
-        "sys/devices/pci0000:00/0000:00:02.0/block/sda/queue/rq_affinity",
-        "1",
-    );
+    file("sys/devices/pci0000:00/0000:00:02.0/block/sda/queue/rq_affinity", "1");
     link(
         "sys/bus/pci/devices/0000:00:02.0",
         "../../../devices/pci0000:00/0000:00:02.0",
     );
     link("sys/block/sda", "../devices/pci0000:00/0000:00:02.0/block/sda");
-    for (name, slaves) in [
-        ("md0", &["nvme0n1"][..]),
-        ("dm-0", &["md0"]),
-        ("dm-1", &["md0", "sda"]),
-    ] {
-        file(
-            &format!("sys/devices/virtual/block/{name}/queue/rq_affinity"),
-            "1",
-        );
+    for (name, slaves) in [("md0", &["nvme0n1"][..]), ("dm-0", &["md0"]), ("dm-1", &["md0", "sda"])] {
+        file(&format!("sys/devices/virtual/block/{name}/queue/rq_affinity"), "1");
         link(
             &format!("sys/block/{name}"),
             &format!("../devices/virtual/block/{name}"),
@@ -75,10 +65,7 @@ fn made(dir: &Path) {
                 "sda" => "../../../../pci0000:00/0000:00:02.0/block/sda",
                 _ => "../../md0",
             };
-            link(
-                &format!("sys/devices/virtual/block/{name}/slaves/{slave}"),
-                target,
-            );
+            link(&format!("sys/devices/virtual/block/{name}/slaves/{slave}"), target);
         }
     }
     link(
@@ -111,11 +98,7 @@ fn check(root: &Root) {
     for name in ["bond0", "md0", "/dev/dm-0"] {
         assert_eq!(place(name), (Some(1), Some("4-7".to_owned()), true), "{name}");
     }
-    assert_eq!(
-        place("dm-1"),
-        (None, Some("0-7".to_owned()), true),
-        "on two nodes"
-    );
+    assert_eq!(place("dm-1"), (None, Some("0-7".to_owned()), true), "on two nodes");
     let parts = locate(root, "dm-1").unwrap().parts;
     assert_eq!(parts, ["md0", "sda"]);
     for name in [
@@ -136,7 +119,7 @@ fn check(root: &Root) {
 }
 
 #[test]
-fn near_what() {
+fn devices_and_paths_have_near_cpus_also_in_a_snapshot() {
     let dir = tempfile::tempdir().unwrap();
     made(dir.path());
     let root = Root::open(dir.path()).unwrap();
@@ -147,7 +130,7 @@ fn near_what() {
 }
 
 #[test]
-fn paths_are_near_their_disk() {
+fn paths_are_near_the_cpus_of_their_disk() {
     let dir = tempfile::tempdir().unwrap();
     made(dir.path());
     let at = |path: &str| dir.path().join(path);
@@ -165,11 +148,7 @@ fn paths_are_near_their_disk() {
                   3 1 0:40 / /mnt rw - btrfs /dev/mapper/vg-data rw\n4 1 0:41 / /proc rw - proc proc rw\n";
     std::fs::write(at("proc/self/mountinfo"), mounts).unwrap();
     let root = Root::open(dir.path()).unwrap();
-    let node = |path: &str| {
-        locate(&root, path)
-            .map(|found| found.node)
-            .map_err(|error| error.why)
-    };
+    let node = |path: &str| locate(&root, path).map(|found| found.node).map_err(|error| error.why);
     for path in ["/srv/data", "/srv", "/data", "/mnt/tree", "/dev/mapper/vg-data"] {
         assert_eq!(node(path), Ok(Some(1)), "{path}");
     }
@@ -180,11 +159,12 @@ fn paths_are_near_their_disk() {
 }
 
 #[test]
-fn a_snapshot_keeps_what_the_kernel_said_of_its_boot_line() {
+fn a_snapshot_contains_the_kernel_messages_about_its_boot_line() {
     let dir = tempfile::tempdir().unwrap();
     made(dir.path());
     std::fs::create_dir_all(dir.path().join("var/log")).unwrap();
-    let said = "[    0.0] Linux version 6.12\n[    0.1] Housekeeping: nohz unsupported.\n[    9.0] usb: a serial number\n";
+    let said =
+        "[    0.0] Linux version 6.12\n[    0.1] Housekeeping: nohz unsupported.\n[    9.0] usb: a serial number\n";
     std::fs::write(dir.path().join("var/log/dmesg"), said).unwrap();
     let archive = dir.path().join("snapshot.tar");
     capture::capture(&Root::open(dir.path()).unwrap(), &archive, "test", &[]).unwrap();
@@ -193,7 +173,7 @@ fn a_snapshot_keeps_what_the_kernel_said_of_its_boot_line() {
 }
 
 #[test]
-fn settings_of_a_snapshot_are_those_of_the_machine() {
+fn a_snapshot_has_the_settings_of_the_machine() {
     let dir = tempfile::tempdir().unwrap();
     let archive = dir.path().join("now.tar");
     let live = Root::live();
@@ -220,10 +200,7 @@ fn files_that_change_the_kernel_when_read_are_not_read() {
         std::fs::write(kernel.join(name), "1\n").unwrap();
     }
     let root = Root::open(dir.path()).unwrap();
-    let read: Vec<String> = settings::read(&root, std::iter::empty())
-        .values
-        .into_keys()
-        .collect();
+    let read: Vec<String> = settings::read(&root, std::iter::empty()).values.into_keys().collect();
     let expected = ["watchdog_cpumask", "watchdog_thresh"].map(|name| format!("/proc/sys/kernel/{name}"));
     assert_eq!(read, expected);
 }

@@ -16,7 +16,7 @@ const LIST: &str = "IRQBALANCE_BANNED_CPULIST";
 const OF_DEBIAN: &str = "[Unit]\nDescription=irqbalance daemon\n[Service]\nEnvironmentFile=-/etc/default/irqbalance\n\
                          ExecStart=/usr/sbin/irqbalance --foreground $OPTIONS\n";
 
-fn put(top: &Path, path: &str, text: &str) {
+fn write_file(top: &Path, path: &str, text: &str) {
     let place = top.join(path);
     std::fs::create_dir_all(place.parent().unwrap()).unwrap();
     match text.strip_prefix("-> ") {
@@ -39,9 +39,9 @@ fn bans(root: &Root) -> Vec<(String, String)> {
 fn check(what: &str, files: &[(String, String)], expected: &[(&str, &str)]) {
     let dir = tempfile::tempdir().unwrap();
     let top = dir.path().join("machine");
-    put(&top, "proc/version", "Linux version 6.1.0\n");
+    write_file(&top, "proc/version", "Linux version 6.1.0\n");
     for (path, text) in files {
-        put(&top, path, text);
+        write_file(&top, path, text);
     }
     let expected: Vec<(String, String)> = expected
         .iter()
@@ -72,7 +72,7 @@ fn sets(cpus: &str) -> String {
 }
 
 #[test]
-fn a_drop_in_bans_cpus_and_the_later_name_counts() {
+fn the_last_drop_in_by_name_decides_the_banned_cpus() {
     let first = format!("{ETC}/10-first.conf");
     check(
         "one",
@@ -95,17 +95,14 @@ fn a_drop_in_bans_cpus_and_the_later_name_counts() {
         &[
             unit(),
             drop_in(ETC, "a.txt", &sets("1")),
-            file(
-                &format!("{ETC}/b.conf"),
-                "Environment=IRQBALANCE_BANNED_CPULIST=1\n",
-            ),
+            file(&format!("{ETC}/b.conf"), "Environment=IRQBALANCE_BANNED_CPULIST=1\n"),
         ],
         &[],
     );
 }
 
 #[test]
-fn one_name_counts_in_etc_before_run_before_usr() {
+fn etc_overrides_run_and_run_overrides_usr() {
     let all = [
         drop_in(ETC, "x.conf", &sets("1")),
         drop_in(RUN, "x.conf", &sets("2")),
@@ -119,7 +116,7 @@ fn one_name_counts_in_etc_before_run_before_usr() {
 }
 
 #[test]
-fn an_empty_assignment_drops_what_was_assigned_before() {
+fn an_empty_assignment_clears_earlier_ones() {
     let reset = [
         unit(),
         drop_in(ETC, "1.conf", &sets("1")),
@@ -139,7 +136,7 @@ fn an_empty_assignment_drops_what_was_assigned_before() {
 }
 
 #[test]
-fn environment_files_count_before_variables_and_the_last_one_counts() {
+fn environment_files_override_variables_and_the_last_file_counts() {
     let own = file(DEBIAN, &format!("{LIST}=1\n"));
     let both = [unit(), own.clone(), drop_in(ETC, "1.conf", &sets("2"))];
     check("a file and a variable", &both, &[(DEBIAN, "1")]);
@@ -165,15 +162,12 @@ fn environment_files_count_before_variables_and_the_last_one_counts() {
 }
 
 #[test]
-fn a_masked_unit_counts_as_none() {
+fn a_masked_unit_counts_as_absent() {
     let own = file(DEBIAN, &format!("{LIST}=1\n"));
     let masked = file("etc/systemd/system/irqbalance.service", "-> /dev/null");
     let files = [unit(), own.clone(), masked, drop_in(ETC, "1.conf", &sets("2"))];
     check("masked", &files, &[(DEBIAN, "1")]);
-    let replaced = file(
-        "etc/systemd/system/irqbalance.service",
-        "[Service]\nExecStart=/x\n",
-    );
+    let replaced = file("etc/systemd/system/irqbalance.service", "[Service]\nExecStart=/x\n");
     check("replaced", &[unit(), own, replaced], &[]);
 }
 
@@ -184,14 +178,14 @@ fn process(top: &Path, pid: u32, comm: &str, arguments: &str) {
         " 0".repeat(30)
     );
     for dir in [format!("proc/{pid}"), format!("proc/{pid}/task/{pid}")] {
-        put(top, &format!("{dir}/stat"), &stat);
-        put(
+        write_file(top, &format!("{dir}/stat"), &stat);
+        write_file(
             top,
             &format!("{dir}/status"),
             &format!("Name:\t{comm}\nTgid:\t{pid}\nCpus_allowed_list:\t0\n"),
         );
     }
-    put(top, &format!("proc/{pid}/cmdline"), arguments);
+    write_file(top, &format!("proc/{pid}/cmdline"), arguments);
 }
 
 #[test]
@@ -207,26 +201,20 @@ fn a_snapshot_has_the_command_line_of_irqbalance_and_of_no_other_process() {
     process(&top, 201, "other", "other\0--token=x\0");
     for (device, driver, irq) in [("0000:00:02.0", "e1000e", 25), ("0000:00:03.0", "nvme", 26)] {
         let at = format!("sys/bus/pci/devices/{device}");
-        put(&top, &format!("{at}/msi_irqs/{irq}"), "msi\n");
-        put(
+        write_file(&top, &format!("{at}/msi_irqs/{irq}"), "msi\n");
+        write_file(
             &top,
             &format!("{at}/driver"),
             &format!("-> ../../../../bus/pci/drivers/{driver}"),
         );
     }
     let pin = "sys/bus/pci/devices/0000:00:04.0";
-    put(&top, &format!("{pin}/irq"), "11\n");
-    put(
-        &top,
-        &format!("{pin}/driver"),
-        "-> ../../../../bus/pci/drivers/e1000",
-    );
+    write_file(&top, &format!("{pin}/irq"), "11\n");
+    write_file(&top, &format!("{pin}/driver"), "-> ../../../../bus/pci/drivers/e1000");
     let left_alone = |root: &Root| {
         let machine = Machine::read(root).with_tasks(root);
         let daemon = machine.irqbalance().unwrap();
-        irqbalance::left_alone(root, daemon)
-            .into_iter()
-            .collect::<Vec<_>>()
+        irqbalance::left_alone(root, daemon).into_iter().collect::<Vec<_>>()
     };
     let root = Root::open(&top).unwrap();
     assert_eq!(left_alone(&root), [11, 24, 25]);
@@ -240,9 +228,9 @@ fn a_snapshot_has_the_command_line_of_irqbalance_and_of_no_other_process() {
 /// What is configured and cannot be judged, as the file and the text.
 fn unjudged(files: &[(String, String)]) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
-    put(dir.path(), "proc/version", "Linux version 6.1.0\n");
+    write_file(dir.path(), "proc/version", "Linux version 6.1.0\n");
     for (path, text) in files {
-        put(dir.path(), path, text);
+        write_file(dir.path(), path, text);
     }
     let found = Machine::read(&Root::open(dir.path()).unwrap()).irqbalance_unjudged;
     found.into_iter().map(|one| (one.path, one.text)).collect()
@@ -254,11 +242,7 @@ fn environment_files_are_found_by_their_pattern() {
         "a pattern",
         &[
             unit(),
-            drop_in(
-                ETC,
-                "10.conf",
-                "EnvironmentFile=\nEnvironmentFile=-/etc/irq.d/*.env",
-            ),
+            drop_in(ETC, "10.conf", "EnvironmentFile=\nEnvironmentFile=-/etc/irq.d/*.env"),
             file("etc/irq.d/10-first.env", &format!("{LIST}=1\n")),
             file("etc/irq.d/20-last.env", &format!("{LIST}=2-3\n")),
             file("etc/irq.d/30-other.txt", &format!("{LIST}=7\n")),
@@ -268,7 +252,7 @@ fn environment_files_are_found_by_their_pattern() {
 }
 
 #[test]
-fn a_policy_script_hints_and_a_file_that_is_not_found_are_reported() {
+fn policy_scripts_hints_and_missing_files_are_reported() {
     let script = |name: &str| {
         file(
             "etc/default/irqbalance",
@@ -277,11 +261,7 @@ fn a_policy_script_hints_and_a_file_that_is_not_found_are_reported() {
     };
     let pair = |path: &str, text: &str| (path.to_owned(), text.to_owned());
     let expected = [pair("/etc/default/irqbalance", "--policyscript=/etc/p.sh")];
-    assert_eq!(
-        unjudged(&[script("IRQBALANCE_ARGS")]),
-        expected,
-        "without systemd"
-    );
+    assert_eq!(unjudged(&[script("IRQBALANCE_ARGS")]), expected, "without systemd");
     assert_eq!(
         unjudged(&[unit(), script("OPTIONS")]),
         expected,

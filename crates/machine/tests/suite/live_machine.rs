@@ -6,7 +6,7 @@ use root::{Origin, Root};
 use std::collections::BTreeMap;
 
 #[test]
-fn agrees_with_what_the_kernel_tells_by_other_ways() {
+fn the_model_agrees_with_other_sources_of_the_kernel() {
     let root = Root::live();
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
     assert_eq!(machine.origin, Origin::Live);
@@ -39,10 +39,7 @@ fn agrees_with_what_the_kernel_tells_by_other_ways() {
     );
     assert_eq!(machine::tasks::read_one(&root, u32::MAX), None);
     for cpu in machine.topology.cpus.iter().filter(|cpu| cpu.online) {
-        assert!(
-            cpu.siblings.as_ref().is_none_or(|set| set.contains(cpu.id)),
-            "{cpu:?}"
-        );
+        assert!(cpu.siblings.as_ref().is_none_or(|set| set.contains(cpu.id)), "{cpu:?}");
         assert!(cpu.llc.as_ref().is_none_or(|set| set.contains(cpu.id)), "{cpu:?}");
     }
 }
@@ -110,21 +107,9 @@ fn a_snapshot_gives_the_same_machine() {
         .filter_map(|task| Some((task, *known.get(&task.key)?)))
         .collect();
     // Other tests and programs come and go; most stay.
-    assert!(
-        both.len() * 10 > old.len() * 7,
-        "{} of {} tasks",
-        both.len(),
-        old.len()
-    );
-    let changed = both
-        .iter()
-        .filter(|(new, old)| lasting(new) != lasting(old))
-        .count();
-    assert!(
-        changed * 20 <= both.len(),
-        "{changed} of {} tasks differ",
-        both.len()
-    );
+    assert!(both.len() * 10 > old.len() * 7, "{} of {} tasks", both.len(), old.len());
+    let changed = both.iter().filter(|(new, old)| lasting(new) != lasting(old)).count();
+    assert!(changed * 20 <= both.len(), "{changed} of {} tasks differ", both.len());
     let manifest = captured
         .text(&format!("/{}", machine::capture::MANIFEST))
         .unwrap()
@@ -135,10 +120,10 @@ fn a_snapshot_gives_the_same_machine() {
 }
 
 #[test]
-fn the_cpuset_tree_is_found_where_there_is_one() {
+fn the_cpuset_tree_is_found_if_it_exists() {
     let machine = Machine::read(&Root::live());
     let Some(tree) = &machine.cgroups.cpuset else {
-        println!("SKIP: the_cpuset_tree_is_found_where_there_is_one: no cpuset controller is mounted here");
+        println!("SKIP: the_cpuset_tree_is_found_if_it_exists: no cpuset controller is mounted here");
         return;
     };
     let first = &tree.sets[0];

@@ -285,9 +285,9 @@ fn check(name: &str, facts: &Facts, topology: &Topology) {
 }
 
 #[test]
-fn all_are_read_correctly() {
+fn all_captured_machines_are_read_correctly() {
     let Some(collection) = collection() else {
-        println!("SKIP: all_are_read_correctly: ../shared/machines is not there");
+        println!("SKIP: all_captured_machines_are_read_correctly: ../shared/machines is not there");
         return;
     };
     let mut checked = 0;
@@ -298,13 +298,7 @@ fn all_are_read_correctly() {
         checked += 1;
     }
     let archives = std::fs::read_dir(collection).unwrap();
-    let archives = archives.filter(|file| {
-        file.as_ref()
-            .unwrap()
-            .file_name()
-            .to_string_lossy()
-            .contains(".tar")
-    });
+    let archives = archives.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().contains(".tar"));
     assert_eq!(
         archives.count(),
         checked,
@@ -313,9 +307,9 @@ fn all_are_read_correctly() {
 }
 
 #[test]
-fn their_peculiarities() {
+fn peculiarities_of_captured_machines_are_read_correctly() {
     if collection().is_none() {
-        println!("SKIP: their_peculiarities: ../shared/machines is not there");
+        println!("SKIP: peculiarities_of_captured_machines_are_read_correctly: ../shared/machines is not there");
         return;
     }
     let hybrid = read("20em64t-hybrid-1p6c2t+2ca4co1t").unwrap();
@@ -330,14 +324,7 @@ fn their_peculiarities() {
     }
     assert_eq!(hybrid.kernel.version, Some((6, 1)));
     assert_eq!(
-        hybrid
-            .topology
-            .cpu(CpuId(13))
-            .unwrap()
-            .l2
-            .as_ref()
-            .unwrap()
-            .to_string(),
+        hybrid.topology.cpu(CpuId(13)).unwrap().l2.as_ref().unwrap().to_string(),
         "12-15"
     );
     assert_eq!(hybrid.topology.cpu(CpuId(3)).unwrap().max_khz, Some(5_000_000));
@@ -373,9 +360,7 @@ fn their_peculiarities() {
         "-1 is unknown"
     );
     assert_eq!(
-        ppc.topology
-            .siblings_of(&machine::CpuSet::range(5, 5))
-            .to_string(),
+        ppc.topology.siblings_of(&machine::CpuSet::range(5, 5)).to_string(),
         "4,6-7"
     );
 
@@ -392,11 +377,7 @@ fn their_peculiarities() {
         tree.set("/dummy").unwrap().cpus.as_ref().unwrap().to_string(),
         "0-6,12-15"
     );
-    let torque = read("40intel64-2g2n4c+pcilocality")
-        .unwrap()
-        .cgroups
-        .cpuset
-        .unwrap();
+    let torque = read("40intel64-2g2n4c+pcilocality").unwrap().cgroups.cpuset.unwrap();
     assert!(torque.sets.len() > 10);
     assert_eq!(
         torque
@@ -407,10 +388,7 @@ fn their_peculiarities() {
     );
 
     let xeon = read("32intel64-2p8co2t+8ve").unwrap();
-    assert_eq!(
-        xeon.kernel.release.as_deref(),
-        Some("3.10.0-1160.15.2.el7.x86_64")
-    );
+    assert_eq!(xeon.kernel.release.as_deref(), Some("3.10.0-1160.15.2.el7.x86_64"));
     assert_eq!(xeon.isolation.nohz_full, Some(machine::CpuSet::new()));
     assert_eq!(
         xeon.kernel

@@ -9,4 +9,4 @@ mod irqbalance_service;
 mod live_machine;
 mod machines;
 mod made;
-mod second_look;
+mod recheck;

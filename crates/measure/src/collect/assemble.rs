@@ -1,12 +1,10 @@
 //! Builds a result from the collected data, at the end and at intervals during the run.
 
 use super::collection::Collection;
-use crate::conditions::{self, Idle, Scene};
-use crate::finish::{Closing, ThreadRecord};
-use crate::result::Moment;
-use crate::{
-    Broke, Environment, GAPS_KEPT, Measurement, Note, SCHEMA, ThreadResult, findings, finish, labels,
-};
+use crate::conditions::{self, ConditionInput, DeepIdle};
+use crate::finish::{ThreadRecord, WindowData};
+use crate::result::ResultMoment;
+use crate::{BreakSample, Environment, MAX_GAPS, Measurement, Note, SCHEMA, ThreadResult, findings, finish, labels};
 use machine::CpuId;
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -15,25 +13,25 @@ use std::sync::atomic::Ordering;
 const GAPS_IN_PASSING: usize = 40_000;
 
 /// The current result.
-pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measurement {
+pub(super) fn assemble(collection: &Collection<'_>, moment: ResultMoment) -> Measurement {
     let (job, request) = (collection.job, collection.request);
     let mut notes = run_notes(collection, moment);
     let activity = match moment {
-        Moment::Passing => None,
-        Moment::End => collection.counters.activity(&request.cpus()),
+        ResultMoment::Passing => None,
+        ResultMoment::End => collection.counters.activity(&request.cpus()),
     };
-    let closing = Closing {
+    let closing = WindowData {
         root: collection.root,
         moment,
         activity: activity.as_ref(),
         facts: &collection.facts,
-        looks: match (moment, &collection.looks) {
-            (Moment::End, [Some(before), Some(after)]) => Some([before, after]),
+        counts_around: match (moment, &collection.counts_around) {
+            (ResultMoment::End, [Some(before), Some(after)]) => Some([before, after]),
             _ => None,
         },
         gaps: match moment {
-            Moment::Passing => GAPS_KEPT.min(GAPS_IN_PASSING / job.lanes.len().max(1)),
-            Moment::End => GAPS_KEPT,
+            ResultMoment::Passing => MAX_GAPS.min(GAPS_IN_PASSING / job.lanes.len().max(1)),
+            ResultMoment::End => MAX_GAPS,
         },
     };
     let mut threads = Vec::new();
@@ -72,12 +70,12 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         not_representative,
         findings: notes,
         programs: Vec::new(),
-        complete: collection.complete && moment == Moment::End,
+        complete: collection.complete && moment == ResultMoment::End,
     }
 }
 
 /// Findings about the run as a whole.
-fn run_notes(collection: &Collection<'_>, moment: Moment) -> Vec<Note> {
+fn run_notes(collection: &Collection<'_>, moment: ResultMoment) -> Vec<Note> {
     let (job, request) = (collection.job, collection.request);
     let environment = &request.environment;
     let locked = job.shared.control().locked.load(Ordering::Acquire);
@@ -94,13 +92,13 @@ fn run_notes(collection: &Collection<'_>, moment: Moment) -> Vec<Note> {
 
 /// Conditions under which this result does not represent the machine's normal operation.
 fn conditions(collection: &Collection<'_>, threads: &[ThreadResult]) -> Vec<Note> {
-    conditions::notes(&Scene {
+    conditions::notes(&ConditionInput {
         lanes: collection.job.lanes,
         environment: &collection.request.environment,
-        standing: &collection.standing,
+        fixed_settings: &collection.fixed_settings,
         idle: match collection.idle_refused {
-            None => Idle::Held,
-            Some(_) => Idle::Allowed,
+            None => DeepIdle::PreventedByUs,
+            Some(_) => DeepIdle::Allowed,
         },
         loads: &collection.counters.loads(),
         threads,
@@ -109,15 +107,15 @@ fn conditions(collection: &Collection<'_>, threads: &[ThreadResult]) -> Vec<Note
 }
 
 /// The sample that ended the measurement: the longest if there were several at the same time.
-fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<Broke> {
+fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<BreakSample> {
     let job = collection.job;
     let limit_ns = job.break_at?.limit_ns;
     let hits = threads.iter().enumerate().filter_map(|(place, thread)| {
         let (track, _) = job.shared.track(place)?;
         let ticks = Some(track.hit.load(Ordering::Relaxed)).filter(|&ticks| ticks != 0)?;
-        let pace = finish::pace(job, job.lanes.get(place)?, track, Moment::End);
+        let pace = finish::tick_rate(job, job.lanes.get(place)?, track, ResultMoment::End);
         let since = thread.started_monotonic_ns?;
-        Some(Broke {
+        Some(BreakSample {
             kind: thread.kind,
             cpu: thread.cpu,
             value_ns: pace.to_ns(ticks),
@@ -129,16 +127,15 @@ fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<Broke>
 }
 
 /// The kernel's limits for real-time threads on a CPU; files that are missing or refused are unknown.
-fn limits(root: &Root, cpu: CpuId, environment: &Environment) -> labels::Limits {
+fn limits(root: &Root, cpu: CpuId, environment: &Environment) -> labels::RealtimeLimits {
     fn number<T: std::str::FromStr>(root: &Root, path: &str) -> Option<T> {
         root.value(path).ok().flatten()?.parse().ok()
     }
     let server = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}");
-    labels::Limits {
+    labels::RealtimeLimits {
         rt_runtime_us: number(root, "/proc/sys/kernel/sched_rt_runtime_us"),
         rt_period_us: number(root, "/proc/sys/kernel/sched_rt_period_us"),
-        fair_server: number(root, &format!("{server}/runtime"))
-            .zip(number(root, &format!("{server}/period"))),
+        fair_server: number(root, &format!("{server}/runtime")).zip(number(root, &format!("{server}/period"))),
         kernel: environment.kernel_version(),
     }
 }

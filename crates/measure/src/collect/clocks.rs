@@ -5,7 +5,7 @@
 //! both, so that the samplers need not.
 
 use crate::findings::note;
-use crate::{Clock, Lane, Level, Note, clock};
+use crate::{Clock, Lane, Note, NoteLevel, clock};
 use machine::Nanos;
 
 /// Smaller differences come from reading two clocks one after the other.
@@ -16,7 +16,7 @@ const MOST: usize = 20;
 
 /// The last observed clock differences.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Clocks {
+pub(super) struct ClockDifferences {
     /// Difference from `CLOCK_MONOTONIC`.
     realtime: Option<i64>,
     boottime: Option<i64>,
@@ -25,9 +25,9 @@ pub(super) struct Clocks {
     suspended_ns: u64,
 }
 
-impl Clocks {
+impl ClockDifferences {
     /// Reads the clocks at a time since the window started.
-    pub(super) fn look(&mut self, elapsed_ns: u64) {
+    pub(super) fn read(&mut self, elapsed_ns: u64) {
         self.compare(elapsed_ns, offset(Clock::Realtime), offset(Clock::Boottime));
     }
 
@@ -49,10 +49,10 @@ impl Clocks {
         let is_measured = |lane: &Lane| matches!(lane.clock, Clock::Realtime | Clock::Tai);
         let (level, fix) = match lanes.iter().any(is_measured) {
             true => (
-                Level::Error,
+                NoteLevel::Error,
                 "the samples at that time are those of the jump; measure again, or with --clock monotonic",
             ),
-            false => (Level::Info, ""),
+            false => (NoteLevel::Info, ""),
         };
         let steps = self.steps.iter().map(|(at, step)| {
             let way = if *step > 0 { "forward" } else { "back" };
@@ -65,7 +65,7 @@ impl Clocks {
         });
         let suspended = (self.suspended_ns > 0).then(|| {
             note(
-                Level::Warning,
+                NoteLevel::Warning,
                 "suspended",
                 "machine",
                 format!(
@@ -100,8 +100,8 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn steps_are_told_and_slewing_is_not() {
-        let mut clocks = Clocks::default();
+    fn clock_steps_are_reported_and_slewing_is_not() {
+        let mut clocks = ClockDifferences::default();
         let second = 1_000_000_000;
         clocks.compare(0, Some(50), Some(9));
         clocks.compare(1, Some(900_000), Some(9));
@@ -110,23 +110,23 @@ mod tests {
         clocks.compare(3 * second, None, Some(9));
         clocks.compare(4 * second, Some(900_000), Some(9 + 7_000_000_000));
         let mut lane = Lane::latency(CpuId(0), Duration::from_secs(1));
-        let told = |lane: &Lane| -> Vec<(String, Level)> {
+        let told = |lane: &Lane| -> Vec<(String, NoteLevel)> {
             let notes = clocks.notes(std::slice::from_ref(lane));
             notes.into_iter().map(|note| (note.message, note.level)).collect()
         };
         let notes = told(&lane);
         assert_eq!(notes.len(), 3, "{notes:?}");
-        assert!(notes[0].0.contains("forward by 5.00 s") && notes[0].1 == Level::Info);
+        assert!(notes[0].0.contains("forward by 5.00 s") && notes[0].1 == NoteLevel::Info);
         assert!(notes[1].0.contains("back by 5.00 s"));
-        assert!(notes[2].0.contains("suspended for 7.00 s") && notes[2].1 == Level::Warning);
+        assert!(notes[2].0.contains("suspended for 7.00 s") && notes[2].1 == NoteLevel::Warning);
         lane.clock = Clock::Tai;
-        assert_eq!(told(&lane)[0].1, Level::Error);
+        assert_eq!(told(&lane)[0].1, NoteLevel::Error);
     }
 
     #[test]
-    fn nothing_happens_to_the_clocks_of_a_quiet_machine() {
-        let mut clocks = Clocks::default();
-        (0..200).for_each(|at| clocks.look(at));
+    fn a_quiet_machine_has_no_clock_notes() {
+        let mut clocks = ClockDifferences::default();
+        (0..200).for_each(|at| clocks.read(at));
         assert!(clocks.notes(&[]).is_empty() && clocks.boottime.is_some());
     }
 }

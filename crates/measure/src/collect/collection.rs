@@ -1,41 +1,41 @@
 //! The data that a running measurement has collected so far.
 
-use super::clocks::Clocks;
+use super::clocks::ClockDifferences;
 use super::neighbours::Neighbours;
-use super::window::Window;
-use crate::accumulate::{Accumulator, Listed};
-use crate::conditions::Standing;
-use crate::counter::{Pace, Pair, Source};
-use crate::counter_facts::Facts;
-use crate::counts::Look;
-use crate::gaps::GapFile;
-use crate::sampler::Job;
-use crate::{GAPS_KEPT, GapsWritten, Kind, Lane, MeasureError, Note, Request, clock};
+use super::window::KernelWindow;
+use crate::accumulate::{Accumulator, SampleListing};
+use crate::conditions::ConditionSettings;
+use crate::counter::{CounterReading, CounterSource, Pace};
+use crate::counter_facts::CounterFacts;
+use crate::counts::CountSnapshot;
+use crate::gaps::GapWriter;
+use crate::sampler::SamplerJob;
+use crate::{GapFileSummary, Lane, MAX_GAPS, MeasureError, MeasureRequest, MeasurementKind, Note, clock};
 use root::Root;
 
 /// A running measurement: its data and its progress.
 pub(super) struct Collection<'a> {
-    pub(super) job: &'a Job<'a>,
-    pub(super) request: &'a Request<'a>,
+    pub(super) job: &'a SamplerJob<'a>,
+    pub(super) request: &'a MeasureRequest<'a>,
     pub(super) root: &'a Root,
     /// Errno of the request for idle states if it was refused (0: nothing was requested).
     pub(super) idle_refused: Option<i32>,
     pub(super) accumulators: Vec<Accumulator>,
-    pub(super) counters: Window,
+    pub(super) counters: KernelWindow,
     pub(super) started_at: String,
-    pub(super) clocks: Clocks,
-    pub(super) facts: Facts,
-    pub(super) standing: Standing,
+    pub(super) clocks: ClockDifferences,
+    pub(super) facts: CounterFacts,
+    pub(super) fixed_settings: ConditionSettings,
     /// The counters before the window, and after it.
-    pub(super) looks: [Option<Look>; 2],
+    pub(super) counts_around: [Option<CountSnapshot>; 2],
     /// The gap file while it is open.
-    pub(super) gaps: Option<GapFile>,
+    pub(super) gaps: Option<GapWriter>,
     /// The gap file after it was closed.
-    pub(super) gaps_written: Option<GapsWritten>,
+    pub(super) gaps_written: Option<GapFileSummary>,
     pub(super) neighbours: Option<Neighbours>,
     pub(super) start_ns: u64,
     /// The counter of each thread at the start of the window, for intermediate results.
-    pub(super) pairs: Vec<Pair>,
+    pub(super) pairs: Vec<CounterReading>,
     pub(super) notes: Vec<Note>,
     pub(super) complete: bool,
     /// When the samplers were stopped early, since the start.
@@ -45,8 +45,8 @@ pub(super) struct Collection<'a> {
 impl<'a> Collection<'a> {
     /// An empty collection.
     pub(super) fn new(
-        job: &'a Job<'a>,
-        request: &'a Request<'a>,
+        job: &'a SamplerJob<'a>,
+        request: &'a MeasureRequest<'a>,
         root: &'a Root,
         idle_refused: Option<i32>,
     ) -> Result<Collection<'a>, MeasureError> {
@@ -57,18 +57,18 @@ impl<'a> Collection<'a> {
             root,
             idle_refused,
             accumulators: accumulators.ok_or(MeasureError::Os {
-                doing: "make the histograms",
+                operation: "make the histograms",
                 errno: libc::EINVAL,
             })?,
-            counters: Window::default(),
+            counters: KernelWindow::default(),
             started_at: clock::wall_time(),
-            clocks: Clocks::default(),
-            facts: Facts {
+            clocks: ClockDifferences::default(),
+            facts: CounterFacts {
                 clocksource: request.environment.clocksource.clone(),
-                ..Facts::default()
+                ..CounterFacts::default()
             },
-            standing: Standing::default(),
-            looks: [None, None],
+            fixed_settings: ConditionSettings::default(),
+            counts_around: [None, None],
             gaps: None,
             gaps_written: None,
             neighbours: Neighbours::of(job.lanes, job.counter),
@@ -81,9 +81,9 @@ impl<'a> Collection<'a> {
     }
 
     /// Duration of a thread's tick, from the time since the window started.
-    pub(super) fn pace_so_far(&self, place: usize, lane: &Lane) -> Pace {
+    pub(super) fn tick_rate_so_far(&self, place: usize, lane: &Lane) -> Pace {
         match (self.job.source(lane), self.pairs.get(place)) {
-            (Source::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
+            (CounterSource::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
             (source, Some(&begin)) => Pace::between(begin, source.pair()).unwrap_or(Pace::NANOSECONDS),
         }
     }
@@ -92,17 +92,14 @@ impl<'a> Collection<'a> {
 /// Creates the accumulator for a thread's samples.
 fn accumulator(lane: &Lane) -> Option<Accumulator> {
     match lane.kind {
-        Kind::Noise => Accumulator::of_gaps(Listed {
+        MeasurementKind::Noise => Accumulator::of_gaps(SampleListing {
             from: 0,
-            most: GAPS_KEPT,
+            most: MAX_GAPS,
         }),
-        Kind::Latency | Kind::All => {
+        MeasurementKind::Latency | MeasurementKind::All => {
             let listed = match lane.spike_ns {
-                Some(from) => Listed {
-                    from,
-                    most: GAPS_KEPT,
-                },
-                None => Listed {
+                Some(from) => SampleListing { from, most: MAX_GAPS },
+                None => SampleListing {
                     from: u64::MAX,
                     most: 0,
                 },

@@ -2,19 +2,19 @@
 
 use super::collection::Collection;
 use crate::accumulate::Cause;
-use crate::counter::{Pace, Source};
-use crate::gaps::{Entry, GapFile};
-use crate::ring::Sample;
+use crate::counter::{CounterSource, Pace};
+use crate::gaps::{GapEntry, GapWriter};
+use crate::ring::RingSample;
 use crate::shared::state;
-use crate::{GapsWritten, Kind, MeasureError, RawGap, RawWindow, clock};
+use crate::{GapFileSummary, MeasureError, MeasurementKind, RawGap, RawWindow, clock};
 use machine::CpuId;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// The gaps that are passed on together. Empty and without storage if there is no consumer.
-pub(super) struct Log {
-    lanes: Vec<Option<Clockwork>>,
-    entries: Vec<Entry>,
+pub(super) struct GapLog {
+    lanes: Vec<Option<TickConversion>>,
+    entries: Vec<GapEntry>,
     raw: Vec<RawGap>,
     /// How far each CPU has been watched, read before its ring was drained.
     windows: Vec<RawWindow>,
@@ -24,21 +24,21 @@ pub(super) struct Log {
 
 /// Converts the ticks of a lane to times.
 #[derive(Clone, Copy, Debug)]
-struct Clockwork {
+struct TickConversion {
     cpu: CpuId,
-    source: Source,
-    pace: Pace,
+    source: CounterSource,
+    tick_rate: Pace,
     start_ticks: u64,
     start_raw_ns: u64,
 }
 
-impl Clockwork {
+impl TickConversion {
     /// Converts a counter reading to `CLOCK_MONOTONIC_RAW` and `CLOCK_MONOTONIC`.
     fn times(&self, ticks: u64, ahead_ns: i64) -> [u64; 2] {
         match self.source {
-            Source::Monotonic => [ticks.saturating_add_signed(-ahead_ns), ticks],
+            CounterSource::Monotonic => [ticks.saturating_add_signed(-ahead_ns), ticks],
             _ => {
-                let since = self.pace.to_ns(ticks.saturating_sub(self.start_ticks));
+                let since = self.tick_rate.to_ns(ticks.saturating_sub(self.start_ticks));
                 let raw_ns = self.start_raw_ns.saturating_add(since);
                 [raw_ns, raw_ns.saturating_add_signed(ahead_ns)]
             }
@@ -46,10 +46,10 @@ impl Clockwork {
     }
 }
 
-impl Log {
+impl GapLog {
     /// Uses the tick rate known so far: its error does not exceed that of reading two clocks.
     /// `begun` lists the lanes whose window has started.
-    pub(super) fn of(collection: &Collection<'_>, begun: &[usize]) -> Log {
+    pub(super) fn of(collection: &Collection<'_>, started: &[usize]) -> GapLog {
         let mut lanes = Vec::new();
         if collection.gaps.is_some() || collection.request.watcher.is_some() {
             for place in 0..collection.job.lanes.len() {
@@ -58,10 +58,10 @@ impl Log {
         }
         let ahead_ns = if lanes.is_empty() { 0 } else { clock::ahead_ns() };
         let windows = match collection.request.watcher {
-            Some(_) => collection.windows(begun, ahead_ns),
+            Some(_) => collection.windows(started, ahead_ns),
             None => Vec::new(),
         };
-        Log {
+        GapLog {
             ahead_ns,
             lanes,
             windows,
@@ -71,11 +71,11 @@ impl Log {
     }
 
     /// Records one gap of the thread at that place.
-    pub(super) fn note(&mut self, place: usize, sample: Sample, cause: Cause) {
+    pub(super) fn note(&mut self, place: usize, sample: RingSample, cause: Cause) {
         if let Some(Some(clock)) = self.lanes.get(place) {
             let [start_raw_ns, at_ns] = clock.times(sample.at, self.ahead_ns);
-            let duration_ns = clock.pace.to_ns(sample.value);
-            self.entries.push(Entry {
+            let duration_ns = clock.tick_rate.to_ns(sample.value);
+            self.entries.push(GapEntry {
                 at_ns,
                 cpu: clock.cpu,
                 duration_ns,
@@ -98,37 +98,37 @@ impl Log {
             self.windows.iter().for_each(|window| watcher.window(window));
         }
         if let Some(file) = &mut collection.gaps {
-            file.put(self.entries);
+            file.queue(self.entries);
         }
     }
 }
 
 impl Collection<'_> {
-    fn clockwork(&self, place: usize) -> Option<Clockwork> {
+    fn clockwork(&self, place: usize) -> Option<TickConversion> {
         let lane = self
             .job
             .lanes
             .get(place)
-            .filter(|lane| lane.kind == Kind::Noise)?;
+            .filter(|lane| lane.kind == MeasurementKind::Noise)?;
         let (track, _) = self.job.shared.track(place)?;
-        Some(Clockwork {
+        Some(TickConversion {
             cpu: lane.cpu,
             source: self.job.source(lane),
-            pace: self.pace_so_far(place, lane),
+            tick_rate: self.tick_rate_so_far(place, lane),
             start_ticks: track.start_ticks.load(Ordering::Acquire),
             start_raw_ns: track.start_raw_ns.load(Ordering::Acquire),
         })
     }
 
     /// The watched interval of each of these lanes so far.
-    fn windows(&self, begun: &[usize], ahead_ns: i64) -> Vec<RawWindow> {
+    fn windows(&self, started: &[usize], ahead_ns: i64) -> Vec<RawWindow> {
         let window = |place: &usize| {
             let (clock, (track, _)) = (self.clockwork(*place)?, self.job.shared.track(*place)?);
             let covered = match track.state.0.load(Ordering::Acquire) {
                 state::DONE => track.covered.load(Ordering::Acquire),
                 _ => 0,
             };
-            let alive = track.alive.0.load(Ordering::Acquire);
+            let alive = track.last_seen.0.load(Ordering::Acquire);
             Some(RawWindow {
                 cpu: clock.cpu,
                 tid: track.tid.load(Ordering::Acquire),
@@ -136,11 +136,11 @@ impl Collection<'_> {
                 end_raw_ns: clock.times(covered.max(alive).max(clock.start_ticks), ahead_ns)[0],
             })
         };
-        begun.iter().filter_map(window).collect()
+        started.iter().filter_map(window).collect()
     }
 
     /// Reports the watched interval of each CPU after all rings are empty.
-    pub(super) fn tell_windows(&self) {
+    pub(super) fn report_windows(&self) {
         if let Some(watcher) = self.request.watcher {
             let all: Vec<usize> = (0..self.job.lanes.len()).collect();
             let windows = self.windows(&all, clock::ahead_ns());
@@ -153,9 +153,9 @@ impl Collection<'_> {
         let Some(path) = self.request.gaps else {
             return Ok(());
         };
-        let noise = self.job.lanes.iter().filter(|lane| lane.kind == Kind::Noise);
+        let noise = self.job.lanes.iter().filter(|lane| lane.kind == MeasurementKind::Noise);
         let thresholds: Vec<(CpuId, u64)> = noise.map(|lane| (lane.cpu, lane.threshold_ns)).collect();
-        self.gaps = Some(GapFile::begin(path, &crate::clock::wall_time(), &thresholds)?);
+        self.gaps = Some(GapWriter::create(path, &crate::clock::wall_time(), &thresholds)?);
         Ok(())
     }
 
@@ -166,19 +166,21 @@ impl Collection<'_> {
         };
         let mut seen: BTreeMap<CpuId, u64> = BTreeMap::new();
         for (place, lane) in self.job.lanes.iter().enumerate() {
-            if let Some(accumulator) = self.accumulators.get(place).filter(|_| lane.kind == Kind::Noise) {
+            if let Some(accumulator) = self
+                .accumulators
+                .get(place)
+                .filter(|_| lane.kind == MeasurementKind::Noise)
+            {
                 let missed = accumulator.last.map_or(0, |sample| sample.missed);
                 let track = self.job.shared.track(place);
                 // A thread that finished reports itself what was dropped after its last sample.
-                let missed = track.map_or(missed, |(track, _)| {
-                    missed.max(track.missed.load(Ordering::Acquire))
-                });
+                let missed = track.map_or(missed, |(track, _)| missed.max(track.missed.load(Ordering::Acquire)));
                 *seen.entry(lane.cpu).or_default() += accumulator.raw.count() + missed;
             }
         }
         let outcome = file.end(&seen);
         self.notes.push(outcome.note);
-        self.gaps_written = Some(GapsWritten {
+        self.gaps_written = Some(GapFileSummary {
             path: path.display().to_string(),
             written: outcome.written,
             lost: outcome.lost,
@@ -191,11 +193,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_has_its_time_on_both_clocks_whatever_the_counter_is() {
-        let clock = Clockwork {
+    fn readings_are_converted_to_both_clocks() {
+        let clock = TickConversion {
             cpu: CpuId(1),
-            source: Source::Monotonic,
-            pace: Pace::NANOSECONDS,
+            source: CounterSource::Monotonic,
+            tick_rate: Pace::NANOSECONDS,
             start_ticks: 1_000,
             start_raw_ns: 400,
         };
@@ -203,8 +205,8 @@ mod tests {
         assert_eq!(clock.times(5_000, 610), [4_390, 5_000]);
         #[cfg(target_arch = "x86_64")]
         {
-            let clock = Clockwork {
-                source: Source::best(Some("tsc")),
+            let clock = TickConversion {
+                source: CounterSource::best(Some("tsc")),
                 ..clock
             };
             assert_eq!(clock.times(5_000, 610), [4_400, 5_010]);

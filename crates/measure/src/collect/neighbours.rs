@@ -2,8 +2,8 @@
 //! is a gap for the noise thread, and must not be attributed to the machine.
 
 use crate::accumulate::Cause;
-use crate::counter::Source;
-use crate::{Kind, Lane, clock};
+use crate::counter::CounterSource;
+use crate::{Lane, MeasurementKind, clock};
 use machine::CpuId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,35 +11,35 @@ use std::collections::{BTreeMap, BTreeSet};
 const SLACK_NS: u64 = 1_000;
 
 /// A longer gap is not caused by the wake-up at its start.
-const KEPT_NS: u64 = 1_000_000_000;
+const MAX_GAP_NS: u64 = 1_000_000_000;
 
 /// The wake-ups on CPUs that have lanes of both kinds.
 pub(super) struct Neighbours {
     wakes: BTreeMap<CpuId, BTreeSet<u64>>,
-    source: Source,
+    source: CounterSource,
     /// The counter and `CLOCK_MONOTONIC`: the reference for the slope, its successor, and the current reading.
-    readings: [Reading; 3],
+    readings: [ClockReading; 3],
 }
 
 /// Minimum distance of the readings that the slope is computed from, once such readings exist.
-const APART_NS: u64 = KEPT_NS / 2;
+const APART_NS: u64 = MAX_GAP_NS / 2;
 
 /// Readings of two clocks at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reading {
+struct ClockReading {
     ticks: u64,
     monotonic_ns: u64,
 }
 
-impl Reading {
+impl ClockReading {
     /// Takes the narrowest of several readings.
-    fn take(source: Source) -> Reading {
+    fn take(source: CounterSource) -> ClockReading {
         let read = || {
             let (before, ticks, after) = (clock::monotonic_ns(), source.read(), clock::monotonic_ns());
             let width = after.saturating_sub(before);
             (
                 width,
-                Reading {
+                ClockReading {
                     ticks,
                     monotonic_ns: before + width / 2,
                 },
@@ -58,16 +58,16 @@ impl Reading {
 
 impl Neighbours {
     /// `None` if no CPU has both.
-    pub(super) fn of(lanes: &[Lane], source: Source) -> Option<Neighbours> {
-        let on = |kind: Kind| -> BTreeSet<CpuId> {
+    pub(super) fn of(lanes: &[Lane], source: CounterSource) -> Option<Neighbours> {
+        let on = |kind: MeasurementKind| -> BTreeSet<CpuId> {
             let lanes = lanes.iter().filter(|lane| lane.kind == kind);
             lanes.map(|lane| lane.cpu).collect()
         };
-        let both = &on(Kind::Latency) & &on(Kind::Noise);
+        let both = &on(MeasurementKind::Latency) & &on(MeasurementKind::Noise);
         (!both.is_empty()).then(|| Neighbours {
             wakes: both.into_iter().map(|cpu| (cpu, BTreeSet::new())).collect(),
             source,
-            readings: [Reading::take(source); 3],
+            readings: [ClockReading::take(source); 3],
         })
     }
 
@@ -77,19 +77,19 @@ impl Neighbours {
     }
 
     /// Reads both clocks. Between two readings at most 1 s apart the slope is practically constant.
-    pub(super) fn look(&mut self) {
-        self.note(Reading::take(self.source));
+    pub(super) fn read(&mut self) {
+        self.note(ClockReading::take(self.source));
     }
 
     /// Two readings that are close together give an inaccurate slope, because each has a small error. So the older one is kept
     /// until its successor is far enough away.
-    fn note(&mut self, now: Reading) {
+    fn note(&mut self, now: ClockReading) {
         let [first, next, _] = self.readings;
         self.readings = match now.monotonic_ns.saturating_sub(next.monotonic_ns) >= APART_NS {
             true => [next, now, now],
             false => [first, next, now],
         };
-        let old = now.monotonic_ns.saturating_sub(KEPT_NS);
+        let old = now.monotonic_ns.saturating_sub(MAX_GAP_NS);
         for wakes in self.wakes.values_mut() {
             *wakes = wakes.split_off(&old);
         }
@@ -138,7 +138,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_gap_with_a_wake_up_in_it_is_ours() {
+    fn a_gap_that_contains_an_own_wake_up_is_our_own() {
         let (here, elsewhere) = (CpuId(1), CpuId(2));
         let time = Duration::from_secs(1);
         let lanes = [
@@ -146,10 +146,10 @@ mod tests {
             Lane::noise(here, time),
             Lane::noise(elsewhere, time),
         ];
-        let mut neighbours = Neighbours::of(&lanes, Source::Monotonic).unwrap();
+        let mut neighbours = Neighbours::of(&lanes, CounterSource::Monotonic).unwrap();
         assert!(neighbours.has(here) && !neighbours.has(elsewhere));
         // 2.5 ticks per nanosecond, from 1 ms on the clock and 10,000 ticks on the counter.
-        let reading = |ns: u64| Reading {
+        let reading = |ns: u64| ClockReading {
             ticks: 10_000 + ns * 5 / 2,
             monotonic_ns: 1_000_000 + ns,
         };
@@ -160,16 +160,16 @@ mod tests {
         assert_eq!(cause(here, 2_990_000, 5_000), Cause::Others, "over before it");
         assert_eq!(cause(here, 3_004_000, 5_000), Cause::Others, "began after it");
         assert_eq!(cause(elsewhere, 2_998_000, 5_000), Cause::Others);
-        assert!(Neighbours::of(&lanes[1..], Source::Monotonic).is_none());
+        assert!(Neighbours::of(&lanes[1..], CounterSource::Monotonic).is_none());
     }
 
     #[test]
-    fn the_slope_is_that_of_half_a_second_and_more() {
+    fn the_slope_uses_readings_at_least_half_a_second_apart() {
         let time = Duration::from_secs(1);
         let lanes = [Lane::latency(CpuId(1), time), Lane::noise(CpuId(1), time)];
-        let mut neighbours = Neighbours::of(&lanes, Source::Monotonic).unwrap();
+        let mut neighbours = Neighbours::of(&lanes, CounterSource::Monotonic).unwrap();
         // Readings every 50 ms.
-        let reading = |ms: u64| Reading {
+        let reading = |ms: u64| ClockReading {
             ticks: ms,
             monotonic_ns: ms * 1_000_000,
         };

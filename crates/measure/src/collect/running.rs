@@ -2,20 +2,22 @@
 
 use super::assemble;
 use super::collection::Collection;
-use super::keeping::Schedule;
-use super::log::Log;
+use super::log::GapLog;
 use super::neighbours::Neighbours;
-use super::patience::Patience;
+use super::patience::StallDetector;
+use super::schedule::ResultSchedule;
 use crate::accumulate::{Accumulator, Cause};
-use crate::child::Child;
-use crate::conditions::Standing;
-use crate::counter_facts::Facts;
-use crate::counts::Look;
-use crate::result::Moment;
+use crate::child::ChildProcess;
+use crate::conditions::ConditionSettings;
+use crate::counter_facts::CounterFacts;
+use crate::counts::CountSnapshot;
+use crate::result::ResultMoment;
 use crate::ring;
 use crate::sampler;
 use crate::shared::{Control, gate, state};
-use crate::{Clock, Kind, MeasureError, Note, Phase, Progress, ThreadProgress, check, clock, findings};
+use crate::{
+    Clock, MeasureError, MeasurementKind, MeasurementPhase, Note, Progress, ThreadProgress, check, clock, findings,
+};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -56,14 +58,14 @@ impl<'a> Collection<'a> {
     /// Runs until every thread waits at the gate.
     pub(super) fn prepare(
         &mut self,
-        child: &mut Child,
+        child: &mut ChildProcess,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(), MeasureError> {
         let control = self.control();
         sampler::open(control, gate::PREPARE);
-        let mut patience = Patience::begin(child.pid(), clock::monotonic_ns());
+        let mut patience = StallDetector::start(child.pid(), clock::monotonic_ns());
         while control.locked.load(Ordering::Acquire) == 0 {
-            if let Some(how) = child.ended() {
+            if let Some(how) = child.exit_text() {
                 return Err(MeasureError::Sampler { how: how.to_owned() });
             }
             if let Some(late) = patience.ends(self.root, clock::monotonic_ns()) {
@@ -72,14 +74,14 @@ impl<'a> Collection<'a> {
             if self.stopped() {
                 return Ok(());
             }
-            progress(&self.progress(child.pid(), Phase::Preparing));
+            progress(&self.progress(child.pid(), MeasurementPhase::Preparing));
             std::thread::sleep(Duration::from_millis(2));
         }
         match control.spawn_errno.load(Ordering::Relaxed) {
             0 => {}
             errno => {
                 return Err(MeasureError::Os {
-                    doing: "start a sampler thread",
+                    operation: "start a sampler thread",
                     errno,
                 });
             }
@@ -88,24 +90,24 @@ impl<'a> Collection<'a> {
     }
 
     /// Queries that run while all threads wait at the gate. Each thread waits for its turn, so each must get one.
-    pub(super) fn ask_before(&mut self) {
+    pub(super) fn query_before(&mut self) {
         if self.stopped() {
             return;
         }
         let cpus = self.request.cpus();
-        self.standing = Standing::read(self.root, &cpus);
-        self.looks[0] = Some(Look::take(self.root, &cpus));
-        self.facts = Facts::before(self.job, self.root, &self.request.environment);
+        self.fixed_settings = ConditionSettings::read(self.root, &cpus);
+        self.counts_around[0] = Some(CountSnapshot::take(self.root, &cpus));
+        self.facts = CounterFacts::before(self.job, self.root, &self.request.environment);
     }
 
     /// Queries that run after all samplers have ended.
-    pub(super) fn ask_after(&mut self) {
+    pub(super) fn query_after(&mut self) {
         self.facts.after(self.root);
-        self.looks[1] = Some(Look::take(self.root, &self.request.cpus()));
+        self.counts_around[1] = Some(CountSnapshot::take(self.root, &self.request.cpus()));
     }
 
     /// Opens the gate and drains the rings until all samplers are done, or can no longer finish.
-    pub(super) fn sample(&mut self, child: &mut Child, progress: &mut dyn FnMut(&Progress)) {
+    pub(super) fn sample(&mut self, child: &mut ChildProcess, progress: &mut dyn FnMut(&Progress)) {
         if self.stopped() {
             self.stopped_after_ns = Some(0);
             child.kill();
@@ -118,21 +120,21 @@ impl<'a> Collection<'a> {
             deadline_ns: planned_ns.saturating_add(PATIENCE_NS),
             is_early: false,
         };
-        let mut schedule = Schedule::starting(self.start_ns);
+        let mut schedule = ResultSchedule::starting(self.start_ns);
         loop {
             self.read_counters(planned_ns);
-            let all_done = self.all_done();
-            let ended = child.ended().map(str::to_owned);
+            let all_done = self.is_complete();
+            let ended = child.exit_text().map(str::to_owned);
             self.drain();
             let now = clock::monotonic_ns();
-            self.clocks.look(now.saturating_sub(self.start_ns));
+            self.clocks.read(now.saturating_sub(self.start_ns));
             if all_done {
                 self.complete = !ending.is_early && !self.is_hit();
                 break;
             }
             if let Some(how) = ended {
                 self.notes
-                    .push(findings::about_death(&how, self.request.system_calls));
+                    .push(findings::early_exit_note(&how, self.request.system_calls));
                 break;
             }
             self.end_early(&mut ending, now);
@@ -144,17 +146,17 @@ impl<'a> Collection<'a> {
                 break;
             }
             let phase = match ending.is_early {
-                true => Phase::Ending,
-                false => Phase::Sampling,
+                true => MeasurementPhase::Ending,
+                false => MeasurementPhase::Sampling,
             };
             progress(&self.progress(child.pid(), phase));
-            if !ending.is_early && !self.counters.has_ended() && schedule.due(now) {
-                self.keep();
-                schedule.kept(now, clock::monotonic_ns());
+            if !ending.is_early && !self.counters.has_ended() && schedule.is_save_due(now) {
+                self.save_intermediate();
+                schedule.record_save(now, clock::monotonic_ns());
             }
             std::thread::sleep(self.pause(&ending, now));
         }
-        progress(&self.progress(child.pid(), Phase::Ending));
+        progress(&self.progress(child.pid(), MeasurementPhase::Ending));
     }
 
     fn open_gate(&mut self) {
@@ -190,7 +192,7 @@ impl<'a> Collection<'a> {
             true => last_reading,
             false => ending.planned_ns + 500_000,
         };
-        Duration::from_nanos(match ending.is_early || !self.counters.has_begun() {
+        Duration::from_nanos(match ending.is_early || !self.counters.has_started() {
             true => 2_000_000,
             false => next.saturating_sub(now).clamp(2_000_000, DRAIN_NS),
         })
@@ -233,20 +235,20 @@ impl<'a> Collection<'a> {
     }
 
     /// Passes on the current intermediate result.
-    fn keep(&self) {
-        if let Some(keep) = self.request.keep
+    fn save_intermediate(&self) {
+        if let Some(keep) = self.request.on_intermediate
             && self.in_window()
         {
-            keep(&assemble(self, Moment::Passing));
+            keep(&assemble(self, ResultMoment::Passing));
         }
     }
 
     /// Takes the first reading as soon as the samplers run, the last one shortly before they end.
     fn read_counters(&mut self, planned_end: u64) {
         let now = clock::monotonic_ns();
-        if !self.counters.has_begun() {
+        if !self.counters.has_started() {
             if now >= self.start_ns && self.in_window() {
-                self.counters.begin(self.root, &self.tids());
+                self.counters.read_start(self.root, &self.tids());
             }
         } else if !self.counters.has_ended() && now >= planned_end.saturating_sub(COUNTERS_NS) {
             self.counters.end(self.root, &self.tids());
@@ -260,13 +262,13 @@ impl<'a> Collection<'a> {
     /// Detects a measured CPU that went offline: the kernel moves its thread elsewhere, so it can no longer be measured.
     fn offline(&self) -> Option<Note> {
         let online = check::online(self.root).ok()??;
-        let gone = self.request.cpus().minus(&online);
-        (!gone.is_empty()).then(|| findings::about_offline(&gone))
+        let offline_cpus = self.request.cpus().minus(&online);
+        (!offline_cpus.is_empty()).then(|| findings::about_offline(&offline_cpus))
     }
 
     fn stop_patience(&self) -> u64 {
         let mut lanes = self.job.lanes.iter();
-        match lanes.any(|lane| lane.kind == Kind::Latency && lane.interval_ns > LONG_SLEEP_NS) {
+        match lanes.any(|lane| lane.kind == MeasurementKind::Latency && lane.interval_ns > LONG_SLEEP_NS) {
             true => 0,
             false => STOP_PATIENCE_NS,
         }
@@ -276,7 +278,7 @@ impl<'a> Collection<'a> {
         self.states().all(|state| state != state::IDLE)
     }
 
-    fn all_done(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.states().all(|state| state == state::DONE)
     }
 
@@ -297,21 +299,21 @@ impl<'a> Collection<'a> {
     /// recorded. They are added last, when the wake-ups are known.
     pub(super) fn drain(&mut self) {
         if let Some(neighbours) = &mut self.neighbours {
-            neighbours.look();
+            neighbours.read();
         }
-        let mut waiting: Vec<(usize, ring::Sample)> = Vec::new();
+        let mut waiting: Vec<(usize, ring::RingSample)> = Vec::new();
         // The ring of a preparing thread holds the rehearsal. Read the states first: a thread that starts now is drained next time.
-        let begun: Vec<usize> = (0_usize..)
+        let started: Vec<usize> = (0_usize..)
             .zip(self.states())
             .filter_map(|(place, state)| (state != state::IDLE).then_some(place))
             .collect();
-        let mut log = Log::of(self, &begun);
-        for &place in &begun {
+        let mut log = GapLog::of(self, &started);
+        for &place in &started {
             if self.waits(place) {
                 self.drain_one(place, |_, _, sample| waiting.push((place, sample)));
             }
         }
-        for &place in &begun {
+        for &place in &started {
             let Some(lane) = self.job.lanes.get(place).filter(|_| !self.waits(place)) else {
                 continue;
             };
@@ -342,7 +344,7 @@ impl<'a> Collection<'a> {
     fn drain_one(
         &mut self,
         place: usize,
-        mut each: impl FnMut(&mut Accumulator, Option<&mut Neighbours>, ring::Sample),
+        mut each: impl FnMut(&mut Accumulator, Option<&mut Neighbours>, ring::RingSample),
     ) {
         let (Some((track, slots)), Some(accumulator)) =
             (self.job.shared.track(place), self.accumulators.get_mut(place))
@@ -350,16 +352,14 @@ impl<'a> Collection<'a> {
             return;
         };
         let neighbours = &mut self.neighbours;
-        ring::drain(track, slots, |sample| {
-            each(accumulator, neighbours.as_mut(), sample)
-        });
+        ring::drain(track, slots, |sample| each(accumulator, neighbours.as_mut(), sample));
     }
 
     /// Whether a lane's gaps have to wait for the wake-ups on its CPU.
     fn waits(&self, place: usize) -> bool {
         let lane = self.job.lanes.get(place);
         lane.zip(self.neighbours.as_ref())
-            .is_some_and(|(lane, neighbours)| lane.kind == Kind::Noise && neighbours.has(lane.cpu))
+            .is_some_and(|(lane, neighbours)| lane.kind == MeasurementKind::Noise && neighbours.has(lane.cpu))
     }
 
     /// Offset from a lane's clock to the monotonic clock, modulo 2^64.
@@ -371,11 +371,11 @@ impl<'a> Collection<'a> {
         })
     }
 
-    fn progress(&self, sampler_pid: u32, phase: Phase) -> Progress {
+    fn progress(&self, sampler_pid: u32, phase: MeasurementPhase) -> Progress {
         let now = clock::monotonic_ns();
         let lanes = self.job.lanes.iter().zip(&self.accumulators).enumerate();
         let threads = lanes.map(|(place, (lane, accumulator))| {
-            let pace = self.pace_so_far(place, lane);
+            let pace = self.tick_rate_so_far(place, lane);
             ThreadProgress {
                 cpu: lane.cpu,
                 kind: lane.kind,
@@ -391,7 +391,7 @@ impl<'a> Collection<'a> {
         Progress {
             kind: self.request.kind(),
             phase,
-            begun: self.in_window(),
+            has_started: self.in_window(),
             elapsed_ns: match self.start_ns {
                 0 => 0,
                 start_ns => now.saturating_sub(start_ns),

@@ -2,47 +2,47 @@
 //! starting and ending the samplers. Reads only files that do not disturb the measured CPUs.
 
 use machine::{CpuId, CpuSet};
-use observe::{Activity, Sample};
+use observe::{Activity, CounterSample};
 use root::Root;
 use std::collections::BTreeMap;
 
 /// The kernel's statistics at both ends of the window.
 #[derive(Default)]
-pub(super) struct Window {
-    first: Option<End>,
-    last: Option<End>,
+pub(super) struct KernelWindow {
+    first: Option<WindowEnd>,
+    last: Option<WindowEnd>,
 }
 
 /// The statistics at one end.
-struct End {
-    counters: Sample,
+struct WindowEnd {
+    counters: CounterSample,
     /// Per lane: how long its thread has waited for its CPU since the thread started.
     waited_ns: Vec<Option<u64>>,
 }
 
-impl End {
-    fn take(root: &Root, threads: &[Option<u32>]) -> End {
+impl WindowEnd {
+    fn take(root: &Root, threads: &[Option<u32>]) -> WindowEnd {
         let waited = threads.iter().map(|tid| waited_ns(root, (*tid)?));
-        End {
+        WindowEnd {
             waited_ns: waited.collect(),
-            counters: Sample::take(root),
+            counters: CounterSample::take(root),
         }
     }
 }
 
-impl Window {
+impl KernelWindow {
     /// Reads the statistics at the start.
-    pub(super) fn begin(&mut self, root: &Root, threads: &[Option<u32>]) {
-        self.first = Some(End::take(root, threads));
+    pub(super) fn read_start(&mut self, root: &Root, threads: &[Option<u32>]) {
+        self.first = Some(WindowEnd::take(root, threads));
     }
 
     /// Reads the statistics at the end.
     pub(super) fn end(&mut self, root: &Root, threads: &[Option<u32>]) {
-        self.last = Some(End::take(root, threads));
+        self.last = Some(WindowEnd::take(root, threads));
     }
 
     /// Whether the start was read.
-    pub(super) fn has_begun(&self) -> bool {
+    pub(super) fn has_started(&self) -> bool {
         self.first.is_some()
     }
 
@@ -79,11 +79,10 @@ impl Window {
             return Vec::new();
         };
         let both = first.waited_ns.iter().zip(&last.waited_ns);
-        both.map(|(first, last)| (*last)?.checked_sub((*first)?))
-            .collect()
+        both.map(|(first, last)| (*last)?.checked_sub((*first)?)).collect()
     }
 
-    fn ends(&self) -> Option<[&End; 2]> {
+    fn ends(&self) -> Option<[&WindowEnd; 2]> {
         Some([self.first.as_ref()?, self.last.as_ref()?])
     }
 }
@@ -111,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_what_grew_from_one_end_to_the_other() {
+    fn window_statistics_are_differences_between_its_ends() {
         let threads = [Some(77), None, Some(78)];
-        let mut window = Window::default();
+        let mut window = KernelWindow::default();
         let (_first, before) = root(
             "1000 200 3\n",
             "cpu 0\ncpu0 10 0 0 90 0 0 0 0 0 0\ncpu1 0 0 0 100 0 0 0 0 0 0\n",
@@ -122,19 +121,16 @@ mod tests {
             "9000 950 4\n",
             "cpu 0\ncpu0 40 0 0 160 0 0 0 0 0 0\ncpu1 0 0 0 200 0 0 0 0 0 0\n",
         );
-        window.begin(&before, &threads);
-        assert!(window.has_begun() && !window.has_ended() && window.loads().is_empty());
+        window.read_start(&before, &threads);
+        assert!(window.has_started() && !window.has_ended() && window.loads().is_empty());
         assert!(window.waited_ns().is_empty());
         window.end(&after, &threads);
         assert_eq!(window.waited_ns(), [Some(750), None, None]);
-        assert_eq!(
-            window.loads(),
-            BTreeMap::from([(CpuId(0), 30.0), (CpuId(1), 0.0)])
-        );
+        assert_eq!(window.loads(), BTreeMap::from([(CpuId(0), 30.0), (CpuId(1), 0.0)]));
     }
 
     #[test]
-    fn a_kernel_that_keeps_no_account_says_nothing() {
+    fn a_kernel_without_scheduler_statistics_gives_no_value() {
         let (_dir, root) = root("0 0 0\n", "");
         assert_eq!(waited_ns(&root, 77), None);
     }

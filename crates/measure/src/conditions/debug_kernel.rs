@@ -1,17 +1,17 @@
 //! A kernel with debug checks: its code paths take several times as long as those of a production kernel.
 
-use super::{Condition, Scene, Seen, seen};
+use super::{Condition, ConditionInput, DetectedCondition, seen};
 
 pub(super) const CONDITION: Condition = Condition {
     id: "debug_kernel",
     words: "a debug kernel",
     fix: "measure with the kernel that will be used",
-    look,
+    detect,
 };
 
-fn look(scene: &Scene<'_>) -> Option<Seen> {
+fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let mut options = scene.environment.debug_options.clone().unwrap_or_default();
-    if options.is_empty() && scene.standing.lockdep {
+    if options.is_empty() && scene.fixed_settings.lockdep {
         options.push("CONFIG_LOCKDEP".to_owned());
     }
     if options.is_empty() {

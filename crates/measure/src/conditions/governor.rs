@@ -1,19 +1,19 @@
 //! A CPU frequency that follows the load: the CPU is slow when a thread wakes up.
 
-use super::{Condition, Scene, Seen, seen};
+use super::{Condition, ConditionInput, DetectedCondition, seen};
 use machine::CpuSet;
 use std::collections::BTreeSet;
 
 pub(super) const CONDITION: Condition = Condition {
     id: "governor_not_performance",
     words: "the frequency may change",
-    fix: "`quietcore apply --with scaling_governor` sets the governor performance, and takes it back",
-    look,
+    fix: "`quietcore apply --with scaling_governor` sets the governor performance, and `undo` restores it",
+    detect,
 };
 
-fn look(scene: &Scene<'_>) -> Option<Seen> {
+fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let wrong = scene
-        .standing
+        .fixed_settings
         .governors
         .iter()
         .filter(|(_, governor)| *governor != "performance");

@@ -1,19 +1,18 @@
 //! A guest: the host may stop its CPUs at any time, and a result from an idle host does not apply to a busy one.
 
-use super::{Condition, Scene, Seen, seen};
+use super::{Condition, ConditionInput, DetectedCondition, seen};
 
 pub(super) const CONDITION: Condition = Condition {
     id: "under_hypervisor",
     words: "runs under a hypervisor",
     fix: "measure on the host, or pin the guest's CPUs to isolated ones of the host",
-    look,
+    detect,
 };
 
-fn look(scene: &Scene<'_>) -> Option<Seen> {
+fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let name = scene.environment.hypervisor.as_deref()?;
     seen(
         name,
-        "The machine is a guest: its times are those of the host as well, at the host's load of today."
-            .to_owned(),
+        "The machine is a guest: its times are those of the host as well, at the host's load of today.".to_owned(),
     )
 }

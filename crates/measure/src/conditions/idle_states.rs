@@ -1,26 +1,26 @@
 //! Idle states with a long exit latency, in a measurement of wake-up latency.
 
-use super::{Condition, Idle, Scene, Seen, seen};
-use crate::Kind;
+use super::{Condition, ConditionInput, DeepIdle, DetectedCondition, seen};
+use crate::MeasurementKind;
 use machine::CpuSet;
 
 pub(super) const CONDITION: Condition = Condition {
     id: "deep_idle_states",
     words: "deep idle states allowed",
     fix: "leave out --idle leave, or run as root; a program of yours holds /dev/cpu_dma_latency itself",
-    look,
+    detect,
 };
 
 /// Microseconds: a longer exit latency is visible in every wake-up (C1 takes 1 or 2).
 const DEEP_US: u64 = 9;
 
-fn look(scene: &Scene<'_>) -> Option<Seen> {
-    if scene.idle == Idle::Held {
+fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
+    if scene.idle == DeepIdle::PreventedByUs {
         return None;
     }
-    let sleeping = scene.lanes.iter().filter(|lane| lane.kind == Kind::Latency);
+    let sleeping = scene.lanes.iter().filter(|lane| lane.kind == MeasurementKind::Latency);
     let sleeping: CpuSet = sleeping.map(|lane| lane.cpu).collect();
-    let states = scene.standing.idle_states.iter();
+    let states = scene.fixed_settings.idle_states.iter();
     let deep = states
         .filter(|(cpu, _)| sleeping.contains(**cpu))
         .filter_map(|(cpu, states)| {

@@ -1,25 +1,22 @@
 //! A measured CPU that the scheduler uses for all tasks.
 
-use super::{Condition, Scene, Seen, seen};
+use super::{Condition, ConditionInput, DetectedCondition, seen};
 use machine::CpuSet;
 
 pub(super) const CONDITION: Condition = Condition {
     id: "cpu_not_isolated",
     words: "not isolated",
     fix: "isolate it first (`quietcore apply --cpus`), unless a CPU like any other was the question",
-    look,
+    detect,
 };
 
-fn look(scene: &Scene<'_>) -> Option<Seen> {
+fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let environment = scene.environment;
     let known = [&environment.boot_isolated, &environment.partitioned];
     if known.iter().all(|set| set.is_none()) {
         return None;
     }
-    let isolated = known
-        .into_iter()
-        .flatten()
-        .fold(CpuSet::new(), |all, set| all.or(set));
+    let isolated = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));
     let shared = scene.cpus().minus(&isolated);
     if shared.is_empty() {
         return None;

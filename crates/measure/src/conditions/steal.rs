@@ -1,16 +1,16 @@
 //! Time that the hypervisor took from a measured CPU.
 
-use super::{Condition, Scene, Seen, seen};
+use super::{Condition, ConditionInput, DetectedCondition, seen};
 use machine::{CpuSet, Nanos};
 
 pub(super) const CONDITION: Condition = Condition {
     id: "steal",
     words: "the hypervisor took time",
     fix: "give the guest CPUs of the host that nothing else uses, or measure on the host",
-    look,
+    detect,
 };
 
-fn look(scene: &Scene<'_>) -> Option<Seen> {
+fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let taken = scene.threads.iter().filter(|thread| thread.steal_ns > Some(0));
     let cpus: CpuSet = taken.clone().map(|thread| thread.cpu).collect();
     let most = taken.filter_map(|thread| thread.steal_ns).max()?;

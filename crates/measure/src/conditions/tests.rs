@@ -1,8 +1,8 @@
 //! Tests each condition with and without it, on captured data of machines with features that the test machine may lack.
 
 use super::*;
-use crate::Kind;
-use crate::captured::put;
+use crate::MeasurementKind;
+use crate::captured::write_file;
 use machine::Machine;
 use root::Root;
 use std::time::Duration;
@@ -10,18 +10,12 @@ use std::time::Duration;
 /// Files of a machine with two cores of two threads: a good one, whose CPUs 2 and 3 are isolated.
 const GOOD: &[(&str, &str)] = &[
     ("proc/cmdline", "isolcpus=2-3\n"),
-    (
-        "proc/cpuinfo",
-        "processor\t: 0\nmodel name\t: Real\nflags\t\t: fpu\n\n",
-    ),
+    ("proc/cpuinfo", "processor\t: 0\nmodel name\t: Real\nflags\t\t: fpu\n\n"),
     ("proc/config.gz.absent", ""),
     ("sys/devices/system/cpu/online", "0-3\n"),
     ("sys/devices/system/cpu/isolated", "2-3\n"),
     ("sys/devices/system/cpu/cpu2/topology/core_cpus_list", "2-3\n"),
-    (
-        "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
-        "performance\n",
-    ),
+    ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "performance\n"),
     ("sys/devices/system/cpu/cpu2/cpuidle/state0/name", "POLL\n"),
     ("sys/devices/system/cpu/cpu2/cpuidle/state0/latency", "0\n"),
     ("sys/devices/system/cpu/cpu2/cpuidle/state0/disable", "0\n"),
@@ -33,17 +27,14 @@ const GOOD: &[(&str, &str)] = &[
     ("sys/kernel/tracing/events/enable", "0\n"),
     ("sys/kernel/tracing/instances/quiet/current_tracer", "osnoise\n"),
     ("sys/kernel/tracing/instances/quiet/tracing_on", "0\n"),
-    (
-        "boot/config-6.12.1",
-        "CONFIG_KFENCE=y\n# CONFIG_KASAN is not set\n",
-    ),
+    ("boot/config-6.12.1", "CONFIG_KFENCE=y\n# CONFIG_KASAN is not set\n"),
     ("proc/sys/kernel/osrelease", "6.12.1\n"),
 ];
 
 /// The results of a run; the default is a good run.
-struct Run {
-    kind: Kind,
-    idle: Idle,
+struct RunFixture {
+    kind: MeasurementKind,
+    idle: DeepIdle,
     loads: &'static [(u32, f64)],
     waited_ns: Option<u64>,
     steal_ns: Option<u64>,
@@ -51,9 +42,9 @@ struct Run {
     throttled: Option<u64>,
 }
 
-const QUIET: Run = Run {
-    kind: Kind::Latency,
-    idle: Idle::Allowed,
+const QUIET: RunFixture = RunFixture {
+    kind: MeasurementKind::Latency,
+    idle: DeepIdle::Allowed,
     loads: &[],
     waited_ns: Some(15_000_000),
     steal_ns: Some(0),
@@ -61,7 +52,7 @@ const QUIET: Run = Run {
     throttled: Some(0),
 };
 
-fn thread(run: &Run) -> ThreadResult {
+fn thread(run: &RunFixture) -> ThreadResult {
     let value = serde_json::json!({
         "kind": run.kind, "cpu": 2, "policy": "other", "priority": 0, "expected": 0, "recorded": 0, "missed": 0, "min_ns": null,
         "mean_ns": null, "stddev_ns": null, "p50_ns": null, "p99_ns": null, "p999_ns": null, "max_ns": null, "histogram": [],
@@ -75,21 +66,21 @@ fn thread(run: &Run) -> ThreadResult {
 }
 
 /// The conditions of a run on CPU 2 of the good machine, with some files replaced.
-fn conditions(files: &[(&str, &str)], run: &Run) -> Vec<String> {
+fn conditions(files: &[(&str, &str)], run: &RunFixture) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in GOOD.iter().chain(files) {
-        put(dir.path(), path, text);
+        write_file(dir.path(), path, text);
     }
     let root = Root::open(dir.path()).unwrap();
     let second = Duration::from_secs(1);
     let lane = match run.kind {
-        Kind::Noise => Lane::noise(CpuId(2), second),
+        MeasurementKind::Noise => Lane::noise(CpuId(2), second),
         _ => Lane::latency(CpuId(2), second),
     };
-    let notes = notes(&Scene {
+    let notes = notes(&ConditionInput {
         lanes: &[lane],
         environment: &Environment::of(&Machine::read(&root), &root, ""),
-        standing: &Standing::read(&root, &CpuSet::range(2, 2)),
+        fixed_settings: &ConditionSettings::read(&root, &CpuSet::range(2, 2)),
         idle: run.idle,
         loads: &run.loads.iter().map(|(cpu, load)| (CpuId(*cpu), *load)).collect(),
         threads: &[thread(run)],
@@ -97,7 +88,7 @@ fn conditions(files: &[(&str, &str)], run: &Run) -> Vec<String> {
     });
     for note in &notes {
         assert!(note.message.ends_with('.') && !note.fix.is_empty() && condition_words(&note.id).is_some());
-        assert_eq!(note.level, Level::Warning);
+        assert_eq!(note.level, NoteLevel::Warning);
     }
     notes.into_iter().map(|note| note.id).collect()
 }
@@ -105,14 +96,14 @@ fn conditions(files: &[(&str, &str)], run: &Run) -> Vec<String> {
 const NONE: [&str; 0] = [];
 
 #[test]
-fn a_good_machine_has_none() {
-    let run = Run {
+fn a_quiet_machine_has_no_conditions() {
+    let run = RunFixture {
         loads: &[(0, 100.0), (1, 100.0), (2, 4.0), (3, 0.5)],
         ..QUIET
     };
     assert_eq!(conditions(&[], &run), NONE);
-    let run = Run {
-        kind: Kind::Noise,
+    let run = RunFixture {
+        kind: MeasurementKind::Noise,
         loads: &[(2, 100.0)],
         ..QUIET
     };
@@ -120,18 +111,18 @@ fn a_good_machine_has_none() {
 }
 
 #[test]
-fn what_is_unknown_is_no_condition() {
-    let run = Run {
+fn unknown_data_is_no_condition() {
+    let run = RunFixture {
         waited_ns: None,
         steal_ns: None,
         throttled: None,
         ..QUIET
     };
-    let scene = Scene {
+    let scene = ConditionInput {
         lanes: &[Lane::latency(CpuId(2), Duration::from_secs(1))],
         environment: &Environment::default(),
-        standing: &Standing::default(),
-        idle: Idle::Allowed,
+        fixed_settings: &ConditionSettings::default(),
+        idle: DeepIdle::Allowed,
         loads: &BTreeMap::new(),
         threads: &[thread(&run)],
         waited_ns: &[],
@@ -142,17 +133,13 @@ fn what_is_unknown_is_no_condition() {
 const GUEST: &str = "processor\t: 0\nmodel name\t: QEMU TCG CPU version 2.5+\nflags\t\t: fpu hypervisor\n\n";
 
 /// Each condition, a file that makes the difference, and the run.
-const CASES: &[(&str, (&str, &str), Run)] = &[
-    (
-        "cpu_not_isolated",
-        ("sys/devices/system/cpu/isolated", "3\n"),
-        QUIET,
-    ),
+const CASES: &[(&str, (&str, &str), RunFixture)] = &[
+    ("cpu_not_isolated", ("sys/devices/system/cpu/isolated", "3\n"), QUIET),
     ("under_hypervisor", ("proc/cpuinfo", GUEST), QUIET),
     (
         "steal",
         ("proc/x", ""),
-        Run {
+        RunFixture {
             steal_ns: Some(10_000_000),
             ..QUIET
         },
@@ -160,8 +147,8 @@ const CASES: &[(&str, (&str, &str), Run)] = &[
     (
         "cpu_shared",
         ("proc/x", ""),
-        Run {
-            kind: Kind::Noise,
+        RunFixture {
+            kind: MeasurementKind::Noise,
             waited_ns: Some(40_000_000),
             ..QUIET
         },
@@ -169,7 +156,7 @@ const CASES: &[(&str, (&str, &str), Run)] = &[
     (
         "cpu_shared",
         ("proc/x", ""),
-        Run {
+        RunFixture {
             loads: &[(2, 60.0)],
             ..QUIET
         },
@@ -177,17 +164,14 @@ const CASES: &[(&str, (&str, &str), Run)] = &[
     (
         "sibling_busy",
         ("proc/x", ""),
-        Run {
+        RunFixture {
             loads: &[(3, 5.0)],
             ..QUIET
         },
     ),
     (
         "governor_not_performance",
-        (
-            "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
-            "powersave\n",
-        ),
+        ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n"),
         QUIET,
     ),
     (
@@ -198,16 +182,12 @@ const CASES: &[(&str, (&str, &str), Run)] = &[
     (
         "thermal_throttling",
         ("proc/x", ""),
-        Run {
+        RunFixture {
             throttled: Some(1),
             ..QUIET
         },
     ),
-    (
-        "tracing_on",
-        ("sys/kernel/tracing/current_tracer", "function\n"),
-        QUIET,
-    ),
+    ("tracing_on", ("sys/kernel/tracing/current_tracer", "function\n"), QUIET),
     ("tracing_on", ("sys/kernel/tracing/events/enable", "X\n"), QUIET),
     (
         "tracing_on",
@@ -223,7 +203,7 @@ const CASES: &[(&str, (&str, &str), Run)] = &[
 ];
 
 #[test]
-fn each_is_seen_where_it_is() {
+fn each_condition_is_detected() {
     for (id, file, run) in CASES {
         assert_eq!(conditions(&[*file], run), [*id], "{file:?}");
     }
@@ -232,24 +212,24 @@ fn each_is_seen_where_it_is() {
 }
 
 #[test]
-fn idle_states_count_only_where_a_thread_sleeps_and_nobody_forbids_them() {
+fn idle_states_count_only_for_sleeping_threads_that_allow_them() {
     let open = ("sys/devices/system/cpu/cpu2/cpuidle/state2/disable", "0\n");
-    let held = Run {
-        idle: Idle::Held,
+    let held = RunFixture {
+        idle: DeepIdle::PreventedByUs,
         ..QUIET
     };
     assert_eq!(conditions(&[open], &held), NONE);
-    let spins = Run {
-        kind: Kind::Noise,
+    let spins = RunFixture {
+        kind: MeasurementKind::Noise,
         ..QUIET
     };
     assert_eq!(conditions(&[open], &spins), NONE);
 }
 
 #[test]
-fn our_own_wake_ups_are_not_others() {
-    let run = |own_ns| Run {
-        kind: Kind::Noise,
+fn own_wake_ups_do_not_count_as_a_shared_cpu() {
+    let run = |own_ns| RunFixture {
+        kind: MeasurementKind::Noise,
         waited_ns: Some(400_000_000),
         own_ns,
         ..QUIET

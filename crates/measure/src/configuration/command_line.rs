@@ -43,7 +43,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn words_of_the_articles_commands() {
+    fn commands_of_the_article_are_split_into_words() {
         let check = |line, words: &[&str]| {
             assert_eq!(
                 split(line),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_open_is_told() {
+    fn unterminated_quotes_are_reported_with_their_position() {
         assert_eq!(split("sh -c 'x").map_err(|(at, _)| at), Err(6));
         assert_eq!(split("a \\").map_err(|(at, _)| at), Err(2));
     }

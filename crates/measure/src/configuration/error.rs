@@ -42,7 +42,7 @@ impl ConfigurationError {
 const STEP: usize = 64;
 
 /// Lines and columns of a text, indexed once, so that each lookup costs the same.
-pub(super) struct Places<'a> {
+pub(super) struct TextIndex<'a> {
     text: &'a str,
     /// Start of each line.
     lines: Vec<usize>,
@@ -50,15 +50,15 @@ pub(super) struct Places<'a> {
     letters: Vec<usize>,
 }
 
-impl<'a> Places<'a> {
-    pub fn new(text: &'a str) -> Places<'a> {
+impl<'a> TextIndex<'a> {
+    pub fn new(text: &'a str) -> TextIndex<'a> {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
         let mut letters = vec![0];
         for step in text.as_bytes().chunks(STEP) {
             letters.push(letters.last().copied().unwrap_or(0) + count(step));
         }
-        Places { text, lines, letters }
+        TextIndex { text, lines, letters }
     }
 
     /// Line and column of a byte, both from 1; the column counts characters. An offset behind the text is its end.
@@ -86,18 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_in_letters() {
+    fn columns_are_counted_in_characters() {
         let text = "a\u{e9}\u{20ac}b\n\n".repeat(40) + "\u{1f600}";
-        let places = Places::new(&text);
-        for (offset, _) in text
-            .char_indices()
-            .chain([(text.len(), ' '), (text.len() + 9, ' ')])
-        {
+        let places = TextIndex::new(&text);
+        for (offset, _) in text.char_indices().chain([(text.len(), ' '), (text.len() + 9, ' ')]) {
             let before = text.get(..offset).unwrap_or(&text);
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
             assert_eq!(places.at(offset), (line, column), "{offset}");
         }
-        assert_eq!(Places::new("").at(0), (1, 1));
+        assert_eq!(TextIndex::new("").at(0), (1, 1));
     }
 }

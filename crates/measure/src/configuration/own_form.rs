@@ -1,9 +1,9 @@
 //! Parses our own form: TOML with the terms of the command line.
 
-use super::error::{ConfigurationError, Places};
+use super::error::{ConfigurationError, TextIndex};
 use super::{
-    After, BuiltIn, Configuration, CpuLoad, Form, Main, Memory, Program, Question, Sampler, Written,
-    command_line,
+    BuiltInLoad, ConfigurationForm, ConfiguredProgram, ConfiguredSampler, CpuLoad, EndAction, MainSettings, MemoryLock,
+    RunConfiguration, SamplerQuestion, SourceValue, command_line,
 };
 use crate::load::LoadKind;
 use machine::{Nanos, parse_duration};
@@ -20,7 +20,7 @@ const THRESHOLD: Duration = Duration::from_micros(1);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct ConfigurationDocument {
     main: Option<MainTable>,
     #[serde(default)]
     latency: Vec<Spanned<SamplerTable>>,
@@ -36,7 +36,7 @@ struct Document {
 #[serde(deny_unknown_fields)]
 struct MainTable {
     cpus: Option<Spanned<String>>,
-    refresh: Option<Time>,
+    refresh: Option<DurationText>,
     cpu_load: Option<Spanned<String>>,
     #[serde(default)]
     memory: MemoryWord,
@@ -57,11 +57,11 @@ struct SamplerTable {
     name: Option<Spanned<String>>,
     cpus: Option<Spanned<String>>,
     policy: Option<Spanned<String>>,
-    interval: Option<Spanned<Time>>,
-    threshold: Option<Spanned<Time>>,
+    interval: Option<Spanned<DurationText>>,
+    threshold: Option<Spanned<DurationText>>,
     #[serde(rename = "for")]
-    lifetime: Option<Time>,
-    histogram: Option<Time>,
+    lifetime: Option<DurationText>,
+    histogram: Option<DurationText>,
     out: Option<PathBuf>,
     format: Option<Spanned<String>>,
 }
@@ -77,42 +77,42 @@ struct LoadTable {
 #[serde(deny_unknown_fields)]
 struct ProgramTable {
     name: Option<Spanned<String>>,
-    command: Spanned<Command>,
+    command: Spanned<CommandValue>,
     cpus: Option<Spanned<String>>,
     policy: Option<Spanned<String>>,
     cgroup: Option<Spanned<String>>,
     output: Option<PathBuf>,
     errors: Option<PathBuf>,
     #[serde(default)]
-    after_success: AfterWord,
+    after_success: EndActionWord,
     #[serde(default)]
-    after_failure: AfterWord,
+    after_failure: EndActionWord,
     #[serde(rename = "for")]
-    lifetime: Option<Time>,
+    lifetime: Option<DurationText>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Command {
+enum CommandValue {
     Line(String),
     Words(Vec<String>),
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum AfterWord {
+enum EndActionWord {
     #[default]
     Leave,
     Respawn,
     End,
 }
 
-impl From<AfterWord> for After {
-    fn from(word: AfterWord) -> After {
+impl From<EndActionWord> for EndAction {
+    fn from(word: EndActionWord) -> EndAction {
         match word {
-            AfterWord::Leave => After::Leave,
-            AfterWord::Respawn => After::Respawn,
-            AfterWord::End => After::End,
+            EndActionWord::Leave => EndAction::Leave,
+            EndActionWord::Respawn => EndAction::Respawn,
+            EndActionWord::End => EndAction::End,
         }
     }
 }
@@ -120,12 +120,12 @@ impl From<AfterWord> for After {
 /// A duration with its unit, as text.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
-struct Time(Duration);
+struct DurationText(Duration);
 
-impl TryFrom<String> for Time {
+impl TryFrom<String> for DurationText {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Time, String> {
+    fn try_from(text: String) -> Result<DurationText, String> {
         if !text.ends_with(|letter: char| letter.is_alphabetic()) {
             return Err(format!(
                 "`{text}` has no unit: write it as 20 us, 1500 ms, 2 s or 1 min"
@@ -133,26 +133,26 @@ impl TryFrom<String> for Time {
         }
         match parse_duration(&text)? {
             Duration::ZERO => Err(format!("`{text}` is no length of time")),
-            time => Ok(Time(time)),
+            time => Ok(DurationText(time)),
         }
     }
 }
 
 /// Reads a configuration in quietcore's own TOML.
-pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
-    let places = &Places::new(text);
-    let document: Document = toml::from_str(text).map_err(|error| {
+pub(super) fn parse(text: &str) -> Result<RunConfiguration, ConfigurationError> {
+    let places = &TextIndex::new(text);
+    let document: ConfigurationDocument = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or((0, 0), |span| places.at(span.start));
-        let said = error.message().trim().replace('\n', "; ");
+        let message = error.message().trim().replace('\n', "; ");
         ConfigurationError::at(
             at,
-            said,
+            message,
             "there are the tables [main], [[latency]], [[noise]], [[load]] and [[program]]; the README shows their keys",
         )
     })?;
     let written = |word: Spanned<String>| at(places, word);
-    let mut described = Configuration {
-        form: Form::Own,
+    let mut described = RunConfiguration {
+        form: ConfigurationForm::Own,
         main: main(places, document.main.unwrap_or_default()),
         samplers: Vec::new(),
         loads: Vec::new(),
@@ -162,7 +162,7 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     for (index, table) in document.latency.into_iter().enumerate() {
         described.samplers.push(sampler(
             places,
-            Question::Latency { interval: INTERVAL },
+            SamplerQuestion::Latency { interval: INTERVAL },
             index,
             table,
         )?);
@@ -170,13 +170,13 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     for (index, table) in document.noise.into_iter().enumerate() {
         described.samplers.push(sampler(
             places,
-            Question::Noise { threshold: THRESHOLD },
+            SamplerQuestion::Noise { threshold: THRESHOLD },
             index,
             table,
         )?);
     }
     for table in document.load {
-        described.loads.push(BuiltIn {
+        described.loads.push(BuiltInLoad {
             kind: table.kind,
             cpus: table.cpus.map(written),
         });
@@ -187,9 +187,9 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     Ok(described)
 }
 
-fn main(places: &Places, table: MainTable) -> Main {
+fn main(places: &TextIndex, table: MainTable) -> MainSettings {
     let written = |word: Spanned<String>| at(places, word);
-    Main {
+    MainSettings {
         cpus: table.cpus.map(written),
         refresh: table.refresh.map_or(Duration::from_secs(1), |time| time.0),
         cpu_load: match table.cpu_load.map(written) {
@@ -198,22 +198,22 @@ fn main(places: &Places, table: MainTable) -> Main {
             Some(some) => CpuLoad::Of(some),
         },
         memory: match table.memory {
-            MemoryWord::Pageable => Memory::Pageable,
-            MemoryWord::Locked => Memory::Locked,
+            MemoryWord::Pageable => MemoryLock::Pageable,
+            MemoryWord::Locked => MemoryLock::Locked,
         },
         format: "json".to_owned(),
     }
 }
 
 fn program(
-    places: &Places,
+    places: &TextIndex,
     index: usize,
     table: Spanned<ProgramTable>,
-) -> Result<Program, ConfigurationError> {
+) -> Result<ConfiguredProgram, ConfigurationError> {
     let written = |word: Spanned<String>| at(places, word);
     let name = named(places, table.span().start, "program", index);
     let table = table.into_inner();
-    Ok(Program {
+    Ok(ConfiguredProgram {
         name: table.name.map_or(name, written),
         command: command(places, table.command)?,
         cpus: table.cpus.map(written),
@@ -229,21 +229,21 @@ fn program(
 
 /// `usual` is the default question.
 fn sampler(
-    places: &Places,
-    usual: Question,
+    places: &TextIndex,
+    usual: SamplerQuestion,
     index: usize,
     table: Spanned<SamplerTable>,
-) -> Result<Sampler, ConfigurationError> {
+) -> Result<ConfiguredSampler, ConfigurationError> {
     let start = table.span().start;
     let table = table.into_inner();
     let (word, question, misplaced) = match usual {
-        Question::Latency { interval } => {
+        SamplerQuestion::Latency { interval } => {
             let interval = table.interval.map_or(interval, |time| time.into_inner().0);
-            ("latency", Question::Latency { interval }, table.threshold)
+            ("latency", SamplerQuestion::Latency { interval }, table.threshold)
         }
-        Question::Noise { threshold } => {
+        SamplerQuestion::Noise { threshold } => {
             let threshold = table.threshold.map_or(threshold, |time| time.into_inner().0);
-            ("noise", Question::Noise { threshold }, table.interval)
+            ("noise", SamplerQuestion::Noise { threshold }, table.interval)
         }
     };
     let name = named(places, start, word, index);
@@ -255,7 +255,7 @@ fn sampler(
         ));
     }
     let written = |word: Spanned<String>| at(places, word);
-    Ok(Sampler {
+    Ok(ConfiguredSampler {
         name: table.name.map_or(name, written),
         index: u32::try_from(index).unwrap_or(u32::MAX),
         question,
@@ -268,12 +268,12 @@ fn sampler(
     })
 }
 
-fn command(places: &Places, command: Spanned<Command>) -> Result<Written<Vec<String>>, ConfigurationError> {
+fn command(places: &TextIndex, command: Spanned<CommandValue>) -> Result<SourceValue<Vec<String>>, ConfigurationError> {
     let (line, column) = places.at(command.span().start);
     let words = match command.into_inner() {
-        Command::Words(words) => Ok(words),
+        CommandValue::Words(words) => Ok(words),
         // The TOML string starts with a quote; an escape in it shifts the column, never the line.
-        Command::Line(line) => command_line::split(&line).map_err(|(at, why)| (at + 1, why)),
+        CommandValue::Line(line) => command_line::split(&line).map_err(|(at, why)| (at + 1, why)),
     };
     match words {
         Ok(words) if words.first().is_none_or(String::is_empty) => Err(ConfigurationError::at(
@@ -281,7 +281,7 @@ fn command(places: &Places, command: Spanned<Command>) -> Result<Written<Vec<Str
             "the command is empty",
             "write command = \"PROGRAM ARGUMENTS\"",
         )),
-        Ok(value) => Ok(Written { value, line, column }),
+        Ok(value) => Ok(SourceValue { value, line, column }),
         Err((further, why)) => Err(ConfigurationError::at(
             (line, column + further),
             why,
@@ -290,9 +290,9 @@ fn command(places: &Places, command: Spanned<Command>) -> Result<Written<Vec<Str
     }
 }
 
-fn at(places: &Places, word: Spanned<String>) -> Written<String> {
+fn at(places: &TextIndex, word: Spanned<String>) -> SourceValue<String> {
     let (line, column) = places.at(word.span().start);
-    Written {
+    SourceValue {
         value: word.into_inner(),
         line,
         column,
@@ -300,15 +300,15 @@ fn at(places: &Places, word: Spanned<String>) -> Written<String> {
 }
 
 /// The name of an entry that has none.
-fn named(places: &Places, offset: usize, kind: &str, index: usize) -> Written<String> {
+fn named(places: &TextIndex, offset: usize, kind: &str, index: usize) -> SourceValue<String> {
     let (line, column) = places.at(offset);
-    Written {
+    SourceValue {
         value: format!("{kind}[{index}]"),
         line,
         column,
     }
 }
 
-fn nanos(time: Time) -> Nanos {
+fn nanos(time: DurationText) -> Nanos {
     Nanos(u64::try_from(time.0.as_nanos()).unwrap_or(u64::MAX))
 }

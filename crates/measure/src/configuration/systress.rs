@@ -9,7 +9,7 @@
 mod keys;
 
 use super::error::ConfigurationError;
-use super::{Configuration, Written};
+use super::{RunConfiguration, SourceValue};
 
 /// Whether a file is of this form: TOML starts with a table in brackets, or with a key and its `=`.
 pub(super) fn looks_like(text: &str) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn looks_like(text: &str) -> bool {
 }
 
 /// Parses a configuration file of systress.
-pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
+pub(super) fn parse(text: &str) -> Result<RunConfiguration, ConfigurationError> {
     keys::interpret(&stanzas(text)?)
 }
 
@@ -28,37 +28,37 @@ struct Stanza<'a> {
     kind: &'a str,
     index: Option<u32>,
     /// The name as written.
-    name: Written<String>,
-    entries: Vec<Entry<'a>>,
+    name: SourceValue<String>,
+    entries: Vec<SystressEntry<'a>>,
 }
 
 /// One key with the rest of its line.
-struct Entry<'a> {
-    key: Written<&'a str>,
-    value: Written<&'a str>,
+struct SystressEntry<'a> {
+    key: SourceValue<&'a str>,
+    value: SourceValue<&'a str>,
 }
 
 /// A line without its comment and its outer blanks; never empty.
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct SystressLine<'a> {
     number: usize,
     /// Column of its first character.
     column: usize,
     text: &'a str,
 }
 
-impl Line<'_> {
+impl SystressLine<'_> {
     fn place(&self) -> (usize, usize) {
         (self.number, self.column)
     }
 }
 
-fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+fn lines(text: &str) -> impl Iterator<Item = SystressLine<'_>> {
     text.lines().enumerate().filter_map(|(place, whole)| {
         let text = without_comment(whole).trim_end();
         let column = text.chars().take_while(|letter| letter.is_whitespace()).count() + 1;
         let text = text.trim_start();
-        (!text.is_empty()).then_some(Line {
+        (!text.is_empty()).then_some(SystressLine {
             number: place + 1,
             column,
             text,
@@ -83,17 +83,15 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// The head of a stanza, and whether its brace is on the same line.
-fn head<'a>(line: &Line<'a>) -> Result<(Stanza<'a>, Brace), ConfigurationError> {
+fn head<'a>(line: &SystressLine<'a>) -> Result<(Stanza<'a>, BracePosition), ConfigurationError> {
     let (name, brace) = match line.text.strip_suffix('{') {
-        Some(name) => (name.trim_end(), Brace::Here),
-        None => (line.text, Brace::Follows),
+        Some(name) => (name.trim_end(), BracePosition::Here),
+        None => (line.text, BracePosition::Follows),
     };
     let (kind, index) = match name.split_once('[') {
         None => (name, None),
         Some((kind, rest)) => {
-            let number = rest
-                .strip_suffix(']')
-                .and_then(|number| number.trim().parse().ok());
+            let number = rest.strip_suffix(']').and_then(|number| number.trim().parse().ok());
             let Some(number) = number.filter(|number| *number <= 9_999) else {
                 return Err(ConfigurationError::at(
                     (line.number, line.column + kind.chars().count()),
@@ -118,7 +116,7 @@ fn head<'a>(line: &Line<'a>) -> Result<(Stanza<'a>, Brace), ConfigurationError> 
     let stanza = Stanza {
         kind,
         index,
-        name: Written {
+        name: SourceValue {
             value: name.to_owned(),
             line: line.number,
             column: line.column,
@@ -129,7 +127,7 @@ fn head<'a>(line: &Line<'a>) -> Result<(Stanza<'a>, Brace), ConfigurationError> 
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Brace {
+enum BracePosition {
     Here,
     Follows,
 }
@@ -139,7 +137,7 @@ fn stanzas(text: &str) -> Result<Vec<Stanza<'_>>, ConfigurationError> {
     let mut lines = lines(text);
     while let Some(line) = lines.next() {
         let (mut stanza, brace) = head(&line)?;
-        if brace == Brace::Follows {
+        if brace == BracePosition::Follows {
             match lines.next() {
                 Some(line) if line.text == "{" => {}
                 other => {
@@ -170,20 +168,17 @@ fn stanzas(text: &str) -> Result<Vec<Stanza<'_>>, ConfigurationError> {
     Ok(done)
 }
 
-fn entry<'a>(line: &Line<'a>) -> Entry<'a> {
-    let (key, rest) = line
-        .text
-        .split_once(char::is_whitespace)
-        .unwrap_or((line.text, ""));
+fn entry<'a>(line: &SystressLine<'a>) -> SystressEntry<'a> {
+    let (key, rest) = line.text.split_once(char::is_whitespace).unwrap_or((line.text, ""));
     let value = rest.trim_start();
     let before = line.text.strip_suffix(value).unwrap_or(line.text);
-    Entry {
-        key: Written {
+    SystressEntry {
+        key: SourceValue {
             value: key,
             line: line.number,
             column: line.column,
         },
-        value: Written {
+        value: SourceValue {
             value,
             line: line.number,
             column: line.column + before.chars().count(),

@@ -1,6 +1,6 @@
 //! Finds the counter frequency that the kernel assumes, and its source.
 
-use super::Source;
+use super::CounterSource;
 use root::Root;
 
 /// A frequency and its source.
@@ -22,10 +22,7 @@ const FILES: &[&str] = &[
 
 /// Messages in the kernel's log, the most reliable first. The kernel uses the refined frequency once it is known.
 const TSC_MESSAGES: &[(&str, &str)] = &[
-    (
-        "tsc: Refined TSC clocksource calibration: ",
-        "refined calibration",
-    ),
+    ("tsc: Refined TSC clocksource calibration: ", "refined calibration"),
     ("tsc: Detected ", "detected at boot"),
 ];
 
@@ -33,13 +30,13 @@ const TSC_MESSAGES: &[(&str, &str)] = &[
 const ARM_MESSAGE: &str = "timer(s) running at ";
 
 /// The rate of the counter from the most reliable source; `None` if there is none.
-pub(crate) fn rate(source: Source, root: &Root) -> Option<Rate> {
+pub(crate) fn rate(source: CounterSource, root: &Root) -> Option<Rate> {
     match source {
-        Source::Monotonic => None,
-        Source::Tsc => of_files(root)
+        CounterSource::Monotonic => None,
+        CounterSource::Tsc => of_files(root)
             .or_else(|| of_tsc_log(&log(root)))
             .or_else(|| of_leaves(root)),
-        Source::Cntvct => of_register(root).or_else(|| of_arm_log(&log(root))),
+        CounterSource::Cntvct => of_register(root).or_else(|| of_arm_log(&log(root))),
     }
 }
 
@@ -143,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_said_last_and_surest_counts() {
+    fn the_last_and_most_accurate_kernel_message_counts() {
         let all = log(&[
             "tsc: Detected 2900.000 MHz processor",
             "tsc: Detected 2899.999 MHz TSC",
@@ -160,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_board_says_it_with_fewer_digits() {
+    fn the_rate_of_an_arm_timer_has_its_resolution() {
         let rate = of_arm_log(&log(&["arch_timer: cp15 timer(s) running at 62.50MHz (virt)."])).unwrap();
         assert!((rate.khz - 62_500.0).abs() < 1e-6 && (rate.resolution_khz - 5.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_crystal_that_is_not_stated_is_unknown() {
+    fn an_unstated_crystal_frequency_is_unknown() {
         let rate = of_crystal(2, 216, 24_000_000).unwrap();
         assert!((rate.khz - 2_592_000.0).abs() < 1e-6);
         assert_eq!(of_crystal(2, 216, 0), None);
@@ -174,20 +171,20 @@ mod tests {
     }
 
     #[test]
-    fn of_a_captured_machine_its_own_files_speak() {
+    fn the_rate_of_a_captured_machine_comes_from_its_files() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sys/devices/system/cpu/cpu0/tsc_freq_khz");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "2100017\n").unwrap();
         let root = Root::open(dir.path()).unwrap();
-        let found = rate(Source::Tsc, &root).unwrap();
+        let found = rate(CounterSource::Tsc, &root).unwrap();
         assert!((found.khz - 2_100_017.0).abs() < 1e-6 && found.from == FILES[0]);
         std::fs::write(&path, "0\n").unwrap();
         assert_eq!(
-            rate(Source::Tsc, &root),
+            rate(CounterSource::Tsc, &root),
             None,
             "not that of the machine that reads it"
         );
-        assert_eq!(rate(Source::Monotonic, &Root::live()), None);
+        assert_eq!(rate(CounterSource::Monotonic, &Root::live()), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Computes the actual rate of the counter over the whole run, and its uncertainty.
 
-use super::Pair;
+use super::CounterReading;
 use super::kernel_rate::Rate;
 
 /// The counter's rate compared with `CLOCK_MONOTONIC_RAW`, from the first to the last reading.
@@ -13,7 +13,7 @@ pub(crate) struct Slope {
 }
 
 /// `None` if no time passed between them.
-pub(crate) fn slope(start: Pair, end: Pair) -> Option<Slope> {
+pub(crate) fn slope(start: CounterReading, end: CounterReading) -> Option<Slope> {
     let ns = end.raw_ns.checked_sub(start.raw_ns).filter(|&ns| ns > 0)?;
     let ticks = end.ticks.checked_sub(start.ticks).filter(|&ticks| ticks > 0)?;
     // The counter was read at some moment between the two readings of the clock, at each end.
@@ -36,8 +36,8 @@ impl Slope {
 mod tests {
     use super::*;
 
-    fn pair(ticks: u64, raw_ns: u64, width_ns: u64) -> Pair {
-        Pair {
+    fn pair(ticks: u64, raw_ns: u64, width_ns: u64) -> CounterReading {
+        CounterReading {
             ticks,
             raw_ns,
             width_ns,
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_runs_100_millionths_fast_is_seen_so_and_the_doubt_shrinks_with_time() {
+    fn a_rate_error_of_100_ppm_is_detected_and_its_uncertainty_shrinks() {
         let rate = Rate {
             khz: 1_000_000.0,
             resolution_khz: 0.5,

@@ -1,7 +1,7 @@
 //! Checks whether the real-time tasks of a CPU were throttled at the time of the reading
 //! (`print_rt_rq` in `kernel/sched/debug.c`). Since 6.12 only kernels with RT_GROUP_SCHED report it.
 
-use super::{Known, NotCounted, Row, Way, each};
+use super::{CountMethod, CountRow, CountValue, NotCounted, each};
 use machine::{CpuId, CpuSet};
 use root::Root;
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 /// The file since 5.13, and the earlier one.
 const FILES: &[&str] = &["/sys/kernel/debug/sched/debug", "/proc/sched_debug"];
 
-pub(super) const ROW: Row = Row {
+pub(super) const ROW: CountRow = CountRow {
     name: "rt_throttled_seen",
     unit: "of 2 looks",
     source: "rt_throttled of rt_rq[#] in /sys/kernel/debug/sched/debug, before and after the run",
-    way: Way::Seen(read),
+    way: CountMethod::Seen(read),
 };
 
-fn read(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Known> {
+fn read(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, CountValue> {
     let mut seen = None;
     for path in FILES {
         let mut states = States::default();

@@ -1,12 +1,12 @@
 //! Steal time, where the hypervisor reports it.
 
-use super::{NotCounted, Row, Way};
+use super::{CountMethod, CountRow, NotCounted};
 
-pub(super) const ROW: Row = Row {
+pub(super) const ROW: CountRow = CountRow {
     name: "steal",
     unit: "ns",
     source: "/proc/stat, in ticks of USER_HZ",
-    way: Way::Found(|result, _| {
+    way: CountMethod::Found(|result, _| {
         result
             .steal_ns
             .ok_or(NotCounted::Because("/proc/stat was not read at both ends"))

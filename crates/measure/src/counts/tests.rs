@@ -1,24 +1,24 @@
 //! Tests on captured data of machines with features that the test machine may lack.
 
 use super::*;
-use crate::captured::put;
-use crate::{Gap, GapLabel, Own};
+use crate::captured::write_file;
+use crate::{GapLabel, MeasuredGap, OwnDisturbances};
 
 /// A machine with two CPUs, with the given counts for CPU 1.
-fn machine(smi: u64, hot: u64, throttled: u64) -> (tempfile::TempDir, Look) {
+fn machine(smi: u64, hot: u64, throttled: u64) -> (tempfile::TempDir, CountSnapshot) {
     let dir = tempfile::tempdir().unwrap();
     let msr = |count: u64| [vec![0xee; 0x34], count.to_le_bytes().to_vec()].concat();
-    put(dir.path(), "dev/cpu/0/msr", msr(7));
+    write_file(dir.path(), "dev/cpu/0/msr", msr(7));
     // The upper half of the register is reserved.
-    put(dir.path(), "dev/cpu/1/msr", msr(0xabcd_0000_0000_0000 | smi));
+    write_file(dir.path(), "dev/cpu/1/msr", msr(0xabcd_0000_0000_0000 | smi));
     for (cpu, count) in [(0, 40), (1, hot)] {
         let thermal = format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
-        put(
+        write_file(
             dir.path(),
             &format!("{thermal}/core_throttle_count"),
             format!("{count}\n"),
         );
-        put(
+        write_file(
             dir.path(),
             &format!("{thermal}/package_throttle_count"),
             format!("{}\n", count * 2),
@@ -29,8 +29,8 @@ fn machine(smi: u64, hot: u64, throttled: u64) -> (tempfile::TempDir, Look) {
          .rt_throttled                  : 0\ndl_rq[0]:\n\ncpu#1, 2599.998 MHz\nrt_rq[1]:/a\n  .rt_throttled                  : {throttled}\n\
          rt_rq[1]:\n  .rt_throttled                  : 0\n"
     );
-    put(dir.path(), "sys/kernel/debug/sched/debug", debug);
-    let look = Look::take(&Root::open(dir.path()).unwrap(), &CpuSet::range(0, 1));
+    write_file(dir.path(), "sys/kernel/debug/sched/debug", debug);
+    let look = CountSnapshot::take(&Root::open(dir.path()).unwrap(), &CpuSet::range(0, 1));
     (dir, look)
 }
 
@@ -43,15 +43,15 @@ fn result(policy: &str) -> ThreadResult {
     serde_json::from_value(value).unwrap()
 }
 
-fn of(counts: &[Count], name: &str) -> Count {
+fn of(counts: &[CountResult], name: &str) -> CountResult {
     counts.iter().find(|count| count.name == name).unwrap().clone()
 }
 
 #[test]
-fn what_grew_meanwhile_is_counted_for_its_own_cpu() {
+fn increases_during_the_window_are_counted_per_cpu() {
     let (_before, before) = machine(1_000, 3, 1);
     let (_after, after) = machine(1_004, 5, 0);
-    let counts = counts(&result("other"), &Limits::default(), Some([&before, &after]));
+    let counts = counts(&result("other"), &RealtimeLimits::default(), Some([&before, &after]));
     for (name, wanted) in [
         ("smi", 4),
         ("core_throttle", 2),
@@ -68,34 +68,31 @@ fn what_grew_meanwhile_is_counted_for_its_own_cpu() {
 }
 
 #[test]
-fn a_machine_that_lacks_everything_has_a_reason_for_everything() {
+fn every_unavailable_count_has_a_reason() {
     let dir = tempfile::tempdir().unwrap();
-    put(dir.path(), "proc/nothing", "");
-    let look = Look::take(&Root::open(dir.path()).unwrap(), &CpuSet::range(1, 1));
-    let counts = counts(&result("fifo"), &Limits::default(), Some([&look, &look]));
+    write_file(dir.path(), "proc/nothing", "");
+    let look = CountSnapshot::take(&Root::open(dir.path()).unwrap(), &CpuSet::range(1, 1));
+    let counts = counts(&result("fifo"), &RealtimeLimits::default(), Some([&look, &look]));
     for count in &counts {
         assert_eq!(count.count, None, "{count:?}");
-        assert!(
-            count.why.as_deref().is_some_and(|why| why.len() > 10),
-            "{count:?}"
-        );
+        assert!(count.why.as_deref().is_some_and(|why| why.len() > 10), "{count:?}");
     }
     assert!(of(&counts, "smi").why.unwrap().contains("module msr"));
 }
 
 #[test]
-fn a_counter_that_was_set_back_is_unknown_and_so_is_one_in_passing() {
+fn a_counter_that_was_reset_is_unknown() {
     let (_before, before) = machine(9, 0, 0);
     let (_after, after) = machine(2, 0, 0);
-    let smi = |looks| of(&counts(&result("other"), &Limits::default(), looks), "smi");
+    let smi = |looks| of(&counts(&result("other"), &RealtimeLimits::default(), looks), "smi");
     assert_eq!(smi(Some([&before, &after])).count, None);
     assert!(smi(None).why.unwrap().contains("over"));
 }
 
 #[test]
-fn what_the_thread_found_is_counted_with_it() {
+fn labelled_gaps_of_the_thread_are_counted() {
     let mut result = result("fifo");
-    let gap = |at_ns, label| Gap {
+    let gap = |at_ns, label| MeasuredGap {
         at_ns,
         duration_ns: 50_000_000,
         label,
@@ -107,14 +104,14 @@ fn what_the_thread_found_is_counted_with_it() {
         gap(4, Some(GapLabel::RtThrottling)),
     ]);
     result.steal_ns = Some(30_000_000);
-    result.own = Some(Own {
+    result.own = Some(OwnDisturbances {
         page_faults: 2,
         voluntary_switches: 3,
         involuntary_switches: 5,
     });
-    let limits = Limits {
+    let limits = RealtimeLimits {
         rt_runtime_us: Some(950_000),
-        ..Limits::default()
+        ..RealtimeLimits::default()
     };
     let counts = counts(&result, &limits, None);
     for (name, wanted) in [

@@ -1,26 +1,26 @@
 //! Gaps that the kernel caused because the sampler thread itself ran too long (see [`crate::labels`]).
 
-use super::{Known, NotCounted, Row, Way};
-use crate::labels::Limits;
-use crate::{GapLabel, Kind, ThreadResult};
+use super::{CountMethod, CountRow, CountValue, NotCounted};
+use crate::labels::RealtimeLimits;
+use crate::{GapLabel, MeasurementKind, ThreadResult};
 use machine::Policy;
 
-pub(super) const REAL_TIME: Row = Row {
+pub(super) const REAL_TIME: CountRow = CountRow {
     name: "rt_throttling_gaps",
     unit: "gaps",
     source: "gaps as long, and as far apart, as kernel.sched_rt_runtime_us has it",
-    way: Way::Found(|result, limits| labelled(result, limits, GapLabel::RtThrottling)),
+    way: CountMethod::Found(|result, limits| labelled(result, limits, GapLabel::RtThrottling)),
 };
 
-pub(super) const FAIR_SERVER: Row = Row {
+pub(super) const FAIR_SERVER: CountRow = CountRow {
     name: "fair_server_gaps",
     unit: "gaps",
     source: "gaps as long, and as far apart, as /sys/kernel/debug/sched/fair_server/cpu# has it",
-    way: Way::Found(|result, limits| labelled(result, limits, GapLabel::FairServer)),
+    way: CountMethod::Found(|result, limits| labelled(result, limits, GapLabel::FairServer)),
 };
 
-fn labelled(result: &ThreadResult, limits: &Limits, label: GapLabel) -> Known {
-    if result.kind != Kind::Noise {
+fn labelled(result: &ThreadResult, limits: &RealtimeLimits, label: GapLabel) -> CountValue {
+    if result.kind != MeasurementKind::Noise {
         return Err(NotCounted::Because("gaps are seen by a thread that never sleeps"));
     }
     // Neither mechanism stops an ordinary task.

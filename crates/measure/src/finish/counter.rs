@@ -1,40 +1,40 @@
 //! Builds the report about the counter that a thread has read.
 
-use super::{Closing, ThreadRecord, get, is_done};
+use super::{ThreadRecord, WindowData, get, is_done};
 use crate::counter::invariance::invariant;
 use crate::counter::offset::Offset;
 use crate::counter::readable_in_user_space;
 use crate::counter::slope::slope;
-use crate::counter::{Pace, Pair, Source};
-use crate::counter_facts::Facts;
+use crate::counter::{CounterReading, CounterSource, Pace};
+use crate::counter_facts::CounterFacts;
 use crate::shared::Track;
-use crate::{Counter, CounterOffset, CounterRate};
+use crate::{CounterInfo, CounterOffset, CounterRate};
 
 /// The counter of one thread, with the rate of its own run.
-pub(super) fn counter(record: &ThreadRecord<'_>, pace: Pace, closing: &Closing<'_>) -> Counter {
+pub(super) fn counter(record: &ThreadRecord<'_>, pace: Pace, closing: &WindowData<'_>) -> CounterInfo {
     let track = record.track;
     let source = record.job.source(record.lane);
     let facts = closing.facts;
     let offset = facts.offsets.get(record.place).copied().flatten();
-    Counter {
+    CounterInfo {
         name: source.name().to_owned(),
-        khz: (source != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
+        khz: (source != CounterSource::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
         invariant: invariant(source),
         clocksource: facts.clocksource.clone(),
-        rate: (source != Source::Monotonic && is_done(track, closing.moment))
+        rate: (source != CounterSource::Monotonic && is_done(track, closing.moment))
             .then(|| rate(track, facts))
             .flatten(),
-        offset: offset.map(|offset| apart(offset, pace)),
+        offset: offset.map(|offset| counter_offset(offset, pace)),
     }
 }
 
-fn rate(track: &Track, facts: &Facts) -> Option<CounterRate> {
-    let start = Pair {
+fn rate(track: &Track, facts: &CounterFacts) -> Option<CounterRate> {
+    let start = CounterReading {
         ticks: get(&track.start_ticks),
         raw_ns: get(&track.start_raw_ns),
         width_ns: get(&track.start_width_ns),
     };
-    let end = Pair {
+    let end = CounterReading {
         ticks: get(&track.end_ticks),
         raw_ns: get(&track.end_raw_ns),
         width_ns: get(&track.end_width_ns),
@@ -53,7 +53,7 @@ fn rate(track: &Track, facts: &Facts) -> Option<CounterRate> {
     })
 }
 
-fn apart(offset: Offset, pace: Pace) -> CounterOffset {
+fn counter_offset(offset: Offset, pace: Pace) -> CounterOffset {
     let ns = pace.to_ns(offset.ticks.unsigned_abs()).cast_signed();
     CounterOffset {
         against: offset.against,

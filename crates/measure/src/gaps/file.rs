@@ -1,7 +1,7 @@
 //! Defines the gap file's format: comments with `#`, one line per gap, and a trailer that summarises the content. The
 //! crate `formats` parses it.
 
-use super::Entry;
+use super::GapEntry;
 use crate::accumulate::Cause;
 use machine::CpuId;
 use root::output::Appender;
@@ -34,17 +34,17 @@ pub(super) fn head(started_at: &str, thresholds: &[(CpuId, u64)]) -> String {
 
 /// What was written, and the error that stopped it.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct GapFileState {
     pub(super) by_cpu: BTreeMap<CpuId, u64>,
     pub(super) failed: Option<String>,
     file: Option<Appender>,
 }
 
 /// Writes gaps until all senders are gone. Writes nothing after an error: the last line may be incomplete.
-pub(super) fn write(file: Appender, blocks: &Receiver<Vec<Entry>>, waiting: &AtomicUsize) -> Written {
-    let mut written = Written {
+pub(super) fn write(file: Appender, blocks: &Receiver<Vec<GapEntry>>, waiting: &AtomicUsize) -> GapFileState {
+    let mut written = GapFileState {
         file: Some(file),
-        ..Written::default()
+        ..GapFileState::default()
     };
     let mut text = String::new();
     while let Ok(block) = blocks.recv() {
@@ -54,7 +54,7 @@ pub(super) fn write(file: Appender, blocks: &Receiver<Vec<Entry>>, waiting: &Ato
                 Cause::Others => "",
                 Cause::OwnWakeUp => "own_wake_up",
             };
-            let Entry {
+            let GapEntry {
                 at_ns,
                 cpu,
                 duration_ns,
@@ -72,7 +72,7 @@ pub(super) fn write(file: Appender, blocks: &Receiver<Vec<Entry>>, waiting: &Ato
     written
 }
 
-impl Written {
+impl GapFileState {
     fn append(&mut self, text: &str) -> bool {
         let (Some(file), None) = (&mut self.file, &self.failed) else {
             return false;

@@ -1,6 +1,6 @@
 //! Forks: short-lived processes, one after the other, so that the kernel creates and destroys address spaces.
 
-use crate::os::{self, Side};
+use crate::os::{self, ForkSide};
 use rustix::process::{WaitOptions, waitpid};
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use std::time::Duration;
 pub(super) fn run() {
     loop {
         match os::fork() {
-            Ok(Side::Child) => os::exit_now(0),
-            Ok(Side::Parent(pid)) => {
+            Ok(ForkSide::Child) => os::exit_now(0),
+            Ok(ForkSide::Parent(pid)) => {
                 let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
                 let _ = waitpid(pid, WaitOptions::empty());
             }

@@ -2,8 +2,8 @@
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    AddressFamily, Ipv4Addr, RecvFlags, SendFlags, SocketAddrV4, SocketFlags, SocketType, bind, connect,
-    getsockname, recv, send, socket_with,
+    AddressFamily, Ipv4Addr, RecvFlags, SendFlags, SocketAddrV4, SocketFlags, SocketType, bind, connect, getsockname,
+    recv, send, socket_with,
 };
 use std::os::fd::OwnedFd;
 use std::time::Duration;

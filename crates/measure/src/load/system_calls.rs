@@ -9,10 +9,7 @@ use rustix::io::{read, write};
 /// Never returns, unless `/dev/zero` or `/dev/null` is missing.
 pub(super) fn run() {
     let file = |path, flags| open(path, flags | OFlags::CLOEXEC, Mode::empty());
-    let (Ok(zero), Ok(null)) = (
-        file("/dev/zero", OFlags::RDONLY),
-        file("/dev/null", OFlags::WRONLY),
-    ) else {
+    let (Ok(zero), Ok(null)) = (file("/dev/zero", OFlags::RDONLY), file("/dev/null", OFlags::WRONLY)) else {
         return;
     };
     let mut buffer = [0_u8; 4096];

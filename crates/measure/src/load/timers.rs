@@ -15,9 +15,7 @@ const APART_NS: i64 = 7_000;
 
 /// Never returns, unless the kernel has no such timers.
 pub(super) fn run() {
-    let timers: Vec<OwnedFd> = (0..TIMERS)
-        .filter_map(|place| started(i64::from(place)).ok())
-        .collect();
+    let timers: Vec<OwnedFd> = (0..TIMERS).filter_map(|place| started(i64::from(place)).ok()).collect();
     let mut count = [0_u8; 8];
     while !timers.is_empty() && timers.iter().all(|timer| read(timer, &mut count).is_ok()) {}
 }
@@ -28,10 +26,10 @@ fn started(place: i64) -> rustix::io::Result<OwnedFd> {
         tv_sec: 0,
         tv_nsec: PERIOD_NS + place * APART_NS,
     };
-    let wanted = Itimerspec {
+    let timer_spec = Itimerspec {
         it_interval: period,
         it_value: period,
     };
-    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &wanted)?;
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &timer_spec)?;
     Ok(timer)
 }

@@ -6,25 +6,25 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::OwnedFd;
 
 /// The two pipes between the partners.
-pub(super) struct Pair {
+pub(super) struct PipePair {
     there: (OwnedFd, OwnedFd),
     back: (OwnedFd, OwnedFd),
 }
 
 /// The role of a process.
 #[derive(Clone, Copy)]
-pub(super) enum Role {
+pub(super) enum WakeUpRole {
     /// Sends first.
-    Begins,
+    SendsFirst,
     /// Waits first.
     Answers,
 }
 
-impl Pair {
+impl PipePair {
     /// Two close-on-exec pipes.
-    pub(super) fn new() -> Result<Pair, Errno> {
+    pub(super) fn new() -> Result<PipePair, Errno> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(rustix::io::Errno::raw_os_error);
-        Ok(Pair {
+        Ok(PipePair {
             there: pipe()?,
             back: pipe()?,
         })
@@ -32,13 +32,13 @@ impl Pair {
 
     /// Never returns, unless a pipe breaks. Each partner holds both ends, so if one dies, the
     /// other sleeps until both are ended.
-    pub(super) fn run(&self, role: Role) {
+    pub(super) fn run(&self, role: WakeUpRole) {
         let (from, to) = match role {
-            Role::Begins => (&self.back.0, &self.there.1),
-            Role::Answers => (&self.there.0, &self.back.1),
+            WakeUpRole::SendsFirst => (&self.back.0, &self.there.1),
+            WakeUpRole::Answers => (&self.there.0, &self.back.1),
         };
         let mut byte = [0_u8];
-        if let Role::Begins = role
+        if let WakeUpRole::SendsFirst = role
             && write(to, &byte).is_err()
         {
             return;

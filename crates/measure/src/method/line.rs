@@ -7,9 +7,9 @@ use machine::CpuId;
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum TracerLine<'a> {
     /// An event.
-    Event(Event<'a>),
+    Event(TracerEvent<'a>),
     /// Events of a CPU that did not fit in the buffer.
     Lost {
         /// The CPU.
@@ -21,7 +21,7 @@ pub(super) enum Line<'a> {
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event<'a> {
+pub(super) struct TracerEvent<'a> {
     /// The thread that was running.
     pub tid: Option<u32>,
     /// The CPU.
@@ -33,24 +33,24 @@ pub(super) struct Event<'a> {
 }
 
 /// Parses a line; `None` for headers and all other lines.
-pub(super) fn parse(line: &str) -> Option<Line<'_>> {
+pub(super) fn parse(line: &str) -> Option<TracerLine<'_>> {
     lost(line).or_else(|| {
         let mut places = line.match_indices('[');
-        places.find_map(|(place, _)| event(line, place)).map(Line::Event)
+        places.find_map(|(place, _)| event(line, place)).map(TracerLine::Event)
     })
 }
 
 /// `CPU:3 [LOST 12 EVENTS]`
-fn lost(line: &str) -> Option<Line<'static>> {
+fn lost(line: &str) -> Option<TracerLine<'static>> {
     let (cpu, rest) = line.trim_start().strip_prefix("CPU:")?.split_once(" [LOST ")?;
     let count = rest.split_once(" EVENTS]")?.0;
-    Some(Line::Lost {
+    Some(TracerLine::Lost {
         cpu: CpuId(cpu.trim().parse().ok()?),
         count: count.trim().parse().ok()?,
     })
 }
 
-fn event(line: &str, place: usize) -> Option<Event<'_>> {
+fn event(line: &str, place: usize) -> Option<TracerEvent<'_>> {
     let (before, behind) = line.split_at_checked(place)?;
     let (cpu, rest) = behind.strip_prefix('[')?.split_once(']')?;
     if cpu.len() < 3 || !cpu.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -60,7 +60,7 @@ fn event(line: &str, place: usize) -> Option<Event<'_>> {
     let (head, text) = rest.split_once(": ")?;
     let at_ns = seconds(head.split_whitespace().last()?)?;
     let task = before.trim_end();
-    Some(Event {
+    Some(TracerEvent {
         tid: task.rsplit_once('-').and_then(|(_, tid)| tid.parse().ok()),
         cpu: CpuId(cpu.parse().ok()?),
         at_ns,
@@ -83,18 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_real_traces() {
+    fn lines_of_real_traces_are_parsed() {
         let event = |line, tid, cpu, at_ns, text| {
             let seen = parse(line);
             let cpu = CpuId(cpu);
             assert_eq!(
                 seen,
-                Some(Line::Event(Event {
-                    tid,
-                    cpu,
-                    at_ns,
-                    text
-                })),
+                Some(TracerLine::Event(TracerEvent { tid, cpu, at_ns, text })),
                 "{line}"
             );
         };
@@ -121,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             parse("CPU:3 [LOST 1200 EVENTS]"),
-            Some(Line::Lost {
+            Some(TracerLine::Lost {
                 cpu: CpuId(3),
                 count: 1_200
             })

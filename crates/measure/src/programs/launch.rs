@@ -3,7 +3,7 @@
 use super::Order;
 use crate::{MeasureError, os};
 use root::RootError;
-use root::descriptor::{self, Begin};
+use root::descriptor::{self, WriteStart};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -12,9 +12,9 @@ use std::process::{Child, Command, Stdio};
 /// Starts the program. Its output file is created at the first start and appended to at later ones.
 ///
 /// # Errors
-/// [`MeasureError::Program`]: the program, its files or its cgroup cannot be opened, or the kernel refuses its CPUs or its
+/// [`MeasureError::ConfiguredProgram`]: the program, its files or its cgroup cannot be opened, or the kernel refuses its CPUs or its
 /// policy.
-pub(super) fn launch(order: &Order, begin: Begin) -> Result<Child, MeasureError> {
+pub(super) fn launch(order: &Order, begin: WriteStart) -> Result<Child, MeasureError> {
     let failed = |what: String, errno: i32| MeasureError::Program {
         name: order.name.clone(),
         what,
@@ -27,18 +27,12 @@ pub(super) fn launch(order: &Order, begin: Begin) -> Result<Child, MeasureError>
     let opened = |what: String, fd: Result<OwnedFd, RootError>| {
         fd.map_err(|error| failed(what, error.errno().unwrap_or(libc::EIO)))
     };
-    let sink = |path: &Path| {
-        opened(format!("write {}", path.display()), descriptor::sink(path, begin)).map(Stdio::from)
-    };
+    let sink =
+        |path: &Path| opened(format!("write {}", path.display()), descriptor::sink(path, begin)).map(Stdio::from);
     let door = order
         .door
         .as_deref()
-        .map(|door| {
-            opened(
-                format!("enter the cgroup of {door}"),
-                descriptor::door(Path::new(door)),
-            )
-        })
+        .map(|door| opened(format!("enter the cgroup of {door}"), descriptor::door(Path::new(door))))
         .transpose()?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).process_group(0);
@@ -50,7 +44,7 @@ pub(super) fn launch(order: &Order, begin: Begin) -> Result<Child, MeasureError>
     }
     os::on_start(
         &mut command,
-        os::Start {
+        os::ProgramStart {
             parent: std::process::id(),
             door,
             cpus: order.cpus.clone(),

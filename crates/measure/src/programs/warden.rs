@@ -4,27 +4,27 @@
 //! The kernel's parent-death signal reaches a program, but not the program's children (`sh -c "find | tar"` would
 //! continue for hours).
 
-use crate::os::{self, Errno, Side};
+use crate::os::{self, Errno, ForkSide};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::fd::OwnedFd;
 
 /// The watching process; it ends by itself when this is dropped.
-pub(super) struct Warden {
+pub(super) struct ProgramWatchdog {
     pid: u32,
     pipe: Option<OwnedFd>,
 }
 
-impl Warden {
+impl ProgramWatchdog {
     /// Forks the watching process.
-    pub(super) fn post() -> Result<Warden, Errno> {
-        let (reads, writes) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .map_err(rustix::io::Errno::raw_os_error)?;
+    pub(super) fn post() -> Result<ProgramWatchdog, Errno> {
+        let (reads, writes) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(rustix::io::Errno::raw_os_error)?;
         match os::fork()? {
-            Side::Parent(pid) => Ok(Warden {
+            ForkSide::Parent(pid) => Ok(ProgramWatchdog {
                 pid,
                 pipe: Some(writes),
             }),
-            Side::Child => {
+            ForkSide::Child => {
                 drop(writes);
                 os::block_signals();
                 // Leave the terminal's process group, so that a signal that ends us does not reach it.
@@ -37,26 +37,26 @@ impl Warden {
 
     /// Registers a started program: its PID is its group's number.
     pub(super) fn watch(&self, pid: u32) {
-        self.tell(i64::from(pid));
+        self.send(i64::from(pid));
     }
 
     /// Unregisters a program that was reaped and whose group is empty.
     pub(super) fn forget(&self, pid: u32) {
-        self.tell(-i64::from(pid));
+        self.send(-i64::from(pid));
     }
 
     /// Writes of eight bytes are atomic. If the pipe is full or closed, only this fallback is lost.
-    fn tell(&self, word: i64) {
+    fn send(&self, word: i64) {
         if let Some(pipe) = &self.pipe {
             let _ = rustix::io::write(pipe, &word.to_ne_bytes());
         }
     }
 }
 
-impl Drop for Warden {
+impl Drop for ProgramWatchdog {
     fn drop(&mut self) {
         // An explicit message, not only a close: processes that we forked since then hold the pipe as well.
-        self.tell(0);
+        self.send(0);
         self.pipe = None;
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let _ = rustix::process::waitpid(pid, rustix::process::WaitOptions::empty());
@@ -72,15 +72,15 @@ fn watch(pipe: &OwnedFd) {
             Err(rustix::io::Errno::INTR) => continue,
             _ => break,
         }
-        let said = i64::from_ne_bytes(word);
-        if said == 0 {
+        let word_value = i64::from_ne_bytes(word);
+        if word_value == 0 {
             return;
         }
-        let Ok(group) = i32::try_from(said.unsigned_abs()) else {
+        let Ok(group) = i32::try_from(word_value.unsigned_abs()) else {
             continue;
         };
         groups.retain(|known| *known != group);
-        if said > 0 {
+        if word_value > 0 {
             groups.push(group);
         }
     }

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agrees_with_sums_of_products() {
+    fn tail_probabilities_agree_with_direct_sums() {
         for (n, p) in [(1_u64, 0.3), (20, 0.05), (20, 0.9), (50, 0.5)] {
             let mut sum = 0.0;
             let mut ways = 1.0;
@@ -150,10 +150,7 @@ mod tests {
                 sum += ways * f64::powi(p, k as i32) * f64::powi(1.0 - p, (n - k) as i32);
                 ways *= (n - k) as f64 / (k + 1) as f64;
                 let ours = binomial_at_most(k, n, p);
-                assert!(
-                    (ours - sum.min(1.0)).abs() < 1e-12,
-                    "{k} of {n} at {p}: {ours} {sum}"
-                );
+                assert!((ours - sum.min(1.0)).abs() < 1e-12, "{k} of {n} at {p}: {ours} {sum}");
             }
         }
         for mean in [0.1_f64, 3.0, 40.0] {

@@ -2,7 +2,8 @@
 
 use machine::Nanos;
 use measure::configuration::{
-    After, Configuration, ConfigurationError, CpuLoad, Form, Memory, Question, Sampler, Written, parse,
+    ConfigurationError, ConfigurationForm, ConfiguredSampler, CpuLoad, EndAction, MemoryLock, RunConfiguration,
+    SamplerQuestion, SourceValue, parse,
 };
 use measure::load::LoadKind;
 use proptest::prelude::*;
@@ -16,26 +17,26 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-fn value<T>(written: Option<&Written<T>>) -> Option<&T> {
+fn value<T>(written: Option<&SourceValue<T>>) -> Option<&T> {
     written.map(|written| &written.value)
 }
 
-fn only(described: &Configuration) -> &Sampler {
+fn only(described: &RunConfiguration) -> &ConfiguredSampler {
     assert_eq!(described.samplers.len(), 1);
     &described.samplers[0]
 }
 
 #[test]
-fn host_cfg_is_understood_whole() {
+fn host_cfg_is_parsed_completely() {
     let described = parse(&fixture("host.cfg")).unwrap();
-    assert_eq!(described.form, Form::Systress);
+    assert_eq!(described.form, ConfigurationForm::Systress);
     assert_eq!(value(described.main.cpus.as_ref()).unwrap(), "0-6");
     assert_eq!(described.main.refresh, Duration::from_millis(1500));
     assert_eq!(described.main.cpu_load, CpuLoad::Hidden);
     assert_eq!(described.main.format, "systress");
     let timer = only(&described);
     let second = Duration::from_millis(1);
-    assert_eq!(timer.question, Question::Latency { interval: second });
+    assert_eq!(timer.question, SamplerQuestion::Latency { interval: second });
     assert_eq!((timer.index, timer.name.value.as_str()), (0, "timer_thread[0]"));
     assert_eq!(value(timer.cpus.as_ref()).unwrap(), "7");
     assert_eq!(value(timer.policy.as_ref()).unwrap(), "fifo:99");
@@ -68,7 +69,7 @@ fn the_load_of_host2_cfg_keeps_its_braces_semicolons_and_quotes() {
         assert_eq!(program.errors, Some(PathBuf::from("/dev/null")));
         assert_eq!(
             (program.after_success, program.after_failure),
-            (After::Respawn, After::Respawn)
+            (EndAction::Respawn, EndAction::Respawn)
         );
     }
     assert_eq!(value(described.programs[0].policy.as_ref()).unwrap(), "other");
@@ -76,9 +77,9 @@ fn the_load_of_host2_cfg_keeps_its_braces_semicolons_and_quotes() {
 }
 
 #[test]
-fn the_boards_file_has_its_file_name_its_unit_and_its_flag() {
+fn the_file_of_the_raspberry_pi_is_parsed_completely() {
     let described = parse(&fixture("rpi_isolcpus.cfg")).unwrap();
-    assert_eq!(described.main.memory, Memory::Locked);
+    assert_eq!(described.main.memory, MemoryLock::Locked);
     assert_eq!(described.main.refresh, Duration::from_secs(2));
     let timer = only(&described);
     assert_eq!(timer.lifetime, Some(Duration::from_secs(600)));
@@ -87,7 +88,7 @@ fn the_boards_file_has_its_file_name_its_unit_and_its_flag() {
 }
 
 #[test]
-fn what_has_no_meaning_here_is_told_and_not_dropped() {
+fn unsupported_keys_are_reported_and_not_dropped() {
     let text = "main {\n stats.format csv\n dbg_level 3\n}\ntimer_thread[3] {\n}\n";
     let described = parse(text.as_bytes()).unwrap();
     assert_eq!(described.notes.len(), 2, "{:?}", described.notes);
@@ -132,10 +133,10 @@ command = ["find", "/", "-name", "a b"]
 "#;
 
 #[test]
-fn our_own_form_says_the_same_and_more() {
+fn the_own_form_can_express_everything() {
     let described = parse(OWN.as_bytes()).unwrap();
-    assert_eq!(described.form, Form::Own);
-    assert_eq!(described.main.memory, Memory::Locked);
+    assert_eq!(described.form, ConfigurationForm::Own);
+    assert_eq!(described.main.memory, MemoryLock::Locked);
     let CpuLoad::Of(shown) = &described.main.cpu_load else {
         panic!("{:?}", described.main.cpu_load);
     };
@@ -145,10 +146,10 @@ fn our_own_form_says_the_same_and_more() {
     };
     assert_eq!(wake.name.value, "wake");
     let interval = Duration::from_micros(250);
-    assert_eq!(wake.question, Question::Latency { interval });
+    assert_eq!(wake.question, SamplerQuestion::Latency { interval });
     assert_eq!(value(wake.format.as_ref()).unwrap(), "systress");
     let threshold = Duration::from_nanos(500);
-    assert_eq!(noise.question, Question::Noise { threshold });
+    assert_eq!(noise.question, SamplerQuestion::Noise { threshold });
     assert_eq!((noise.name.value.as_str(), noise.lifetime), ("noise[0]", None));
     assert_eq!(described.loads[0].kind, LoadKind::SystemCalls);
     let [shell, find] = described.programs.as_slice() else {
@@ -157,12 +158,12 @@ fn our_own_form_says_the_same_and_more() {
     assert_eq!(shell.command.value, ["sh", "-c", "exit 3"]);
     assert_eq!(
         (shell.after_success, shell.after_failure),
-        (After::End, After::Respawn)
+        (EndAction::End, EndAction::Respawn)
     );
     assert_eq!(shell.lifetime, Some(Duration::from_secs(10)));
     assert_eq!(value(shell.cgroup.as_ref()).unwrap(), "/rt");
     assert_eq!(find.command.value, ["find", "/", "-name", "a b"]);
-    assert_eq!(find.after_failure, After::Leave);
+    assert_eq!(find.after_failure, EndAction::Leave);
 }
 
 /// The place that is named, as `line:column`, and something of what is said.
@@ -174,15 +175,12 @@ fn check(text: &str, wanted: &str, words: &str) {
         next,
     } = parse(text.as_bytes()).unwrap_err();
     assert_eq!(format!("{line}:{column}"), wanted, "{text:?}: {why}");
-    assert!(
-        why.contains(words) || next.contains(words),
-        "{text:?}: {why} / {next}"
-    );
+    assert!(why.contains(words) || next.contains(words), "{text:?}: {why} / {next}");
     assert!(!why.is_empty() && !next.is_empty());
 }
 
 #[test]
-fn what_is_wrong_with_stanzas_is_named_with_its_place() {
+fn errors_in_stanzas_are_reported_with_their_position() {
     let timer = |key: &str| format!("# load\ntimer_thread[0]\n{{\n  {key}\n}}\n");
     check("main\n{\n}\n", "0:0", "timer_thread[0]");
     check(&timer("colour red"), "4:3", "`colour`");
@@ -193,16 +191,8 @@ fn what_is_wrong_with_stanzas_is_named_with_its_place() {
     check(&timer("cpu_affinity"), "4:3", "no value");
     check(&timer("sched.policy FIFO"), "4:16", "sched.priority");
     check(&timer("sched.priority 10"), "4:3", "policy");
-    check(
-        &timer("sched.policy FIFO\n sched.priority 100"),
-        "5:17",
-        "1 to 99",
-    );
-    check(
-        &timer("sched.policy OTHER\n sched.priority 1"),
-        "5:17",
-        "leave it out",
-    );
+    check(&timer("sched.policy FIFO\n sched.priority 100"), "5:17", "1 to 99");
+    check(&timer("sched.policy OTHER\n sched.priority 1"), "5:17", "leave it out");
     check(&timer("sched.policy SPORADIC"), "4:16", "FIFO");
     check(&timer("cpu_affinity 1\n cpu_affinity 2"), "5:2", "twice");
     check("timer_thread[0]\n{\n}\ntimer_thread[0]\n{\n}\n", "4:1", "twice");
@@ -222,7 +212,7 @@ fn what_is_wrong_with_stanzas_is_named_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_with_our_own_form_is_named_with_its_place() {
+fn errors_in_the_own_form_are_reported_with_their_position() {
     check("", "0:0", "[[latency]]");
     check("[main]\ncpus = \"1\"\n", "0:0", "[[latency]]");
     check("[[latency]]\ncolour = \"red\"\n", "2:1", "colour");
@@ -234,17 +224,13 @@ fn what_is_wrong_with_our_own_form_is_named_with_its_place() {
     check("[[noise]]\n[[load]]\nkind = \"tea\"\n", "3:8", "tea");
     check("[[noise]]\n[[program]]\ncommand = \"\"\n", "3:11", "empty");
     check("[[noise]]\n[[program]]\ncommand = []\n", "3:11", "empty");
-    check(
-        "[[noise]]\n[[program]]\ncommand = \"a 'b\"\n",
-        "3:14",
-        "never closed",
-    );
+    check("[[noise]]\n[[program]]\ncommand = \"a 'b\"\n", "3:14", "never closed");
     check("[[noise]]\n[[program]]\n", "2:1", "command");
     check("[[latency]\n", "1:11", "");
 }
 
 #[test]
-fn bytes_that_are_no_text_and_files_without_end_are_refused() {
+fn binary_and_oversized_files_are_refused() {
     let error = parse(b"main\n{\n  \xff\n}\n").unwrap_err();
     assert_eq!((error.line, error.column), (3, 3));
     let huge = vec![b'#'; measure::configuration::MOST_BYTES + 1];
@@ -254,12 +240,12 @@ fn bytes_that_are_no_text_and_files_without_end_are_refused() {
 
 proptest! {
     #[test]
-    fn no_text_is_too_strange(text in "[a-z_\\[\\]{}#\"'\\\\ .0-9=\n\u{e9}-]{0,200}") {
+    fn no_text_causes_a_panic(text in "[a-z_\\[\\]{}#\"'\\\\ .0-9=\n\u{e9}-]{0,200}") {
         let _ = parse(text.as_bytes());
     }
 
     #[test]
-    fn a_cut_file_is_an_error_or_a_description(cut in 0usize..900) {
+    fn a_truncated_file_causes_no_panic(cut in 0usize..900) {
         let whole = fixture("host2.cfg");
         let _ = parse(&whole[..cut.min(whole.len())]);
         let _ = parse(&OWN.as_bytes()[..cut.min(OWN.len())]);
@@ -281,7 +267,7 @@ fn work_of(text: &str) -> Duration {
 }
 
 #[test]
-fn four_times_as_many_samplers_do_not_take_sixteen_times_as_long() {
+fn parsing_time_is_not_quadratic_in_the_samplers() {
     let in_lines = |count: usize| "[[noise]]\ncpus = \"1\"\npolicy = \"fifo\"\n".repeat(count);
     let in_one = |count: usize| {
         let tables = "{ cpus = \"1\", policy = \"fifo\" }, ".repeat(count);

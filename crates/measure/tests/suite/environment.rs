@@ -12,7 +12,7 @@ fn write(base: &Path, path: &str, text: &str) {
 }
 
 #[test]
-fn of_a_captured_machine() {
+fn the_environment_of_a_captured_machine_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let cpu = "sys/devices/system/cpu";
     for (path, text) in [
@@ -30,14 +30,8 @@ fn of_a_captured_machine() {
         (&format!("{cpu}/online"), "0-3\n"),
         (&format!("{cpu}/isolated"), "2-3\n"),
         (&format!("{cpu}/cpufreq/policy0/scaling_governor"), "powersave\n"),
-        (
-            &format!("{cpu}/cpufreq/policy1/scaling_governor"),
-            "performance\n",
-        ),
-        (
-            &format!("{cpu}/cpufreq/policy2/scaling_governor"),
-            "performance\n",
-        ),
+        (&format!("{cpu}/cpufreq/policy1/scaling_governor"), "performance\n"),
+        (&format!("{cpu}/cpufreq/policy2/scaling_governor"), "performance\n"),
     ] {
         write(dir.path(), path, text);
     }
@@ -60,7 +54,7 @@ fn of_a_captured_machine() {
 }
 
 #[test]
-fn of_nothing_everything_is_unknown() {
+fn the_environment_of_an_empty_root_is_unknown() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "proc/nothing", "");
     let root = Root::open(dir.path()).unwrap();
@@ -73,13 +67,10 @@ fn of_nothing_everything_is_unknown() {
 }
 
 #[test]
-fn of_this_machine() {
+fn the_environment_of_this_machine_is_read() {
     let root = Root::live();
     let environment = Environment::of(&Machine::read(&root), &root, "0");
-    assert_eq!(
-        environment.release,
-        root.value("/proc/sys/kernel/osrelease").unwrap()
-    );
+    assert_eq!(environment.release, root.value("/proc/sys/kernel/osrelease").unwrap());
     assert!(!environment.online.is_empty());
     let text = serde_json::to_string(&environment).unwrap();
     assert_eq!(serde_json::from_str::<Environment>(&text).unwrap(), environment);

@@ -2,20 +2,14 @@
 
 use machine::CpuSet;
 use measure::MeasureError;
-use measure::load::{Load, LoadKind};
+use measure::load::{LoadKind, RunningLoad};
 use root::Root;
 use std::time::Duration;
 
 fn status(pid: u32, field: &str) -> Option<String> {
     let text = Root::live().text(&format!("/proc/{pid}/status")).ok()??;
-    text.lines().find_map(|line| {
-        Some(
-            line.strip_prefix(field)?
-                .trim_start_matches(':')
-                .trim()
-                .to_owned(),
-        )
-    })
+    text.lines()
+        .find_map(|line| Some(line.strip_prefix(field)?.trim_start_matches(':').trim().to_owned()))
 }
 
 fn stat_field(pid: u32, field: usize) -> u64 {
@@ -36,9 +30,9 @@ fn first_cpu() -> CpuSet {
 }
 
 #[test]
-fn runs_pinned_at_the_lowest_priority_within_its_memory_and_ends() {
+fn loads_run_pinned_at_the_lowest_priority_and_end() {
     let cpus = first_cpu();
-    let mut load = Load::start(&cpus, &LoadKind::ANYWHERE).unwrap();
+    let mut load = RunningLoad::start(&cpus, &LoadKind::ANYWHERE).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let pids = load.running();
     assert_eq!(pids.len(), 5, "one per kind, and two that wake each other");
@@ -46,27 +40,13 @@ fn runs_pinned_at_the_lowest_priority_within_its_memory_and_ends() {
         assert_eq!(status(pid, "Cpus_allowed_list").unwrap(), cpus.to_string());
         assert_eq!(status(pid, "Threads").unwrap(), "1");
         // SCHED_IDLE, or nice 19 where it was refused.
-        assert!(
-            stat_field(pid, 41) == 5 || stat_field(pid, 19) == 19,
-            "policy of {pid}"
-        );
-        let anonymous: u64 = status(pid, "RssAnon")
-            .unwrap()
-            .trim_end_matches(" kB")
-            .parse()
-            .unwrap();
+        assert!(stat_field(pid, 41) == 5 || stat_field(pid, 19) == 19, "policy of {pid}");
+        let anonymous: u64 = status(pid, "RssAnon").unwrap().trim_end_matches(" kB").parse().unwrap();
         assert!(anonymous <= 32 << 10, "{anonymous} kB");
-        let children = Root::live()
-            .text(&format!("/proc/{pid}/task/{pid}/children"))
-            .unwrap();
+        let children = Root::live().text(&format!("/proc/{pid}/task/{pid}/children")).unwrap();
         assert!(children.is_none_or(|children| children.is_empty()));
     }
-    let switches = |pid| {
-        status(pid, "voluntary_ctxt_switches")
-            .unwrap()
-            .parse::<u64>()
-            .unwrap()
-    };
+    let switches = |pid| status(pid, "voluntary_ctxt_switches").unwrap().parse::<u64>().unwrap();
     assert!(pids.iter().any(|&pid| switches(pid) > 10), "nobody wakes anybody");
     load.stop();
     for pid in pids {
@@ -94,11 +74,11 @@ fn wait_for(what: &str, so: impl Fn() -> bool) {
 }
 
 #[test]
-fn each_kind_does_what_it_is_called_after() {
+fn each_kind_of_load_does_what_its_name_says() {
     let cpus = first_cpu();
     let cpu = usize::try_from(cpus.first().unwrap().0).unwrap();
     let alone = |kind: LoadKind, so: &dyn Fn(u32) -> bool| {
-        let mut load = Load::start(&cpus, &[kind]).unwrap();
+        let mut load = RunningLoad::start(&cpus, &[kind]).unwrap();
         let pid = load.running()[0];
         wait_for(kind.name(), || so(pid));
         assert_eq!(load.broken(), []);
@@ -116,8 +96,8 @@ fn each_kind_does_what_it_is_called_after() {
 }
 
 #[test]
-fn one_that_ended_is_named() {
-    let mut load = Load::start(&first_cpu(), &[LoadKind::Network, LoadKind::Timers]).unwrap();
+fn a_load_that_ended_is_reported() {
+    let mut load = RunningLoad::start(&first_cpu(), &[LoadKind::Network, LoadKind::Timers]).unwrap();
     assert_eq!(load.broken(), []);
     let timers = load.running()[1];
     root::process::send(timers, 9);
@@ -128,9 +108,9 @@ fn one_that_ended_is_named() {
 }
 
 #[test]
-fn two_kinds_need_two_cpus_and_say_so() {
+fn kinds_that_need_two_cpus_are_refused_on_one() {
     for kind in LoadKind::ALL {
-        let one = Load::start(&first_cpu(), &[kind]);
+        let one = RunningLoad::start(&first_cpu(), &[kind]);
         match kind {
             LoadKind::Fork | LoadKind::TlbShootdowns => {
                 let Err(MeasureError::Request { why, .. }) = one else {
@@ -146,26 +126,24 @@ fn two_kinds_need_two_cpus_and_say_so() {
 }
 
 #[test]
-fn forks_and_shootdowns_happen_where_there_are_two_cpus() {
+fn fork_and_shootdown_loads_run_on_two_cpus() {
     let list = status(std::process::id(), "Cpus_allowed_list").unwrap();
     let allowed: Vec<_> = CpuSet::parse_list(&list).unwrap().iter().take(2).collect();
     let [_, second] = allowed[..] else {
-        eprintln!(
-            "SKIP: forks_and_shootdowns_happen_where_there_are_two_cpus: this process may use one CPU only"
-        );
+        eprintln!("SKIP: fork_and_shootdown_loads_run_on_two_cpus: this process may use one CPU only");
         return;
     };
     let pair: CpuSet = allowed.iter().copied().collect();
     let forked = || count("/proc/stat", "processes", 1).unwrap();
     let before = forked();
-    let load = Load::start(&pair, &[LoadKind::Fork]).unwrap();
+    let load = RunningLoad::start(&pair, &[LoadKind::Fork]).unwrap();
     wait_for("a fork", || forked() > before + 200);
     load.stop();
 
     let column = usize::try_from(second.0).unwrap() + 1;
     let shot = || count("/proc/interrupts", "TLB:", column);
     let before = shot();
-    let mut load = Load::start(&pair, &[LoadKind::TlbShootdowns]).unwrap();
+    let mut load = RunningLoad::start(&pair, &[LoadKind::TlbShootdowns]).unwrap();
     let pid = load.running()[0];
     let faults = || stat_field(pid, 10);
     wait_for("unmapping", || faults() > 1_000);
@@ -177,10 +155,10 @@ fn forks_and_shootdowns_happen_where_there_are_two_cpus() {
 }
 
 #[test]
-fn ends_with_the_thread_that_started_it() {
+fn a_load_ends_with_the_thread_that_started_it() {
     // A thread that ends without ending its load stands in for a parent that dies.
     let pids = std::thread::spawn(|| {
-        let mut load = Load::start(&first_cpu(), &[LoadKind::SystemCalls]).unwrap();
+        let mut load = RunningLoad::start(&first_cpu(), &[LoadKind::SystemCalls]).unwrap();
         let pids = load.running();
         // The child has asked for the signal by the time that it has lowered its priority.
         let is_low = |pid| stat_field(pid, 41) == 5 || stat_field(pid, 19) == 19;
@@ -204,14 +182,14 @@ fn ends_with_the_thread_that_started_it() {
 }
 
 #[test]
-fn refuses_cpus_that_are_not_there() {
+fn absent_cpus_are_refused_for_a_load() {
     assert!(matches!(
-        Load::start(&CpuSet::new(), &LoadKind::ALL),
+        RunningLoad::start(&CpuSet::new(), &LoadKind::ALL),
         Err(MeasureError::Request { .. })
     ));
     let absent = CpuSet::range(60_000, 60_000);
     assert!(matches!(
-        Load::start(&absent, &LoadKind::ALL),
+        RunningLoad::start(&absent, &LoadKind::ALL),
         Err(MeasureError::NotAllowed { .. })
     ));
 }

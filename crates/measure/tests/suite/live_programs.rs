@@ -2,8 +2,8 @@
 
 use machine::{CpuSet, Policy};
 use measure::MeasureError;
-use measure::configuration::After;
-use measure::programs::{Order, ProgramResult, Programs, Tended};
+use measure::configuration::EndAction;
+use measure::programs::{Order, ProgramResult, RunContinuation, RunningPrograms};
 use root::Root;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,14 +18,14 @@ fn order(script: &str) -> Order {
         door: None,
         output: Some("/dev/null".into()),
         errors: Some("/dev/null".into()),
-        after_success: After::Leave,
-        after_failure: After::Leave,
+        after_success: EndAction::Leave,
+        after_failure: EndAction::Leave,
         lifetime: None,
     }
 }
 
 /// Tends until it is so; a program that never gets there fails the test.
-fn tend_until(programs: &mut Programs, mut so: impl FnMut(&mut Programs) -> bool) {
+fn tend_until(programs: &mut RunningPrograms, mut so: impl FnMut(&mut RunningPrograms) -> bool) {
     let begun = Instant::now();
     while !so(programs) {
         assert!(begun.elapsed() < Duration::from_secs(60), "it never happened");
@@ -47,16 +47,10 @@ fn with_word(word: &str) -> Vec<u32> {
             .ok()
             .flatten()
             .unwrap_or_default();
-        String::from_utf8_lossy(&line)
-            .split('\0')
-            .any(|said| said == word)
+        String::from_utf8_lossy(&line).split('\0').any(|said| said == word)
     };
     let names = root.names("/proc").unwrap().unwrap();
-    names
-        .iter()
-        .filter_map(|name| name.parse().ok())
-        .filter(has)
-        .collect()
+    names.iter().filter_map(|name| name.parse().ok()).filter(has).collect()
 }
 
 /// A word that no other process of the machine has: a time to sleep.
@@ -70,7 +64,7 @@ fn only(results: Vec<ProgramResult>) -> ProgramResult {
 }
 
 #[test]
-fn a_program_runs_where_and_how_it_was_ordered() {
+fn a_program_runs_with_the_configured_cpus_and_policy() {
     let folder = tempfile::tempdir().unwrap();
     let told = folder.path().join("told");
     let one = CpuSet::range(0, 0);
@@ -78,7 +72,7 @@ fn a_program_runs_where_and_how_it_was_ordered() {
     ordered.output = Some(told.clone());
     ordered.cpus = Some(one);
     ordered.policy = Policy::Batch;
-    let mut programs = Programs::start(&[ordered]).unwrap();
+    let mut programs = RunningPrograms::start(&[ordered]).unwrap();
     tend_until(&mut programs, |_| lines(&told) == 2);
     let result = only(programs.end());
     let told = std::fs::read_to_string(told).unwrap();
@@ -87,15 +81,15 @@ fn a_program_runs_where_and_how_it_was_ordered() {
 }
 
 #[test]
-fn it_comes_back_only_where_that_was_ordered_and_all_its_ends_are_counted() {
+fn a_program_is_restarted_only_as_configured_and_exits_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let said = folder.path().join("said");
     let mut comes = order("echo x; sleep 0.15");
     comes.output = Some(said.clone());
-    comes.after_success = After::Respawn;
+    comes.after_success = EndAction::Respawn;
     let mut stays = order("exit 3");
-    stays.after_success = After::Respawn;
-    let mut programs = Programs::start(&[comes, stays]).unwrap();
+    stays.after_success = EndAction::Respawn;
+    let mut programs = RunningPrograms::start(&[comes, stays]).unwrap();
     tend_until(&mut programs, |_| lines(&said) >= 4);
     let [comes, stays] = programs.end().try_into().unwrap();
     assert!(comes.started >= 4 && comes.succeeded >= 3, "{comes:?}");
@@ -105,10 +99,10 @@ fn it_comes_back_only_where_that_was_ordered_and_all_its_ends_are_counted() {
 }
 
 #[test]
-fn one_that_ends_at_once_is_not_started_without_pause() {
+fn a_program_that_exits_immediately_is_restarted_with_a_delay() {
     let mut ordered = order("exit 1");
-    ordered.after_failure = After::Respawn;
-    let mut programs = Programs::start(&[ordered]).unwrap();
+    ordered.after_failure = EndAction::Respawn;
+    let mut programs = RunningPrograms::start(&[ordered]).unwrap();
     let begun = Instant::now();
     tend_until(&mut programs, |_| begun.elapsed() > Duration::from_millis(1500));
     let result = only(programs.end());
@@ -118,13 +112,13 @@ fn one_that_ends_at_once_is_not_started_without_pause() {
 }
 
 #[test]
-fn its_end_can_be_the_runs_and_its_time_can_be_over() {
+fn the_end_of_a_program_or_its_time_limit_can_end_the_run() {
     let mut ends = order("true");
-    ends.after_success = After::End;
-    let mut programs = Programs::start(&[ends]).unwrap();
+    ends.after_success = EndAction::End;
+    let mut programs = RunningPrograms::start(&[ends]).unwrap();
     let mut over = false;
     tend_until(&mut programs, |programs| {
-        over = over || programs.tend() == Tended::End;
+        over = over || programs.tend() == RunContinuation::End;
         over
     });
     let _ = programs.end();
@@ -132,17 +126,17 @@ fn its_end_can_be_the_runs_and_its_time_can_be_over() {
     let word = own_word(0);
     let mut short = order(&format!("sleep {word}"));
     short.lifetime = Some(Duration::from_millis(200));
-    short.after_failure = After::Respawn;
-    let mut programs = Programs::start(&[short]).unwrap();
+    short.after_failure = EndAction::Respawn;
+    let mut programs = RunningPrograms::start(&[short]).unwrap();
     tend_until(&mut programs, |_| with_word(&word).is_empty());
     let result = only(programs.end());
     assert_eq!((result.started, result.failed), (1, 0), "{result:?}");
 }
 
 #[test]
-fn what_it_left_in_the_background_ends_with_it() {
+fn background_processes_end_with_their_program() {
     let word = own_word(1);
-    let mut programs = Programs::start(&[order(&format!("sleep {word} & sleep 0.2"))]).unwrap();
+    let mut programs = RunningPrograms::start(&[order(&format!("sleep {word} & sleep 0.2"))]).unwrap();
     tend_until(&mut programs, |_| with_word(&word).len() == 1);
     tend_until(&mut programs, |_| with_word(&word).is_empty());
     let result = only(programs.end());
@@ -150,10 +144,9 @@ fn what_it_left_in_the_background_ends_with_it() {
 }
 
 #[test]
-fn one_that_heeds_no_signal_ends_with_the_run() {
+fn a_program_that_ignores_sigterm_ends_with_the_run() {
     let word = own_word(2);
-    let mut programs =
-        Programs::start(&[order(&format!("trap '' TERM; sleep {word}; sleep {word}"))]).unwrap();
+    let mut programs = RunningPrograms::start(&[order(&format!("trap '' TERM; sleep {word}; sleep {word}"))]).unwrap();
     tend_until(&mut programs, |_| with_word(&word).len() == 1);
     let _ = programs.end();
     // What it had started was killed with it; a busy machine takes a moment to clear it away.
@@ -166,11 +159,11 @@ fn one_that_heeds_no_signal_ends_with_the_run() {
 
 /// The whole of what a killed run leaves: started here in a process of its own, which is then killed.
 #[test]
-fn nothing_stays_when_we_are_killed() {
+fn no_program_survives_a_killed_run() {
     let word = own_word(3);
     let script = format!("sleep {word} | cat");
     let Some(child) = root::process::fork().unwrap() else {
-        let mut programs = Programs::start(&[order(&script)]).unwrap();
+        let mut programs = RunningPrograms::start(&[order(&script)]).unwrap();
         loop {
             programs.tend();
             std::thread::sleep(Duration::from_millis(5));
@@ -195,10 +188,10 @@ fn nothing_stays_when_we_are_killed() {
 }
 
 #[test]
-fn a_load_that_was_started_later_holds_nobody() {
-    let programs = Programs::start(&[order("true")]).unwrap();
+fn a_load_started_later_does_not_delay_the_end_of_programs() {
+    let programs = RunningPrograms::start(&[order("true")]).unwrap();
     let cpu = CpuSet::range(0, 0);
-    let load = measure::load::Load::start(&cpu, &[measure::load::LoadKind::Timers]).unwrap();
+    let load = measure::load::RunningLoad::start(&cpu, &[measure::load::LoadKind::Timers]).unwrap();
     // It has a copy of everything that we had open, and lives on.
     let (ended, end) = std::sync::mpsc::channel();
     std::thread::spawn(move || ended.send(programs.end().len()));
@@ -207,7 +200,7 @@ fn a_load_that_was_started_later_holds_nobody() {
 }
 
 #[test]
-fn what_cannot_be_started_is_named_and_leaves_nothing() {
+fn a_program_that_cannot_start_is_reported_and_leaves_nothing() {
     let word = own_word(4);
     let refused = |change: &dyn Fn(&mut Order), errno: i32, words: &str| {
         let mut ordered = order("true");
@@ -218,7 +211,7 @@ fn what_cannot_be_started_is_named_and_leaves_nothing() {
             name,
             what,
             errno: said,
-        }) = Programs::start(&[running, ordered])
+        }) = RunningPrograms::start(&[running, ordered])
         else {
             panic!("it was started");
         };

@@ -1,7 +1,7 @@
 //! What is counted of single CPUs: from files of a made-up machine, and from this one.
 
 use machine::{CpuId, CpuSet, Machine};
-use observe::{CloseSample, CloseUp, IdleEntered, ThreadDid, close_up, parse_timeslices};
+use observe::{CloseActivity, CloseSample, IdleStateEntries, ThreadActivity, close_up, parse_timeslices};
 use root::Root;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const SCHEDSTAT: &str = "version 17\ntimestamp 4297299139\n\
     cpu1 0 0 7 0 0 0 21 22 23\n";
 
 #[test]
-fn a_task_that_got_the_cpu_is_counted_without_statistics() {
+fn time_slices_are_counted_without_scheduler_statistics() {
     let slices = parse_timeslices(SCHEDSTAT).unwrap();
     assert_eq!(slices.into_iter().collect::<Vec<_>>(), [(0, 13), (1, 23)]);
     assert_eq!(parse_timeslices("version 99\ncpu0 1 2 3 4 5 6 7 8 9\n"), None);
@@ -20,12 +20,12 @@ fn a_task_that_got_the_cpu_is_counted_without_statistics() {
 }
 
 /// A machine with the files that are read, in a directory of its own.
-struct Tree(PathBuf);
+struct CounterFiles(PathBuf);
 
-impl Tree {
-    fn new(name: &str) -> Tree {
+impl CounterFiles {
+    fn new(name: &str) -> CounterFiles {
         let dir = std::env::temp_dir().join(format!("quietcore-close-{}-{name}", std::process::id()));
-        let tree = Tree(dir);
+        let tree = CounterFiles(dir);
         tree.file("proc/schedstat", SCHEDSTAT);
         tree.state(0, "POLL", 0, 5);
         tree.state(1, "C1", 2, 10);
@@ -74,7 +74,7 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for CounterFiles {
     fn drop(&mut self) {
         std::fs::remove_dir_all(Path::new(&self.0)).ok();
     }
@@ -84,29 +84,29 @@ fn one() -> CpuSet {
     CpuSet::parse_list("1").unwrap()
 }
 
-fn between(before: &CloseSample, after: &CloseSample) -> CloseUp {
+fn between(before: &CloseSample, after: &CloseSample) -> CloseActivity {
     close_up(before, after).remove(&CpuId(1)).unwrap()
 }
 
 #[test]
-fn what_grew_is_told_and_what_nobody_counts_is_unknown() {
-    let tree = Tree::new("grew");
+fn increases_are_reported_and_missing_counters_are_unknown() {
+    let tree = CounterFiles::new("grew");
     let before = tree.sample();
     tree.file("proc/schedstat", &SCHEDSTAT.replace("21 22 23", "21 22 30"));
     tree.state(2, "C6", 133, 24);
     tree.file("sys/devices/system/cpu/cpu1/cpufreq/stats/total_trans", "103\n");
     tree.thread(100, "a) b (", 45, 3, 510);
     let seen = between(&before, &tree.sample());
-    let expected = CloseUp {
+    let expected = CloseActivity {
         timeslices: Some(7),
-        idle: Some(vec![IdleEntered {
+        idle: Some(vec![IdleStateEntries {
             name: "C6".to_owned(),
             latency_us: 133,
             count: 4,
         }]),
         frequency_changes: Some(3),
         throttled: None,
-        threads: vec![ThreadDid {
+        threads: vec![ThreadActivity {
             tid: 77,
             comm: "a) b (".to_owned(),
             minor_faults: 5,
@@ -116,18 +116,14 @@ fn what_grew_is_told_and_what_nobody_counts_is_unknown() {
     };
     assert_eq!(seen, expected);
     let text = serde_json::to_string(&seen).unwrap();
-    assert_eq!(serde_json::from_str::<CloseUp>(&text).unwrap(), seen);
+    assert_eq!(serde_json::from_str::<CloseActivity>(&text).unwrap(), seen);
 }
 
 #[test]
-fn another_thread_with_the_number_did_nothing_of_it() {
-    let tree = Tree::new("other");
+fn a_reused_thread_number_gets_no_activity() {
+    let tree = CounterFiles::new("other");
     let before = tree.sample();
-    assert_eq!(
-        between(&before, &tree.sample()).threads,
-        Vec::new(),
-        "nothing happened"
-    );
+    assert_eq!(between(&before, &tree.sample()).threads, Vec::new(), "nothing happened");
     tree.thread(200, "other", 4_000, 30, 5_000);
     assert_eq!(between(&before, &tree.sample()).threads, Vec::new());
     tree.thread(100, "a) b (", 41, 2, 500);
@@ -135,7 +131,7 @@ fn another_thread_with_the_number_did_nothing_of_it() {
 }
 
 #[test]
-fn faults_of_this_thread_are_seen_on_this_machine() {
+fn page_faults_of_this_thread_are_counted() {
     let root = Root::live();
     let mut own = Vec::new();
     root::sched::affinity(0, &mut own).unwrap();
@@ -154,9 +150,6 @@ fn faults_of_this_thread_are_seen_on_this_machine() {
         .unwrap();
     root::sched::set_affinity(0, &own).unwrap();
     let tid = rustix::thread::gettid().as_raw_nonzero().get();
-    let me = seen
-        .threads
-        .iter()
-        .find(|one| i64::from(one.tid) == i64::from(tid));
+    let me = seen.threads.iter().find(|one| i64::from(one.tid) == i64::from(tid));
     assert!(me.is_some_and(|me| me.minor_faults > 0), "{seen:?}");
 }

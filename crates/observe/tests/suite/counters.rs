@@ -1,9 +1,7 @@
 //! Counters of several kinds of machine, from their texts and from this machine.
 
 use machine::CpuId;
-use observe::{
-    CLASSES, Class, Sample, activity, of_interrupt, parse_interrupts, parse_schedstat, parse_stat,
-};
+use observe::{CLASSES, Class, CounterSample, activity, of_interrupt, parse_interrupts, parse_schedstat, parse_stat};
 use root::Root;
 
 const X86: &str = "           CPU0       CPU2       
@@ -35,25 +33,22 @@ IPI6:         0          0          0          0       CPU wake-up interrupts
 Err:          0
 ";
 
-fn of(interrupts: &str, at_ns: u64) -> Sample {
-    Sample {
+fn of(interrupts: &str, at_ns: u64) -> CounterSample {
+    CounterSample {
         at_ns: Some(at_ns),
         interrupts: parse_interrupts(interrupts),
-        ..Sample::default()
+        ..CounterSample::default()
     }
 }
 
 #[test]
-fn columns_are_the_online_cpus_and_rows_without_columns_belong_to_nobody() {
+fn columns_are_the_online_cpus_and_rows_without_columns_have_no_cpu() {
     let table = parse_interrupts(X86).unwrap();
     assert_eq!(table.cpus.to_string(), "0,2");
     assert_eq!(table.count("36", CpuId(2)), Some(57_084));
     assert_eq!(table.count("36", CpuId(0)), Some(0));
     assert_eq!(table.count("36", CpuId(1)), None);
-    assert_eq!(
-        table.rows["36"].what,
-        "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0"
-    );
+    assert_eq!(table.rows["36"].what, "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0");
     assert!(!table.rows.contains_key("ERR") && !table.rows.contains_key("MIS"));
     assert!(!parse_interrupts(ARM64).unwrap().rows.contains_key("Err"));
 }
@@ -90,7 +85,7 @@ fn every_row_has_a_class() {
 }
 
 #[test]
-fn every_class_has_one_row_that_says_something() {
+fn every_class_has_one_described_row() {
     for row in CLASSES {
         assert_eq!(row.class.row(), row);
         assert_eq!(
@@ -114,10 +109,7 @@ fn differences_survive_wrapping_restarts_and_new_rows() {
         .replace("4294967290", "         4") // wrapped: 10 more
         .replace("20412", "20512") // 100 more ticks
         .replace("4349", "   7") // went back far below half: started anew
-        .replace(
-            "NMI:",
-            " 40:          5          0  IO-APIC    7-edge      new\nNMI:",
-        );
+        .replace("NMI:", " 40:          5          0  IO-APIC    7-edge      new\nNMI:");
     let activity = activity(&of(X86, 1_000), &of(&after, 2_001_000));
     assert_eq!(activity.duration_ns, 2_000_000);
     let moved = |cpu: usize| -> Vec<(&str, u64)> {
@@ -129,10 +121,7 @@ fn differences_survive_wrapping_restarts_and_new_rows() {
     };
     assert_eq!(moved(0), [("LOC", 100), ("RES", 7), ("40", 5)]);
     assert_eq!(moved(1), [("CAL", 10), ("36", 6)]);
-    assert_eq!(
-        (activity.cpus[0].ticks, activity.cpus[1].ticks),
-        (Some(100), Some(0))
-    );
+    assert_eq!((activity.cpus[0].ticks, activity.cpus[1].ticks), (Some(100), Some(0)));
     assert_eq!(
         (activity.cpus[0].steal_ns, activity.cpus[0].context_switches),
         (None, None)
@@ -147,14 +136,14 @@ fn the_same_number_with_another_device_starts_at_zero() {
 }
 
 #[test]
-fn a_cpu_that_came_or_went_is_left_out() {
+fn a_cpu_that_went_online_or_offline_is_omitted() {
     let other = X86.replace("CPU2", "CPU3");
     let activity = activity(&of(X86, 0), &of(&other, 1));
     assert_eq!(activity.cpus.iter().map(|cpu| cpu.cpu.0).collect::<Vec<_>>(), [0]);
 }
 
 #[test]
-fn ticks_are_unknown_where_no_row_counts_them() {
+fn ticks_are_unknown_without_a_timer_row() {
     let no_timer: String = X86
         .lines()
         .filter(|line| !line.starts_with("LOC"))
@@ -165,16 +154,8 @@ fn ticks_are_unknown_where_no_row_counts_them() {
 }
 
 #[test]
-fn garbage_is_no_table_and_no_panic() {
-    for text in [
-        "",
-        "\n",
-        "x",
-        ":::",
-        "CPU",
-        "CPUx CPU-1",
-        "CPU99999999999 CPU70000",
-    ] {
+fn garbage_is_refused_without_a_panic() {
+    for text in ["", "\n", "x", ":::", "CPU", "CPUx CPU-1", "CPU99999999999 CPU70000"] {
         assert_eq!(parse_interrupts(text), None, "{text:?}");
     }
     for text in [
@@ -193,7 +174,7 @@ fn garbage_is_no_table_and_no_panic() {
 }
 
 #[test]
-fn softirqs_have_a_column_for_every_possible_cpu() {
+fn softirq_columns_are_assigned_by_cpu_number() {
     let text = "                    CPU0       CPU1       CPU2\n          HI:          0          0          0\n       TIMER:       7558          0       6023\n";
     let mut before = of(X86, 0);
     before.softirqs = parse_interrupts(text);
@@ -209,15 +190,14 @@ fn softirqs_have_a_column_for_every_possible_cpu() {
 }
 
 #[test]
-fn times_and_schedules_of_each_cpu() {
-    let stat = "cpu  10 20 30 40 50 60 70 80 90 0\ncpu0 1 2 3 4 5 6 7 8 9 0\ncpu12 1 2 3 4 5 6 7 18 9 0\nintr 5 6\nctxt 9\n";
+fn cpu_times_and_schedule_counts_are_parsed_per_cpu() {
+    let stat =
+        "cpu  10 20 30 40 50 60 70 80 90 0\ncpu0 1 2 3 4 5 6 7 8 9 0\ncpu12 1 2 3 4 5 6 7 18 9 0\nintr 5 6\nctxt 9\n";
     let times = parse_stat(stat);
     assert_eq!(times.keys().copied().collect::<Vec<_>>(), [0, 12]);
     assert_eq!((times[&12].steal, times[&12].guest), (Some(18), Some(9)));
     let schedstat = |version| {
-        format!(
-            "version {version}\ntimestamp 4\ncpu0 1 0 333 4 5 6 7 8 9\ndomain0 3 1 2\ncpu2 0 0 7 0 0 0 0 0 0\n"
-        )
+        format!("version {version}\ntimestamp 4\ncpu0 1 0 333 4 5 6 7 8 9\ndomain0 3 1 2\ncpu2 0 0 7 0 0 0 0 0 0\n")
     };
     for version in 14..=17 {
         let schedules = parse_schedstat(&schedstat(version)).unwrap();
@@ -232,14 +212,14 @@ fn times_and_schedules_of_each_cpu() {
 }
 
 #[test]
-fn this_machine_moves_between_two_samples() {
+fn counters_of_this_machine_increase_between_two_samples() {
     let root = Root::live();
-    let before = Sample::take(&root);
+    let before = CounterSample::take(&root);
     let end = std::time::Instant::now() + std::time::Duration::from_millis(200);
     while std::time::Instant::now() < end {
         std::hint::spin_loop();
     }
-    let after = Sample::take(&root);
+    let after = CounterSample::take(&root);
     let activity = activity(&before, &after);
     if before.interrupts.is_none() {
         println!("SKIP: this machine: /proc/interrupts cannot be read here");
@@ -257,6 +237,6 @@ fn this_machine_moves_between_two_samples() {
         assert!(ticks > 0);
     }
     let text = serde_json::to_string(&before).unwrap();
-    assert_eq!(serde_json::from_str::<Sample>(&text).unwrap(), before);
+    assert_eq!(serde_json::from_str::<CounterSample>(&text).unwrap(), before);
     assert!(serde_json::to_string(&activity).unwrap().contains("\"cpus\""));
 }

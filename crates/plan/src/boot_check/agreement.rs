@@ -1,8 +1,8 @@
 //! Checks whether the machine matches `/etc/quietcore.toml`, at run time and on the boot line, and gives one verdict.
 
-use super::{Answer, Declared, Evidence, Outcome, Truth};
-use crate::declared::{BootPart, ComesBack};
-use crate::lint::Line;
+use super::{BootEvidence, CheckAnswer, DeclaredPartition, ParameterOutcome, Truth};
+use crate::declared::{ActivationMode, BootPart};
+use crate::lint::LintedLine;
 use machine::CpuSet;
 use serde::Serialize;
 
@@ -14,38 +14,38 @@ pub struct Agreement {
     /// The CPUs.
     pub cpus: Option<CpuSet>,
     /// Whether the boot line is as declared.
-    pub answer: Answer,
+    pub answer: CheckAnswer,
     /// Whether its run-time part is active; `None` for what belongs to no partition.
-    pub run_time: Option<Answer>,
+    pub run_time: Option<CheckAnswer>,
 }
 
 impl Agreement {
     /// Its part of the verdict. CPUs that the boot line cannot know are no fault.
-    pub(super) fn outcome(&self) -> Outcome {
+    pub(super) fn outcome(&self) -> ParameterOutcome {
         let run_time = self.run_time.as_ref().map(|answer| answer.truth);
         match (self.answer.truth, run_time) {
-            (Truth::No, _) | (_, Some(Truth::No)) => Outcome::Broken,
-            (_, Some(Truth::Unknown)) => Outcome::Unknown,
-            _ => Outcome::Works,
+            (Truth::No, _) | (_, Some(Truth::No)) => ParameterOutcome::Broken,
+            (_, Some(Truth::Unknown)) => ParameterOutcome::Unknown,
+            _ => ParameterOutcome::Works,
         }
     }
 }
 
 /// Compares; empty if nothing is declared, or if no words are ours and none are declared.
-pub(super) fn agreement(evidence: &Evidence) -> Vec<Agreement> {
+pub(super) fn agreement(evidence: &BootEvidence) -> Vec<Agreement> {
     let words: Vec<&str> = evidence
-        .ours
+        .own_words
         .iter()
         .flat_map(|ours| &ours.words)
         .map(String::as_str)
         .collect();
-    let is_asked = evidence.declared.iter().any(|one| one.boot == BootPart::OnLine);
-    if evidence.declared.is_empty() || (words.is_empty() && !is_asked) {
+    let is_requested = evidence.declared.iter().any(|one| one.boot == BootPart::OnLine);
+    if evidence.declared.is_empty() || (words.is_empty() && !is_requested) {
         return Vec::new();
     }
-    let lines = Lines {
-        ours: (!words.is_empty()).then(|| Line::new(&words.join(" "), evidence.facts).isolated()),
-        running: Line::new(evidence.line(), evidence.facts).isolated(),
+    let lines = LineIsolation {
+        own: (!words.is_empty()).then(|| LintedLine::new(&words.join(" "), evidence.facts).isolated()),
+        running: LintedLine::new(evidence.line(), evidence.facts).isolated(),
     };
     let mut all: Vec<Agreement> = evidence
         .declared
@@ -58,60 +58,54 @@ pub(super) fn agreement(evidence: &Evidence) -> Vec<Agreement> {
         })
         .collect();
     all.extend(in_no_partition(evidence, &lines));
-    if all.iter().all(|one| one.answer.truth != Truth::No) && is_asked {
+    if all.iter().all(|one| one.answer.truth != Truth::No) && is_requested {
         all.extend(lacking(evidence, &words));
     }
     all
 }
 
 /// The CPUs that boot lines isolate.
-struct Lines {
+struct LineIsolation {
     /// Our line; `None` if we wrote none.
-    ours: Option<CpuSet>,
+    own: Option<CpuSet>,
     /// The running line.
     running: CpuSet,
 }
 
-fn on_line(one: &Declared, lines: &Lines) -> Answer {
+fn on_line(one: &DeclaredPartition, lines: &LineIsolation) -> CheckAnswer {
     let cpus = match (&one.cpus, one.boot) {
         (_, BootPart::RunTimeOnly) => {
-            return Answer::new(
-                Truth::Unseen,
-                "it is declared without the boot line (`boot = false`)",
-            );
+            return CheckAnswer::new(Truth::Unseen, "it is declared without the boot line (`boot = false`)");
         }
-        (Err(why), _) => return Answer::unknown(why.to_string()),
+        (Err(why), _) => return CheckAnswer::unknown(why.to_string()),
         (Ok(cpus), _) => cpus,
     };
-    match (&lines.ours, one.boot) {
-        (Some(ours), _) if cpus.is_subset(ours) => Answer::yes(format!("our boot line isolates CPU {cpus}")),
-        (Some(ours), _) => Answer::no(format!(
+    match (&lines.own, one.boot) {
+        (Some(ours), _) if cpus.is_subset(ours) => CheckAnswer::yes(format!("our boot line isolates CPU {cpus}")),
+        (Some(ours), _) => CheckAnswer::no(format!(
             "our boot line isolates CPU {ours}, without CPU {} of this partition; `quietcore boot set --cpus {}` adds it",
             cpus.minus(ours),
             ours.or(cpus)
         )),
-        (None, BootPart::OnLine) if cpus.is_subset(&lines.running) => Answer::yes(format!(
+        (None, BootPart::OnLine) if cpus.is_subset(&lines.running) => CheckAnswer::yes(format!(
             "the running line isolates CPU {cpus}, and it was not quietcore who wrote it"
         )),
-        (None, BootPart::OnLine) => Answer::no(format!(
+        (None, BootPart::OnLine) => CheckAnswer::no(format!(
             "its boot part is missing: no boot line isolates CPU {}; `quietcore boot set` writes what is declared",
             cpus.minus(&lines.running)
         )),
-        (None, _) => Answer::new(
-            Truth::Unseen,
-            "nothing is declared of the boot line, and none is ours",
-        ),
+        (None, _) => CheckAnswer::new(Truth::Unseen, "nothing is declared of the boot line, and none is ours"),
     }
 }
 
-fn run_time(one: &Declared, evidence: &Evidence) -> Answer {
-    let by_hand = one.comes_back == ComesBack::ByHand;
+fn run_time(one: &DeclaredPartition, evidence: &BootEvidence) -> CheckAnswer {
+    let by_hand = one.restored_at_boot == ActivationMode::ByHand;
     let absent = |what: String| match by_hand {
-        true => Answer::new(
+        true => CheckAnswer::new(
             Truth::Unseen,
             format!("{what}; it comes by `quietcore apply` alone (`at_boot = false`)"),
         ),
-        false => Answer::no(format!("{what}; `quietcore apply` brings it into force")),
+        false => CheckAnswer::no(format!("{what}; `quietcore apply` brings it into force")),
     };
     let Some(in_force) = &evidence.in_force else {
         return by_kernel(one, evidence, &absent);
@@ -120,15 +114,15 @@ fn run_time(one: &Declared, evidence: &Evidence) -> Answer {
         return absent("it is not in force".to_owned());
     };
     match (&one.cpus, found.drift.as_slice()) {
-        (Ok(cpus), _) if *cpus != found.cpus => Answer::no(format!(
+        (Ok(cpus), _) if *cpus != found.cpus => CheckAnswer::no(format!(
             "it is in force with CPU {}; `quietcore apply --resize --partition {} --cpus {cpus}` makes it as declared",
             found.cpus, found.name
         )),
-        (_, []) => Answer::yes(format!(
+        (_, []) => CheckAnswer::yes(format!(
             "in force on CPU {}, and every file that was written holds",
             found.cpus
         )),
-        (_, drift) => Answer::no(format!(
+        (_, drift) => CheckAnswer::no(format!(
             "in force on CPU {}, but {}; `quietcore undo` and `quietcore apply` set it again",
             found.cpus,
             drift.join("; ")
@@ -137,10 +131,10 @@ fn run_time(one: &Declared, evidence: &Evidence) -> Answer {
 }
 
 /// Without our journal: from the kernel's own partitions.
-fn by_kernel(one: &Declared, evidence: &Evidence, absent: &dyn Fn(String) -> Answer) -> Answer {
+fn by_kernel(one: &DeclaredPartition, evidence: &BootEvidence, absent: &dyn Fn(String) -> CheckAnswer) -> CheckAnswer {
     let machine = evidence.machine;
     let (Ok(cpus), Some(_)) = (&one.cpus, &machine.cgroups.cpuset) else {
-        return Answer::unknown(
+        return CheckAnswer::unknown(
             "the active partitions are in a journal that only root can read, on the machine itself",
         );
     };
@@ -149,7 +143,7 @@ fn by_kernel(one: &Declared, evidence: &Evidence, absent: &dyn Fn(String) -> Ans
         .iter()
         .find(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()) == Some(cpus));
     match found {
-        Some(set) => Answer::unknown(format!(
+        Some(set) => CheckAnswer::unknown(format!(
             "the kernel has a partition of CPU {cpus} ({}); whether the rest of it holds is known to root on the machine \
              itself",
             set.name
@@ -159,15 +153,15 @@ fn by_kernel(one: &Declared, evidence: &Evidence, absent: &dyn Fn(String) -> Ans
 }
 
 /// CPUs of our line that belong to no declared partition.
-fn in_no_partition(evidence: &Evidence, lines: &Lines) -> Option<Agreement> {
-    let mut left = lines.ours.clone()?;
+fn in_no_partition(evidence: &BootEvidence, lines: &LineIsolation) -> Option<Agreement> {
+    let mut left = lines.own.clone()?;
     for one in &evidence.declared {
         // CPUs that are chosen later may be any of them.
         left = left.minus(one.cpus.as_ref().ok()?);
     }
     (!left.is_empty()).then(|| Agreement {
         partition: None,
-        answer: Answer::no(format!(
+        answer: CheckAnswer::no(format!(
             "our boot line isolates CPU {left}, which no declared partition has: declare one (`quietcore apply --cpus \
              {left} --save`), or take it off the line"
         )),
@@ -177,14 +171,14 @@ fn in_no_partition(evidence: &Evidence, lines: &Lines) -> Option<Agreement> {
 }
 
 /// Words that the declared profile requires and that are neither ours nor running.
-fn lacking(evidence: &Evidence, ours: &[&str]) -> Option<Agreement> {
+fn lacking(evidence: &BootEvidence, ours: &[&str]) -> Option<Agreement> {
     let running: Vec<&str> = machine::cmdline::words(evidence.line()).collect();
     let is_there = |word: &str| match ours.is_empty() {
         true => running.contains(&word),
         false => ours.contains(&word),
     };
     let missing: Vec<&str> = evidence
-        .asked
+        .declared_words
         .iter()
         .flatten()
         .map(String::as_str)
@@ -193,7 +187,7 @@ fn lacking(evidence: &Evidence, ours: &[&str]) -> Option<Agreement> {
     (!missing.is_empty()).then(|| Agreement {
         partition: None,
         cpus: None,
-        answer: Answer::no(format!(
+        answer: CheckAnswer::no(format!(
             "what is declared asks the boot line for {}, and it has something else; `quietcore boot set` writes it",
             missing.join(" ")
         )),

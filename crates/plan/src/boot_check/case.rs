@@ -1,13 +1,13 @@
 //! Combines one parameter with all that is known about it, and defines how a family of parameters is checked.
 
-use super::{Answer, CountedCpu, Evidence, Truth, Window};
-use crate::lint::{LISTS, Line, is_empty_list, parse_cpus};
+use super::{BootEvidence, CheckAnswer, CountWindow, CpuCounts, Truth};
+use crate::lint::{LISTS, LintedLine, is_empty_list, parse_cpus};
 use crate::parameters::ParameterRow;
 use crate::{Finding, Level};
 use machine::{CpuSet, Parameter, same_name};
 
 /// One parameter to check, with everything that the check needs.
-pub(crate) struct Case<'a> {
+pub(crate) struct ParameterCase<'a> {
     /// As written.
     pub raw: &'a str,
     /// As the kernel reads it.
@@ -15,16 +15,16 @@ pub(crate) struct Case<'a> {
     /// What `explain` knows about it.
     pub row: Option<&'static ParameterRow>,
     /// Its family.
-    pub family: Option<&'static Family>,
+    pub family: Option<&'static ParameterFamily>,
     /// What is known.
-    pub evidence: &'a Evidence<'a>,
+    pub evidence: &'a BootEvidence<'a>,
     /// The running line.
-    pub line: &'a Line<'a>,
+    pub line: &'a LintedLine<'a>,
     /// What the rules object to.
     pub findings: &'a [Finding],
 }
 
-impl Case<'_> {
+impl ParameterCase<'_> {
     /// The value, empty without one.
     pub fn value(&self) -> &str {
         self.parameter.value.as_deref().unwrap_or_default()
@@ -44,10 +44,7 @@ impl Case<'_> {
     /// The first message that contains all of these parts.
     pub fn message(&self, part: &str) -> Option<&str> {
         let messages = self.messages().unwrap_or_default();
-        messages
-            .iter()
-            .map(|text| text.trim())
-            .find(|text| text.contains(part))
+        messages.iter().map(|text| text.trim()).find(|text| text.contains(part))
     }
 
     /// The error of the rule with this id about it.
@@ -81,21 +78,21 @@ impl Case<'_> {
     }
 
     /// Whether its effect is present.
-    pub fn works(&self) -> Answer {
+    pub fn works(&self) -> CheckAnswer {
         let defeats = self.family.map(|family| family.defeated_by).unwrap_or_default();
         if let Some(finding) = defeats.iter().find_map(|id| self.error(id)) {
-            return Answer::no(finding.message.clone());
+            return CheckAnswer::no(finding.message.clone());
         }
         if self.names_no_cpu() {
-            return Answer::new(Truth::Unseen, "its list is empty: it asks for no CPU");
+            return CheckAnswer::new(Truth::Unseen, "its list is empty: it asks for no CPU");
         }
         let answer = match self.family {
             Some(family) => (family.works)(self),
-            None => Answer::new(Truth::Unseen, "no file and no counter shows what it does"),
+            None => CheckAnswer::new(Truth::Unseen, "no file and no counter shows what it does"),
         };
         // A captured moment proves nothing about later behaviour.
         match (answer.truth, self.evidence.machine.is_captured()) {
-            (Truth::Yes, true) => Answer::unknown(format!(
+            (Truth::Yes, true) => CheckAnswer::unknown(format!(
                 "a captured machine cannot show that it works; captured was: {}",
                 answer.because
             )),
@@ -107,22 +104,18 @@ impl Case<'_> {
     ///
     /// # Errors
     /// Why nothing was counted.
-    pub fn counted(&self, cpus: &CpuSet) -> Result<(u64, Vec<&CountedCpu>), &str> {
+    pub fn counted(&self, cpus: &CpuSet) -> Result<(u64, Vec<&CpuCounts>), &str> {
         match &self.evidence.window {
-            Window::Counted {
-                duration_ns,
-                cpus: all,
-            } => Ok((
-                *duration_ns,
-                all.iter().filter(|one| cpus.contains(one.cpu)).collect(),
-            )),
-            Window::Nothing { why } => Err(why),
+            CountWindow::Counted { duration_ns, cpus: all } => {
+                Ok((*duration_ns, all.iter().filter(|one| cpus.contains(one.cpu)).collect()))
+            }
+            CountWindow::Nothing { why } => Err(why),
         }
     }
 }
 
 /// Parameters that are checked in the same way.
-pub(crate) struct Family {
+pub(crate) struct ParameterFamily {
     /// Their names.
     pub names: &'static [&'static str],
     /// Parts of messages with which the kernel refuses them.
@@ -130,16 +123,12 @@ pub(crate) struct Family {
     /// Rules about boot lines whose error means that the parameters are accepted but have no effect.
     pub defeated_by: &'static [&'static str],
     /// Whether the kernel shows that it accepted the parameter; `None` if only its messages can show that.
-    pub understood: fn(&Case) -> Option<Answer>,
+    pub acceptance: fn(&ParameterCase) -> Option<CheckAnswer>,
     /// Whether its effect is present.
-    pub works: fn(&Case) -> Answer,
+    pub works: fn(&ParameterCase) -> CheckAnswer,
 }
 
 /// A duration as readable text.
 pub(crate) fn seconds(duration_ns: u64) -> String {
-    format!(
-        "{}.{} s",
-        duration_ns / 1_000_000_000,
-        duration_ns / 100_000_000 % 10
-    )
+    format!("{}.{} s", duration_ns / 1_000_000_000, duration_ns / 100_000_000 % 10)
 }

@@ -1,35 +1,35 @@
 //! Collects the evidence for the answers. All of it is data, so that tests can falsify any part.
 
-use crate::declared::{BootPart, ComesBack};
-use crate::lint::Facts;
+use crate::declared::{ActivationMode, BootPart};
+use crate::lint::KernelFacts;
 use machine::{CpuId, CpuSet, Machine, Settings};
 use root::Failure;
 use serde::Serialize;
 use std::fmt;
 
 /// Everything that is known about a boot.
-pub struct Evidence<'a> {
+pub struct BootEvidence<'a> {
     /// The machine, with tasks and interrupts if they could be read.
     pub machine: &'a Machine,
     /// Its kernel's facts for the rules about boot lines, with the result of the running line.
-    pub facts: &'a Facts,
+    pub facts: &'a KernelFacts,
     /// The files of [`crate::boot_check::paths`] that exist.
     pub settings: &'a Settings,
     /// The words that quietcore wrote: those of this boot.
-    pub ours: Vec<OurWords>,
+    pub own_words: Vec<OwnBootWords>,
     /// The counts.
-    pub window: Window,
+    pub window: CountWindow,
     /// The maximum length of a line in this kernel, in bytes.
     pub most: usize,
     /// What `/etc/quietcore.toml` declares.
-    pub declared: Vec<Declared>,
+    pub declared: Vec<DeclaredPartition>,
     /// The words that the declared partitions require on the boot line, for this specific kernel; `None` if unknown.
-    pub asked: Option<Vec<String>>,
+    pub declared_words: Option<Vec<String>>,
     /// The active partitions of ours; `None` if only root can know.
-    pub in_force: Option<Vec<InForce>>,
+    pub in_force: Option<Vec<PartitionDrift>>,
 }
 
-impl Evidence<'_> {
+impl BootEvidence<'_> {
     /// The running line; empty if it is unknown.
     pub(crate) fn line(&self) -> &str {
         let line = self.machine.kernel.cmdline.as_ref();
@@ -39,7 +39,7 @@ impl Evidence<'_> {
 
 /// A partition that `/etc/quietcore.toml` declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredPartition {
     /// Its name.
     pub name: String,
     /// Its CPUs, or why they are unknown here.
@@ -47,7 +47,7 @@ pub struct Declared {
     /// Whether its declaration includes the boot line.
     pub boot: BootPart,
     /// Whether it is restored at boot.
-    pub comes_back: ComesBack,
+    pub restored_at_boot: ActivationMode,
 }
 
 /// Why the CPUs of a declared partition are unknown.
@@ -72,7 +72,7 @@ impl fmt::Display for UnknownCpus {
 
 /// An active partition of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InForce {
+pub struct PartitionDrift {
     /// Its name.
     pub name: String,
     /// Its CPUs.
@@ -83,17 +83,17 @@ pub struct InForce {
 
 /// Words that quietcore wrote together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OurWords {
+pub struct OwnBootWords {
     /// The words.
     pub words: Vec<String>,
     /// The stage they have reached.
-    pub stage: Stage,
+    pub stage: BootWordStage,
 }
 
 /// The stage that words of ours have reached, according to the journal and the running line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum BootWordStage {
     /// In the files, for the next boot.
     Pending,
     /// On the running line.
@@ -104,13 +104,13 @@ pub enum Stage {
 
 /// The counts on the CPUs in question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Window {
+pub enum CountWindow {
     /// Counts within this many nanoseconds.
     Counted {
         /// Length of the window.
         duration_ns: u64,
         /// Its CPUs.
-        cpus: Vec<CountedCpu>,
+        cpus: Vec<CpuCounts>,
     },
     /// Not counted, for this reason.
     Nothing {
@@ -121,7 +121,7 @@ pub enum Window {
 
 /// The counts on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CountedCpu {
+pub struct CpuCounts {
     /// The CPU.
     pub cpu: CpuId,
     /// Interrupts of its own timer; `None` if no row counts them.
@@ -129,16 +129,16 @@ pub struct CountedCpu {
     /// Device interrupts: number or name, description, count.
     pub devices: Vec<(String, String, u64)>,
     /// What ran there.
-    pub busy: Busy,
+    pub busy: CpuOccupant,
 }
 
 /// What ran on a CPU during the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Busy {
+pub enum CpuOccupant {
     /// A busy loop of ours at the lowest priority, because nothing else runs there.
-    Ours,
+    OwnLoop,
     /// A program that was running at the beginning and at the end.
-    Theirs(String),
+    OtherProgram(String),
     /// Nothing for the whole window, for this reason; an idle CPU has no tick in any case.
     Idle(String),
 }

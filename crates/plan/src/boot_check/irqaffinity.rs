@@ -1,39 +1,39 @@
 //! Checks `irqaffinity=` by `/proc/irq/default_smp_affinity` and by counted device interrupts.
 
-use super::Answer;
-use super::case::{Case, Family, seconds};
+use super::CheckAnswer;
+use super::case::{ParameterCase, ParameterFamily, seconds};
 
-pub(super) const FAMILY: Family = Family {
+pub(super) const FAMILY: ParameterFamily = ParameterFamily {
     names: &["irqaffinity"],
     complaints: &[],
     defeated_by: &["irqaffinity-on-isolated"],
-    understood: |_| None,
+    acceptance: |_| None,
     works,
 };
 
-fn works(case: &Case) -> Answer {
-    let Some(mut asked) = case.cpus() else {
-        return Answer::unknown("its list of CPUs cannot be understood");
+fn works(case: &ParameterCase) -> CheckAnswer {
+    let Some(mut requested) = case.cpus() else {
+        return CheckAnswer::unknown("its list of CPUs cannot be understood");
     };
     // The kernel adds the CPU that it boots on (`kernel/irq/irqdesc.c`).
-    asked.insert(case.evidence.facts.boot_cpu());
+    requested.insert(case.evidence.facts.boot_cpu());
     let Some(seen) = &case.evidence.machine.isolation.default_smp_affinity else {
-        return Answer::unknown("/proc/irq/default_smp_affinity could not be read");
+        return CheckAnswer::unknown("/proc/irq/default_smp_affinity could not be read");
     };
-    if !seen.is_subset(&asked) {
-        return Answer::no(format!(
-            "/proc/irq/default_smp_affinity has CPU {seen}, and not {asked}: another program wrote it since the boot, or the \
+    if !seen.is_subset(&requested) {
+        return CheckAnswer::no(format!(
+            "/proc/irq/default_smp_affinity has CPU {seen}, and not {requested}: another program wrote it since the boot, or the \
              kernel never accepted it"
         ));
     }
-    Answer::yes(format!(
+    CheckAnswer::yes(format!(
         "/proc/irq/default_smp_affinity has CPU {seen}{}",
         arrived(case)
     ))
 }
 
 /// Device interrupts that still arrived on isolated CPUs: managed ones, and ones that were explicitly placed there.
-fn arrived(case: &Case) -> String {
+fn arrived(case: &ParameterCase) -> String {
     let isolated = case.line.isolated();
     let Ok((duration_ns, counted)) = case.counted(&isolated) else {
         return String::new();

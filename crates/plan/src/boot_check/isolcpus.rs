@@ -1,30 +1,25 @@
 //! Checks `isolcpus=` by `/sys/devices/system/cpu/isolated` and by the tasks that run there nevertheless.
 
-use super::Answer;
-use super::case::{Case, Family};
+use super::CheckAnswer;
+use super::case::{ParameterCase, ParameterFamily};
 use crate::lint::Isolcpus;
 use machine::{CpuSet, Interrupt, Task};
 
-pub(super) const FAMILY: Family = Family {
+pub(super) const FAMILY: ParameterFamily = ParameterFamily {
     names: &["isolcpus"],
     complaints: &["isolcpus:", "all isolcpus= values"],
     defeated_by: &["isolcpus-sched-ext"],
-    understood,
+    acceptance,
     works,
 };
 
-fn own<'a>(case: &'a Case) -> Option<(&'a Isolcpus, &'a CpuSet)> {
+fn own<'a>(case: &'a ParameterCase) -> Option<(&'a Isolcpus, &'a CpuSet)> {
     let mut all = case.line.isolcpus.iter();
-    let own = all.find(|one| {
-        case.line
-            .words
-            .get(one.word)
-            .is_some_and(|word| word.raw == case.raw)
-    })?;
+    let own = all.find(|one| case.line.words.get(one.word).is_some_and(|word| word.raw == case.raw))?;
     Some((own, own.cpus.as_ref()?))
 }
 
-fn understood(case: &Case) -> Option<Answer> {
+fn acceptance(case: &ParameterCase) -> Option<CheckAnswer> {
     let (own, cpus) = own(case)?;
     let isolation = &case.evidence.machine.isolation;
     let (file, seen) = match (own.has("domain"), own.has("nohz")) {
@@ -35,24 +30,21 @@ fn understood(case: &Case) -> Option<Answer> {
     let missing = cpus.minus(seen);
     let path = format!("/sys/devices/system/cpu/{file} has `{seen}`");
     Some(match missing.is_empty() {
-        true => Answer::yes(path),
-        false => Answer::no(format!(
-            "{path}, without CPU {missing}{}",
-            case.why_missing(&missing)
-        )),
+        true => CheckAnswer::yes(path),
+        false => CheckAnswer::no(format!("{path}, without CPU {missing}{}", case.why_missing(&missing))),
     })
 }
 
-fn works(case: &Case) -> Answer {
+fn works(case: &ParameterCase) -> CheckAnswer {
     let Some((own, cpus)) = own(case) else {
-        return Answer::unknown("its list of CPUs cannot be understood");
+        return CheckAnswer::unknown("its list of CPUs cannot be understood");
     };
     let mut wrong = Vec::new();
     let mut right = Vec::new();
     if own.has("domain") {
         let machine = case.evidence.machine;
         let (Some(tasks), Some(total)) = (machine.tasks_that_may_run_on(cpus), machine.task_count()) else {
-            return Answer::unknown("the tasks of this machine could not be read");
+            return CheckAnswer::unknown("the tasks of this machine could not be read");
         };
         let there: Vec<&Task> = tasks.into_iter().filter(|task| strays(task, cpus)).collect();
         match there.first() {
@@ -69,7 +61,7 @@ fn works(case: &Case) -> Answer {
     }
     if own.has("managed_irq") {
         match &case.evidence.machine.interrupts {
-            None => return Answer::unknown("the interrupts of this machine could not be read"),
+            None => return CheckAnswer::unknown("the interrupts of this machine could not be read"),
             Some(all) => {
                 let there: Vec<String> = all
                     .iter()
@@ -81,14 +73,16 @@ fn works(case: &Case) -> Answer {
                         "interrupts that the kernel manages, and that could fire elsewhere, fire on CPU {cpus}: {}",
                         there.join(", ")
                     )),
-                    true => right.push(format!("no managed interrupt that could fire elsewhere fires on CPU {cpus}")),
+                    true => right.push(format!(
+                        "no managed interrupt that could fire elsewhere fires on CPU {cpus}"
+                    )),
                 }
             }
         }
     }
     match (wrong.is_empty(), right.is_empty()) {
-        (false, _) => Answer::no(wrong.join("; ")),
-        (true, false) => Answer::yes(right.join("; ")),
+        (false, _) => CheckAnswer::no(wrong.join("; ")),
+        (true, false) => CheckAnswer::yes(right.join("; ")),
         (true, true) => super::nohz_full::stopped(case, cpus),
     }
 }
@@ -97,10 +91,7 @@ fn works(case: &Case) -> Answer {
 /// kernel threads belong there; `nohz_full=` and `apply` handle the others.
 fn strays(task: &Task, cpus: &CpuSet) -> bool {
     let is_there = task.cpu.is_some_and(|cpu| cpus.contains(cpu));
-    let elsewhere = task
-        .allowed
-        .as_ref()
-        .is_some_and(|allowed| !allowed.is_subset(cpus));
+    let elsewhere = task.allowed.as_ref().is_some_and(|allowed| !allowed.is_subset(cpus));
     is_there && elsewhere && !task.is_kernel()
 }
 

@@ -1,39 +1,39 @@
 //! Determines whether a parameter reached the kernel, and where it was lost if not.
 
-use super::case::Case;
-use super::{Answer, Outcome, Stage};
+use super::case::ParameterCase;
+use super::{BootWordStage, CheckAnswer, ParameterOutcome};
 use machine::{Parameter, same_name};
 
 /// Options with which a kernel uses its built-in line and ignores the loader's (x86; arm and arm64).
 const OWN_LINE: &[&str] = &["CONFIG_CMDLINE_OVERRIDE", "CONFIG_CMDLINE_FORCE"];
 
 /// The answer; with a separate outcome for words of ours that are still pending or were lost at a boot.
-pub(super) fn reached(case: &Case, stage: Option<Stage>) -> (Answer, Option<Outcome>) {
+pub(super) fn reached(case: &ParameterCase, stage: Option<BootWordStage>) -> (CheckAnswer, Option<ParameterOutcome>) {
     let line = case.line;
     if case.evidence.machine.kernel.cmdline.is_none() {
-        return (Answer::unknown("/proc/cmdline could not be read"), None);
+        return (CheckAnswer::unknown("/proc/cmdline could not be read"), None);
     }
     if line.kernel().any(|(_, word)| word.raw == case.raw) {
-        return (Answer::yes("/proc/cmdline has it"), None);
+        return (CheckAnswer::yes("/proc/cmdline has it"), None);
     }
     if line.words.iter().any(|word| word.raw == case.raw) {
         let why = "it is behind ` -- `, which ends the kernel's part of the line; init got it";
-        return (Answer::no(why), None);
+        return (CheckAnswer::no(why), None);
     }
     let own = OWN_LINE
         .iter()
         .find(|option| case.evidence.facts.has(option) == Some(true));
     if let Some(option) = own {
         let why = format!("this kernel is built with {option}: it has its own line and ignores the loader's");
-        return (Answer::no(why), None);
+        return (CheckAnswer::no(why), None);
     }
     let most = case.evidence.most;
-    if line.text.len() >= most && stage != Some(Stage::Pending) {
+    if line.text.len() >= most && stage != Some(BootWordStage::Pending) {
         let why = format!(
             "the line has {} bytes, and this kernel keeps {most}: what stood behind was cut off",
             line.text.len()
         );
-        return (Answer::no(why), None);
+        return (CheckAnswer::no(why), None);
     }
     let instead = line
         .kernel()
@@ -42,18 +42,18 @@ pub(super) fn reached(case: &Case, stage: Option<Stage>) -> (Answer, Option<Outc
         .map(|(_, word)| format!(" (the line has `{}`)", word.raw))
         .unwrap_or_default();
     match stage {
-        Some(Stage::Pending) => (
-            Answer::no(format!(
+        Some(BootWordStage::Pending) => (
+            CheckAnswer::no(format!(
                 "it is written, and the machine was not restarted since{instead}"
             )),
-            Some(Outcome::Pending),
+            Some(ParameterOutcome::Pending),
         ),
         _ => (
-            Answer::no(format!(
+            CheckAnswer::no(format!(
                 "the machine was restarted since it was written, and this boot lacks it{instead}: another entry was \
                  started, or the loader's files were regenerated; `quietcore boot show` shows every entry"
             )),
-            Some(Outcome::Reverted),
+            Some(ParameterOutcome::Reverted),
         ),
     }
 }

@@ -1,14 +1,14 @@
 //! Collects the input of a choice: the places of the machine, the available CPUs, and the wish.
 
-use super::limits::Limits;
-use super::places::{Place, places};
-use super::{Shape, Wish};
+use super::limits::CandidateLimits;
+use super::places::{TopologyDomain, places};
+use super::{CpuRequest, PlacementShape};
 use machine::{CoreKind, CpuSet, Topology};
 
 /// The machine as the rules see it.
-pub(crate) struct Ground<'a> {
+pub(crate) struct ChoiceContext<'a> {
     pub(crate) topology: &'a Topology,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<TopologyDomain>,
     /// CPUs that no limit excludes.
     pub(crate) available: CpuSet,
     /// Online CPUs that were isolated at boot.
@@ -17,14 +17,14 @@ pub(crate) struct Ground<'a> {
     pub(crate) efficiency: CpuSet,
     /// The requested number of CPUs.
     pub(crate) count: usize,
-    pub(crate) shape: Shape,
+    pub(crate) shape: PlacementShape,
     /// Nodes that must keep at least one CPU.
     pub(crate) guarded: Vec<u32>,
 }
 
 /// What a choice takes from one place.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct DomainAllotment {
     /// How many of its CPUs.
     pub(crate) cpus: usize,
     /// Whether its first CPU is among them.
@@ -37,31 +37,35 @@ pub(crate) struct Taken {
     pub(crate) depth: u64,
 }
 
-impl<'a> Ground<'a> {
-    pub(crate) fn new(machine: &'a machine::Machine, wish: &Wish, limits: &Limits) -> Ground<'a> {
+impl<'a> ChoiceContext<'a> {
+    pub(crate) fn new(
+        machine: &'a machine::Machine,
+        request: &CpuRequest,
+        limits: &CandidateLimits,
+    ) -> ChoiceContext<'a> {
         let topology = &machine.topology;
         let boot = machine.isolation.boot_isolated.as_ref();
         let is_slow = |cpu: &&machine::Cpu| cpu.kind == Some(CoreKind::Efficiency);
         let slow = topology.cpus.iter().filter(is_slow).map(|cpu| cpu.id).collect();
-        Ground {
+        ChoiceContext {
             topology,
             places: places(topology),
             available: limits.available.clone(),
             boot_isolated: boot.map(|set| set.and(&topology.online)).unwrap_or_default(),
             efficiency: if topology.is_hybrid() { slow } else { CpuSet::new() },
-            count: wish.count(),
-            shape: wish.shape,
+            count: request.count(),
+            shape: request.shape,
             guarded: limits.guarded.clone(),
         }
     }
 
     /// What a set takes from a place.
-    pub(crate) fn taken(&self, place: &Place, set: &CpuSet) -> Taken {
+    pub(crate) fn part_taken(&self, place: &TopologyDomain, set: &CpuSet) -> DomainAllotment {
         let cpus = place.cpus.and(set);
-        let mut taken = Taken {
+        let mut taken = DomainAllotment {
             cpus: cpus.len(),
             first: cpus.contains(place.first),
-            ..Taken::default()
+            ..DomainAllotment::default()
         };
         if place.is_core() {
             let top = self.topology.online.last().map_or(0, |cpu| cpu.0);
@@ -77,7 +81,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Whether a place keeps what it must keep.
-    pub(crate) fn may_take(&self, place: &Place, cpus: usize) -> bool {
+    pub(crate) fn may_take(&self, place: &TopologyDomain, cpus: usize) -> bool {
         let guarded = place.node().is_some_and(|node| self.guarded.contains(&node));
         !(guarded && cpus == place.len)
     }

@@ -1,13 +1,13 @@
 //! Defines which CPUs a choice must never take: the lowest CPU, the boot CPU, CPUs that the user keeps, CPUs that are
 //! not near the device, the other kind of core, the last CPU of a node in use.
 
-use super::{Near, Reason, Wish};
-use crate::{CpuRefusal, Refusal};
+use super::{CpuRequest, NearbyCpus, Reason};
+use crate::{CpuRefusal, PlanRefusal};
 use machine::{CoreKind, CpuId, CpuSet, Machine, Topology};
 
 /// The CPUs left to choose from, with reasons.
 #[derive(Clone, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct CandidateLimits {
     /// CPUs that may be taken.
     pub(crate) available: CpuSet,
     /// Nodes that must keep a CPU.
@@ -18,28 +18,33 @@ pub(crate) struct Limits {
 
 /// One limit that can be lifted to find out which one prevents a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub(crate) enum LiftableLimit {
     Keep,
     Near,
     Kind,
     Nodes,
 }
 
-impl Limit {
-    pub(crate) const ALL: [Limit; 4] = [Limit::Keep, Limit::Near, Limit::Kind, Limit::Nodes];
+impl LiftableLimit {
+    pub(crate) const ALL: [LiftableLimit; 4] = [
+        LiftableLimit::Keep,
+        LiftableLimit::Near,
+        LiftableLimit::Kind,
+        LiftableLimit::Nodes,
+    ];
 
     /// The rule in words, for a refusal.
-    pub(crate) fn rule(self, wish: &Wish) -> String {
+    pub(crate) fn rule(self, request: &CpuRequest) -> String {
         match self {
-            Limit::Keep => format!("--keep {} stays with housekeeping", wish.keep),
-            Limit::Near => {
-                let near = wish.near.as_ref();
+            LiftableLimit::Keep => format!("--keep {} stays with housekeeping", request.keep),
+            LiftableLimit::Near => {
+                let near = request.near.as_ref();
                 near.map_or_else(String::new, |near| {
                     format!("only CPU {} is near {} ({})", near.cpus, near.device, near.what)
                 })
             }
-            Limit::Kind => "all CPUs of a choice are of one kind of core".to_owned(),
-            Limit::Nodes => {
+            LiftableLimit::Kind => "all CPUs of a choice are of one kind of core".to_owned(),
+            LiftableLimit::Nodes => {
                 "every memory node with tasks, memory or devices keeps a housekeeping CPU".to_owned()
             }
         }
@@ -48,37 +53,37 @@ impl Limit {
     /// How to avoid the limit.
     pub(crate) fn lifted(self) -> &'static str {
         match self {
-            Limit::Keep => "without --keep",
-            Limit::Near => "without --near",
-            Limit::Kind => "with --cpus, which may mix kinds,",
-            Limit::Nodes => "with --cpus, which may empty a node,",
+            LiftableLimit::Keep => "without --keep",
+            LiftableLimit::Near => "without --near",
+            LiftableLimit::Kind => "with --cpus, which may mix kinds,",
+            LiftableLimit::Nodes => "with --cpus, which may empty a node,",
         }
     }
 }
 
-impl Limits {
+impl CandidateLimits {
     /// The limits of a wish. `kind` is the kind of core to take on a machine with two kinds; `lifted` is a limit to ignore.
     ///
     /// # Errors
     /// A machine whose CPUs are unknown, CPUs to keep that do not exist, a kind that it does not have.
     pub(crate) fn of(
         machine: &Machine,
-        wish: &Wish,
+        request: &CpuRequest,
         kind: Option<CoreKind>,
-        lifted: Option<Limit>,
-    ) -> Result<Limits, Refusal> {
+        lifted: Option<LiftableLimit>,
+    ) -> Result<CandidateLimits, PlanRefusal> {
         let topology = &machine.topology;
-        let lowest = checked_lowest(topology, wish)?;
-        let applies = |limit: Limit| lifted != Some(limit);
-        let mut limits = Limits {
+        let lowest = checked_lowest(topology, request)?;
+        let applies = |limit: LiftableLimit| lifted != Some(limit);
+        let mut limits = CandidateLimits {
             available: topology.online.clone(),
             guarded: Vec::new(),
             reasons: Vec::new(),
         };
         limits.never_lowest_or_boot(topology, lowest);
-        if !wish.keep.is_empty() && applies(Limit::Keep) {
-            let text = format!("never CPU {}", wish.keep);
-            limits.never("keep", &wish.keep, text, "--keep leaves it to housekeeping");
+        if !request.keep.is_empty() && applies(LiftableLimit::Keep) {
+            let text = format!("never CPU {}", request.keep);
+            limits.never("keep", &request.keep, text, "--keep leaves it to housekeeping");
         }
         let offline = topology.offline();
         if !offline.is_empty() {
@@ -88,14 +93,14 @@ impl Limits {
                 because: "an offline CPU can run nothing".to_owned(),
             });
         }
-        if let Some(near) = wish.near.as_ref().filter(|_| applies(Limit::Near)) {
+        if let Some(near) = request.near.as_ref().filter(|_| applies(LiftableLimit::Near)) {
             limits.only_near(&topology.online, near);
         }
-        if let Some(kind) = kind.filter(|_| applies(Limit::Kind)) {
+        if let Some(kind) = kind.filter(|_| applies(LiftableLimit::Kind)) {
             limits.only_kind(topology, kind);
         }
-        if applies(Limit::Nodes) {
-            limits.guard_nodes(machine, wish);
+        if applies(LiftableLimit::Nodes) {
+            limits.guard_nodes(machine, request);
         }
         Ok(limits)
     }
@@ -118,7 +123,7 @@ impl Limits {
         }
     }
 
-    fn only_near(&mut self, online: &CpuSet, near: &Near) {
+    fn only_near(&mut self, online: &CpuSet, near: &NearbyCpus) {
         let text = format!(
             "only CPU {}, near {} ({})",
             near.cpus.and(online),
@@ -147,11 +152,11 @@ impl Limits {
         });
     }
 
-    fn guard_nodes(&mut self, machine: &Machine, wish: &Wish) {
+    fn guard_nodes(&mut self, machine: &Machine, request: &CpuRequest) {
         let nodes = &machine.topology.nodes;
         self.guarded = nodes
             .iter()
-            .filter(|node| is_in_use(machine, node, wish))
+            .filter(|node| is_in_use(machine, node, request))
             .map(|node| node.id)
             .collect();
         if nodes.len() > 1 && !self.guarded.is_empty() {
@@ -166,12 +171,12 @@ impl Limits {
 }
 
 /// The lowest online CPU of a machine that can give CPUs away and has those to keep.
-fn checked_lowest(topology: &Topology, wish: &Wish) -> Result<CpuId, Refusal> {
+fn checked_lowest(topology: &Topology, wish: &CpuRequest) -> Result<CpuId, PlanRefusal> {
     let online = &topology.online;
-    let lowest = online.first().ok_or(Refusal::UnknownCpus)?;
+    let lowest = online.first().ok_or(PlanRefusal::UnknownCpus)?;
     if online.len() == 1 {
         let online = online.clone();
-        return Err(Refusal::TooSmall { online });
+        return Err(PlanRefusal::TooSmall { online });
     }
     let present = topology.present_cpus().or(online);
     let cpus = wish.keep.minus(&present);
@@ -182,13 +187,11 @@ fn checked_lowest(topology: &Topology, wish: &Wish) -> Result<CpuId, Refusal> {
 }
 
 /// Whether a node has tasks, memory or devices. Memory of unknown size is assumed to exist.
-pub(crate) fn is_in_use(machine: &Machine, node: &machine::Node, wish: &Wish) -> bool {
+pub(crate) fn is_in_use(machine: &Machine, node: &machine::Node, request: &CpuRequest) -> bool {
     let pinned_there = |group: &machine::MaskCount| {
         !group.is_kernel && !group.allowed.is_empty() && group.allowed.is_subset(&node.cpus)
     };
     node.has_memory != Some(false)
-        || wish.device_nodes.contains(&node.id)
-        || machine
-            .task_masks()
-            .is_some_and(|masks| masks.iter().any(pinned_there))
+        || request.device_nodes.contains(&node.id)
+        || machine.task_masks().is_some_and(|masks| masks.iter().any(pinned_there))
 }

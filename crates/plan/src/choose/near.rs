@@ -1,12 +1,12 @@
 //! Finds the CPUs near a device.
 
-use crate::Refusal;
+use crate::PlanRefusal;
 use machine::devices::Locality;
 use machine::{CpuSet, Topology};
 
 /// CPUs near something, and how this is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Near {
+pub struct NearbyCpus {
     /// The device, as the user named it.
     pub device: String,
     /// The online CPUs near it.
@@ -15,14 +15,14 @@ pub struct Near {
     pub what: String,
 }
 
-impl Near {
+impl NearbyCpus {
     /// From the machine's data about a device. On a machine with one memory node every CPU is equally near.
     ///
     /// # Errors
-    /// [`Refusal::NoLocality`] if there are several nodes and none is known to be the device's.
-    pub fn of(device: &Locality, topology: &Topology) -> Result<Near, Refusal> {
+    /// [`PlanRefusal::NoLocality`] if there are several nodes and none is known to be the device's.
+    pub fn of(device: &Locality, topology: &Topology) -> Result<NearbyCpus, PlanRefusal> {
         let online = &topology.online;
-        let near = |cpus: CpuSet, what: String| Near {
+        let near = |cpus: CpuSet, what: String| NearbyCpus {
             device: device.name.clone(),
             cpus,
             what,
@@ -51,16 +51,13 @@ impl Near {
             return Ok(near(online.clone(), what.to_owned()));
         }
         let why = if !device.parts.is_empty() {
-            format!(
-                "it is made of {}, which are not in one place",
-                device.parts.join(", ")
-            )
+            format!("it is made of {}, which are not in one place", device.parts.join(", "))
         } else if device.is_virtual {
             "it is a virtual device, which is nowhere".to_owned()
         } else {
             "the kernel does not know its memory node (numa_node is -1 or missing)".to_owned()
         };
-        Err(Refusal::NoLocality {
+        Err(PlanRefusal::NoLocality {
             device: device.name.clone(),
             why,
         })
@@ -82,7 +79,6 @@ fn nearest(topology: &Topology, node: u32) -> Option<(u32, CpuSet)> {
         .map(|(other, &distance)| (distance, other.id))
         .collect();
     others.sort_unstable();
-    let with_cpus =
-        |&(_, id): &(u32, u32)| Some((id, cpus_of(topology, id))).filter(|(_, cpus)| !cpus.is_empty());
+    let with_cpus = |&(_, id): &(u32, u32)| Some((id, cpus_of(topology, id))).filter(|(_, cpus)| !cpus.is_empty());
     others.iter().find_map(with_cpus)
 }

@@ -7,7 +7,7 @@ use machine::{CpuId, CpuSet, Topology};
 
 /// The kind of a place. One set of CPUs may be of several kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum DomainKind {
     Node(u32),
     Package,
     Die,
@@ -20,8 +20,8 @@ pub(crate) enum Kind {
 
 /// Online CPUs that belong together.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) kinds: Vec<Kind>,
+pub(crate) struct TopologyDomain {
+    pub(crate) kinds: Vec<DomainKind>,
     pub(crate) cpus: CpuSet,
     /// How many CPUs.
     pub(crate) len: usize,
@@ -31,18 +31,18 @@ pub(crate) struct Place {
     pub(crate) inside: Vec<usize>,
 }
 
-impl Place {
+impl TopologyDomain {
     pub(crate) fn is_core(&self) -> bool {
-        self.kinds.contains(&Kind::Core)
+        self.kinds.contains(&DomainKind::Core)
     }
 
-    pub(crate) fn is_any(&self, test: impl Fn(&Kind) -> bool) -> bool {
+    pub(crate) fn is_any(&self, test: impl Fn(&DomainKind) -> bool) -> bool {
         self.kinds.iter().any(test)
     }
 
     pub(crate) fn node(&self) -> Option<u32> {
         self.kinds.iter().find_map(|kind| match kind {
-            Kind::Node(id) => Some(*id),
+            DomainKind::Node(id) => Some(*id),
             _ => None,
         })
     }
@@ -50,35 +50,35 @@ impl Place {
     /// Its readable name, by its largest kind.
     pub(crate) fn name(&self) -> String {
         match self.kinds.iter().min() {
-            Some(Kind::Node(id)) => format!("node {id}"),
-            Some(Kind::Package) => format!("the package of CPU {}", self.cpus),
-            Some(Kind::Die) => format!("the die of CPU {}", self.cpus),
-            Some(Kind::LastLevelCache) => format!("the last-level cache of CPU {}", self.cpus),
-            Some(Kind::Cluster) => format!("the cluster of CPU {}", self.cpus),
-            Some(Kind::Level2) => format!("the level-2 cache of CPU {}", self.cpus),
-            Some(Kind::Core) => format!("the core of CPU {}", self.cpus),
-            Some(Kind::Machine) | None => "the machine".to_owned(),
+            Some(DomainKind::Node(id)) => format!("node {id}"),
+            Some(DomainKind::Package) => format!("the package of CPU {}", self.cpus),
+            Some(DomainKind::Die) => format!("the die of CPU {}", self.cpus),
+            Some(DomainKind::LastLevelCache) => format!("the last-level cache of CPU {}", self.cpus),
+            Some(DomainKind::Cluster) => format!("the cluster of CPU {}", self.cpus),
+            Some(DomainKind::Level2) => format!("the level-2 cache of CPU {}", self.cpus),
+            Some(DomainKind::Core) => format!("the core of CPU {}", self.cpus),
+            Some(DomainKind::Machine) | None => "the machine".to_owned(),
         }
     }
 }
 
 /// All places; the whole machine is the first, and every place precedes those inside it.
-pub(crate) fn places(topology: &Topology) -> Vec<Place> {
+pub(crate) fn places(topology: &Topology) -> Vec<TopologyDomain> {
     let online = &topology.online;
-    let mut nest = Nest::new(online);
+    let mut nest = DomainNesting::new(online);
     let mut groups = groups(topology);
     // Larger sets first; among equal ones the kind decides, which only orders the names.
     groups.sort_by_key(|(kind, set)| (std::cmp::Reverse(set.len()), *kind, set.first()));
     for (kind, set) in groups {
-        nest.put(kind, set);
+        nest.insert(kind, set);
     }
     nest.finish()
 }
 
 /// Every known set, restricted to online CPUs. A core that spans two nodes is split by node.
-fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
+fn groups(topology: &Topology) -> Vec<(DomainKind, CpuSet)> {
     let online = &topology.online;
-    let mut groups: Vec<(Kind, CpuSet)> = Vec::new();
+    let mut groups: Vec<(DomainKind, CpuSet)> = Vec::new();
     let mut nodes: std::collections::BTreeMap<u32, CpuSet> = std::collections::BTreeMap::new();
     for cpu in topology.cpus.iter().filter(|cpu| online.contains(cpu.id)) {
         if let Some(node) = cpu.node {
@@ -91,7 +91,7 @@ fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
         nodes.values().all(within)
     };
     for package in topology.packages() {
-        groups.push((Kind::Package, package.cpus));
+        groups.push((DomainKind::Package, package.cpus));
     }
     let mut dies: std::collections::BTreeMap<(Option<i64>, i64), CpuSet> = std::collections::BTreeMap::new();
     let mut clusters = dies.clone();
@@ -102,11 +102,11 @@ fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
             }
         }
     }
-    groups.extend(dies.into_values().map(|set| (Kind::Die, set)));
-    groups.extend(clusters.into_values().map(|set| (Kind::Cluster, set)));
+    groups.extend(dies.into_values().map(|set| (DomainKind::Die, set)));
+    groups.extend(clusters.into_values().map(|set| (DomainKind::Cluster, set)));
     let mut seen = [CpuSet::new(), CpuSet::new()];
     for cpu in &topology.cpus {
-        let sets = [(Kind::LastLevelCache, &cpu.llc), (Kind::Level2, &cpu.l2)];
+        let sets = [(DomainKind::LastLevelCache, &cpu.llc), (DomainKind::Level2, &cpu.l2)];
         for ((kind, set), seen) in sets.into_iter().zip(&mut seen) {
             if let Some(set) = set.as_ref().filter(|_| !seen.contains(cpu.id)) {
                 *seen = seen.or(set);
@@ -114,7 +114,7 @@ fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
             }
         }
     }
-    let mut groups: Vec<(Kind, CpuSet)> = groups
+    let mut groups: Vec<(DomainKind, CpuSet)> = groups
         .into_iter()
         .map(|(kind, set)| (kind, set.and(online)))
         .filter(|(_, set)| !set.is_empty() && uncut(set))
@@ -122,42 +122,42 @@ fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
     for core in topology.cores() {
         let core = core.and(online);
         if uncut(&core) {
-            groups.push((Kind::Core, core));
+            groups.push((DomainKind::Core, core));
         } else {
-            groups.extend(core.iter().map(|cpu| (Kind::Core, [cpu].into_iter().collect())));
+            groups.extend(core.iter().map(|cpu| (DomainKind::Core, [cpu].into_iter().collect())));
         }
     }
-    groups.extend(nodes.into_iter().map(|(id, set)| (Kind::Node(id), set)));
+    groups.extend(nodes.into_iter().map(|(id, set)| (DomainKind::Node(id), set)));
     groups.retain(|(_, set)| !set.is_empty());
     groups
 }
 
 /// Places while they are being nested.
-struct Nest {
-    places: Vec<Place>,
+struct DomainNesting {
+    places: Vec<TopologyDomain>,
     /// The innermost place of each CPU so far, by CPU number.
     innermost: Vec<usize>,
 }
 
-impl Nest {
-    fn new(online: &CpuSet) -> Nest {
+impl DomainNesting {
+    fn new(online: &CpuSet) -> DomainNesting {
         let width = online.last().map_or(0, |cpu| cpu.0 as usize + 1);
-        let mut nest = Nest {
+        let mut nest = DomainNesting {
             places: Vec::new(),
             innermost: vec![0; width],
         };
-        nest.add(vec![Kind::Machine], online.clone());
+        nest.add(vec![DomainKind::Machine], online.clone());
         nest
     }
 
-    fn add(&mut self, kinds: Vec<Kind>, cpus: CpuSet) {
+    fn add(&mut self, kinds: Vec<DomainKind>, cpus: CpuSet) {
         let place = self.places.len();
         for cpu in cpus.iter() {
             if let Some(inner) = self.innermost.get_mut(cpu.0 as usize) {
                 *inner = place;
             }
         }
-        self.places.push(Place {
+        self.places.push(TopologyDomain {
             kinds,
             len: cpus.len(),
             first: cpus.first().unwrap_or(CpuId(0)),
@@ -166,7 +166,7 @@ impl Nest {
         });
     }
 
-    fn put(&mut self, kind: Kind, set: CpuSet) {
+    fn insert(&mut self, kind: DomainKind, set: CpuSet) {
         let innermost = |cpu: CpuId| self.innermost.get(cpu.0 as usize).copied();
         let around: Vec<usize> = set.iter().filter_map(innermost).collect();
         let Some((&around, others)) = around.split_first() else {
@@ -188,7 +188,7 @@ impl Nest {
     }
 
     /// CPUs whose core could not be nested become places of their own, so that every CPU is in a core.
-    fn finish(mut self) -> Vec<Place> {
+    fn finish(mut self) -> Vec<TopologyDomain> {
         let lone: Vec<(usize, CpuId)> = self
             .places
             .iter()
@@ -205,10 +205,10 @@ impl Nest {
                 continue;
             };
             if place.len == 1 {
-                place.kinds.push(Kind::Core);
+                place.kinds.push(DomainKind::Core);
             } else {
                 place.inside.push(next);
-                self.add(vec![Kind::Core], [cpu].into_iter().collect());
+                self.add(vec![DomainKind::Core], [cpu].into_iter().collect());
             }
         }
         let firsts: Vec<CpuId> = self.places.iter().map(|place| place.first).collect();

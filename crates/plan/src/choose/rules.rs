@@ -10,21 +10,21 @@ mod cores;
 mod first;
 mod shape;
 
-use super::ground::{Ground, Taken};
-use super::places::Place;
+use super::ground::{ChoiceContext, DomainAllotment};
+use super::places::TopologyDomain;
 use crate::Level;
 use machine::CpuSet;
 
 /// One preference.
-pub(crate) struct Rule {
+pub(crate) struct ChoiceRule {
     /// Stable identifier, also that of its finding.
     pub(crate) id: &'static str,
     /// Why it matters.
     pub(crate) because: &'static str,
     /// The cost of taking this much of a place.
-    pub(crate) cost: fn(&Ground, &Place, &Taken) -> u64,
+    pub(crate) cost: fn(&ChoiceContext, &TopologyDomain, &DomainAllotment) -> u64,
     /// What a choice that follows the rule achieved; `None` if the rule does not apply to the machine.
-    pub(crate) kept: fn(&Ground, &CpuSet) -> Option<String>,
+    pub(crate) achievement: fn(&ChoiceContext, &CpuSet) -> Option<String>,
     /// The fault if there is a cost; `None` for a rule that only orders equals.
     pub(crate) breach: Option<Breach>,
     /// Why another choice lost by it, if there is no breach to show.
@@ -36,22 +36,22 @@ pub(crate) struct Breach {
     /// How much it matters to a user who named these CPUs; `None` is not reported then.
     pub(crate) level: Option<Level>,
     /// The fault, for one place.
-    pub(crate) message: fn(&Share) -> String,
+    pub(crate) message: fn(&DomainShare) -> String,
     /// What to do about it.
-    pub(crate) fix: fn(&Share) -> String,
+    pub(crate) fix: fn(&DomainShare) -> String,
 }
 
 /// A place that is partly taken.
-pub(crate) struct Share<'a> {
-    pub(crate) place: &'a Place,
+pub(crate) struct DomainShare<'a> {
+    pub(crate) place: &'a TopologyDomain,
     pub(crate) isolated: CpuSet,
     pub(crate) left: CpuSet,
     /// Whether the lowest online CPU is among those left, so that the place can never be taken whole.
-    pub(crate) holds_lowest: bool,
+    pub(crate) contains_lowest: bool,
 }
 
 /// Every rule, in order of decision.
-pub(crate) const RULES: &[&Rule] = &[
+pub(crate) const RULES: &[&ChoiceRule] = &[
     &cores::WHOLE,
     &boot::ISOLATED,
     &cores::PERFORMANCE,
@@ -71,10 +71,10 @@ pub(crate) const RULES: &[&Rule] = &[
 pub(crate) const COST: usize = RULES.len();
 
 /// The cost of a choice under every rule, compared from the first on.
-pub(crate) type Cost = [u64; COST];
+pub(crate) type ChoiceCost = [u64; COST];
 
 /// The cost of what is taken from one place.
-pub(crate) fn cost_of(ground: &Ground, place: &Place, taken: &Taken) -> Cost {
+pub(crate) fn cost_of(ground: &ChoiceContext, place: &TopologyDomain, taken: &DomainAllotment) -> ChoiceCost {
     let mut cost = [0; COST];
     for (cost, rule) in cost.iter_mut().zip(RULES) {
         *cost = (rule.cost)(ground, place, taken);
@@ -83,10 +83,10 @@ pub(crate) fn cost_of(ground: &Ground, place: &Place, taken: &Taken) -> Cost {
 }
 
 /// The cost of a whole choice.
-pub(crate) fn weigh(ground: &Ground, set: &CpuSet) -> Cost {
+pub(crate) fn weigh(ground: &ChoiceContext, set: &CpuSet) -> ChoiceCost {
     let mut total = [0; COST];
     for place in &ground.places {
-        let cost = cost_of(ground, place, &ground.taken(place, set));
+        let cost = cost_of(ground, place, &ground.part_taken(place, set));
         for (total, cost) in total.iter_mut().zip(cost) {
             *total += cost;
         }
@@ -95,18 +95,18 @@ pub(crate) fn weigh(ground: &Ground, set: &CpuSet) -> Cost {
 }
 
 /// The places where a choice breaks a rule.
-pub(crate) fn broken<'a>(ground: &'a Ground, rule: &Rule, set: &CpuSet) -> Vec<Share<'a>> {
-    let costs = |place: &&Place| (rule.cost)(ground, place, &ground.taken(place, set)) > 0;
-    let share = |place: &'a Place| Share {
+pub(crate) fn broken<'a>(ground: &'a ChoiceContext, rule: &ChoiceRule, set: &CpuSet) -> Vec<DomainShare<'a>> {
+    let costs = |place: &&TopologyDomain| (rule.cost)(ground, place, &ground.part_taken(place, set)) > 0;
+    let share = |place: &'a TopologyDomain| DomainShare {
         isolated: place.cpus.and(set),
         left: place.cpus.minus(set),
-        holds_lowest: Some(place.first) == ground.topology.online.first(),
+        contains_lowest: Some(place.first) == ground.topology.online.first(),
         place,
     };
     ground.places.iter().filter(costs).map(share).collect()
 }
 
 /// Whether a place is taken in part.
-fn is_shared(place: &Place, taken: &Taken) -> bool {
+fn is_shared(place: &TopologyDomain, taken: &DomainAllotment) -> bool {
     taken.cpus > 0 && taken.cpus < place.len
 }

@@ -1,9 +1,9 @@
 //! Lists the alternatives: other places, other kinds, what a user would write by hand, and the rule by which each lost.
 
-use super::ground::Ground;
-use super::limits::Limits;
-use super::rules::{Cost, RULES, broken, weigh};
-use super::{Best, Shape, Wish, best_set, kinds};
+use super::ground::ChoiceContext;
+use super::limits::CandidateLimits;
+use super::rules::{ChoiceCost, RULES, broken, weigh};
+use super::{BestSet, CpuRequest, PlacementShape, best_set, kinds};
 use machine::{CpuId, CpuSet, Machine};
 use serde::Serialize;
 
@@ -19,15 +19,15 @@ pub struct RunnerUp {
 }
 
 /// Maximum number of alternatives shown.
-const SHOWN: usize = 4;
+const MAX_LISTED: usize = 4;
 /// Maximum number shown that lost by the same rule.
-const ALIKE: usize = 2;
+const MAX_SAME_RULE: usize = 2;
 /// Number of places that are searched for another choice.
 const SEARCHED: usize = 3;
 
 /// The best alternatives, best first.
-pub(super) fn of(machine: &Machine, wish: &Wish, ground: &Ground, best: &Best) -> Vec<RunnerUp> {
-    let mut others: Vec<(Cost, CpuSet)> = Vec::new();
+pub(super) fn of(machine: &Machine, request: &CpuRequest, ground: &ChoiceContext, best: &BestSet) -> Vec<RunnerUp> {
+    let mut others: Vec<(ChoiceCost, CpuSet)> = Vec::new();
     let mut offer = |set: CpuSet| {
         let is_new = set != best.cpus && others.iter().all(|(_, other)| *other != set);
         if is_new
@@ -44,23 +44,23 @@ pub(super) fn of(machine: &Machine, wish: &Wish, ground: &Ground, best: &Best) -
             offer(set);
         }
     }
-    for kind in kinds(machine, wish).unwrap_or_default() {
-        if let Ok(limits) = Limits::of(machine, wish, kind, None)
+    for kind in kinds(machine, request).unwrap_or_default() {
+        if let Ok(limits) = CandidateLimits::of(machine, request, kind, None)
             && limits.available != best.limits.available
             && let Some(set) = best_set(ground, &limits.available)
         {
             offer(set);
         }
     }
-    let other_shape = Wish {
-        shape: match wish.shape {
-            Shape::Pack => Shape::Spread,
-            Shape::Spread => Shape::Pack,
+    let other_shape = CpuRequest {
+        shape: match request.shape {
+            PlacementShape::Pack => PlacementShape::Spread,
+            PlacementShape::Spread => PlacementShape::Pack,
         },
-        ..wish.clone()
+        ..request.clone()
     };
     if let Some(set) = best_set(
-        &Ground::new(machine, &other_shape, &best.limits),
+        &ChoiceContext::new(machine, &other_shape, &best.limits),
         &best.limits.available,
     ) {
         offer(set);
@@ -68,19 +68,19 @@ pub(super) fn of(machine: &Machine, wish: &Wish, ground: &Ground, best: &Best) -
     by_hand(ground).into_iter().for_each(&mut offer);
     others.sort();
     // Many differ only in their numbers: a few of each kind say more than many of one.
-    let mut told: Vec<RunnerUp> = Vec::new();
+    let mut listed: Vec<RunnerUp> = Vec::new();
     let losers = others.into_iter();
     for other in losers.filter_map(|(cost, set)| lost(ground, best, &cost, set)) {
-        let alike = told.iter().filter(|known| known.rule == other.rule).count();
-        if alike < ALIKE && told.len() < SHOWN {
-            told.push(other);
+        let alike = listed.iter().filter(|known| known.rule == other.rule).count();
+        if alike < MAX_SAME_RULE && listed.len() < MAX_LISTED {
+            listed.push(other);
         }
     }
-    told
+    listed
 }
 
 /// What is left of the machine for another choice: without the cores of the chosen CPUs, one at a time, and in the other nodes.
-fn elsewhere(ground: &Ground, best: &Best) -> Vec<CpuSet> {
+fn elsewhere(ground: &ChoiceContext, best: &BestSet) -> Vec<CpuSet> {
     let cores: Vec<&CpuSet> = ground
         .places
         .iter()
@@ -92,14 +92,13 @@ fn elsewhere(ground: &Ground, best: &Best) -> Vec<CpuSet> {
     let mut areas: Vec<CpuSet> = ends.map(|core| all.minus(core)).collect();
     areas.push(all.minus(&best.cpus));
     let other_nodes = ground.places.iter().rev();
-    let other_nodes =
-        other_nodes.filter(|place| place.node().is_some() && !place.cpus.intersects(&best.cpus));
+    let other_nodes = other_nodes.filter(|place| place.node().is_some() && !place.cpus.intersects(&best.cpus));
     areas.extend(other_nodes.take(SEARCHED).map(|place| all.and(&place.cpus)));
     areas
 }
 
 /// What users write without looking: the last CPUs, and the first ones after the lowest.
-fn by_hand(ground: &Ground) -> Vec<CpuSet> {
+fn by_hand(ground: &ChoiceContext) -> Vec<CpuSet> {
     let ids: Vec<CpuId> = ground.available.iter().collect();
     if ids.len() < ground.count {
         return Vec::new();
@@ -109,7 +108,7 @@ fn by_hand(ground: &Ground) -> Vec<CpuSet> {
     vec![high, low]
 }
 
-fn lost(ground: &Ground, best: &Best, cost: &Cost, cpus: CpuSet) -> Option<RunnerUp> {
+fn lost(ground: &ChoiceContext, best: &BestSet, cost: &ChoiceCost, cpus: CpuSet) -> Option<RunnerUp> {
     let decisive = RULES.iter().zip(cost.iter().zip(&best.cost));
     let (rule, _) = decisive.into_iter().find(|(_, (other, own))| other != own)?;
     let shares = broken(ground, rule, &cpus);

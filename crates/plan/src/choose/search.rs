@@ -4,17 +4,17 @@
 //! Whether the first CPU of a place is taken is tracked separately: it has a cost only if the place ends up shared, which the
 //! inner places cannot know. The first CPU of a place is always the first one of the first place inside it.
 
-use super::ground::{Ground, Taken};
-use super::places::Place;
-use super::rules::{COST, Cost, cost_of};
+use super::ground::{ChoiceContext, DomainAllotment};
+use super::places::TopologyDomain;
+use super::rules::{COST, ChoiceCost, cost_of};
 use machine::{CpuId, CpuSet};
 
 /// Ways to take a number of CPUs: without the first CPU, and with it.
-type Ways = [Option<Cost>; 2];
+type TakeCosts = [Option<ChoiceCost>; 2];
 
 /// The origin of a combined way: CPUs and first-flag of the last place, flag of those before it.
 #[derive(Clone, Copy, Default)]
-struct Back {
+struct BackPointer {
     last: usize,
     last_first: usize,
     before_first: usize,
@@ -22,24 +22,24 @@ struct Back {
 
 /// The results for a place.
 #[derive(Default)]
-struct Table {
-    ways: Vec<Ways>,
+struct SearchTable {
+    ways: Vec<TakeCosts>,
     /// For each place inside it, by CPUs taken so far.
-    backs: Vec<Vec<[Back; 2]>>,
+    backs: Vec<Vec<[BackPointer; 2]>>,
 }
 
 /// The best sets of CPUs, by size.
 pub(crate) struct Search<'a, 'g> {
-    ground: &'a Ground<'g>,
+    ground: &'a ChoiceContext<'g>,
     available: &'a CpuSet,
-    tables: Vec<Table>,
+    tables: Vec<SearchTable>,
 }
 
 impl<'a, 'g> Search<'a, 'g> {
     /// Computes all ways to take up to `most` of the available CPUs.
-    pub(crate) fn new(ground: &'a Ground<'g>, available: &'a CpuSet, most: usize) -> Search<'a, 'g> {
-        let mut tables: Vec<Table> = Vec::new();
-        tables.resize_with(ground.places.len(), Table::default);
+    pub(crate) fn new(ground: &'a ChoiceContext<'g>, available: &'a CpuSet, most: usize) -> Search<'a, 'g> {
+        let mut tables: Vec<SearchTable> = Vec::new();
+        tables.resize_with(ground.places.len(), SearchTable::default);
         let mut search = Search {
             ground,
             available,
@@ -61,10 +61,10 @@ impl<'a, 'g> Search<'a, 'g> {
                     }
                     // A core's own cost depends on its CPUs and was added there.
                     if !place.inside.is_empty() {
-                        let taken = Taken {
+                        let taken = DomainAllotment {
                             cpus,
                             first: first == 1,
-                            ..Taken::default()
+                            ..DomainAllotment::default()
                         };
                         *cost = sum(cost, &cost_of(ground, place, &taken));
                     }
@@ -80,7 +80,7 @@ impl<'a, 'g> Search<'a, 'g> {
     /// The best set of `least..=most` CPUs.
     pub(crate) fn best(&self, least: usize, most: usize) -> Option<CpuSet> {
         let whole = self.tables.first()?;
-        let mut best: Option<(Cost, usize, usize)> = None;
+        let mut best: Option<(ChoiceCost, usize, usize)> = None;
         for (cpus, ways) in whole.ways.iter().enumerate().take(most + 1).skip(least) {
             for (first, cost) in ways.iter().enumerate() {
                 if let Some(cost) = cost
@@ -109,29 +109,29 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     /// Which threads of a core to take if not all: those isolated at boot, then the highest.
-    fn threads(&self, place: &Place, cpus: usize) -> CpuSet {
+    fn threads(&self, place: &TopologyDomain, cpus: usize) -> CpuSet {
         let mut ids: Vec<CpuId> = place.cpus.and(self.available).iter().collect();
         ids.sort_by_key(|&id| (!self.ground.boot_isolated.contains(id), std::cmp::Reverse(id)));
         ids.into_iter().take(cpus).collect()
     }
 
-    fn core(&self, place: &Place, most: usize) -> Table {
+    fn core(&self, place: &TopologyDomain, most: usize) -> SearchTable {
         let free = place.cpus.and(self.available).len().min(most);
         let mut ways = vec![[None; 2]; free + 1];
         for (cpus, ways) in ways.iter_mut().enumerate() {
-            let taken = self.ground.taken(place, &self.threads(place, cpus));
+            let taken = self.ground.part_taken(place, &self.threads(place, cpus));
             if let Some(way) = ways.get_mut(usize::from(taken.first)) {
                 *way = Some(cost_of(self.ground, place, &taken));
             }
         }
-        Table {
+        SearchTable {
             ways,
             backs: Vec::new(),
         }
     }
 
-    fn join(&self, place: &Place, most: usize) -> Table {
-        let mut table = Table {
+    fn join(&self, place: &TopologyDomain, most: usize) -> SearchTable {
+        let mut table = SearchTable {
             ways: vec![[Some([0; COST]), None]],
             backs: Vec::new(),
         };
@@ -140,8 +140,8 @@ impl<'a, 'g> Search<'a, 'g> {
                 continue;
             };
             let reach = (table.ways.len() + inner.ways.len() - 2).min(most);
-            let mut ways: Vec<Ways> = vec![[None; 2]; reach + 1];
-            let mut backs = vec![[Back::default(); 2]; reach + 1];
+            let mut ways: Vec<TakeCosts> = vec![[None; 2]; reach + 1];
+            let mut backs = vec![[BackPointer::default(); 2]; reach + 1];
             for (before, before_ways) in table.ways.iter().enumerate() {
                 for (before_first, before_cost) in before_ways.iter().enumerate() {
                     let Some(before_cost) = before_cost else { continue };
@@ -151,14 +151,12 @@ impl<'a, 'g> Search<'a, 'g> {
                             let first = if number == 0 { last_first } else { before_first };
                             let cost = sum(before_cost, last_cost);
                             let slot = ways.get_mut(before + last).and_then(|ways| ways.get_mut(first));
-                            let back = backs
-                                .get_mut(before + last)
-                                .and_then(|backs| backs.get_mut(first));
+                            let back = backs.get_mut(before + last).and_then(|backs| backs.get_mut(first));
                             if let (Some(slot), Some(back)) = (slot, back)
                                 && slot.as_ref().is_none_or(|known| cost < *known)
                             {
                                 *slot = Some(cost);
-                                *back = Back {
+                                *back = BackPointer {
                                     last,
                                     last_first,
                                     before_first,
@@ -194,7 +192,7 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 }
 
-fn sum(one: &Cost, other: &Cost) -> Cost {
+fn sum(one: &ChoiceCost, other: &ChoiceCost) -> ChoiceCost {
     let mut sum = *one;
     for (here, more) in sum.iter_mut().zip(other) {
         *here += more;

@@ -1,46 +1,43 @@
 //! Reports what is unwise about named CPUs: the same limits and rules, as findings. `--cpus` is still obeyed.
 
-use super::Wish;
-use super::ground::Ground;
-use super::limits::{Limits, is_in_use};
-use super::rules::{RULES, Share, broken};
+use super::CpuRequest;
+use super::ground::ChoiceContext;
+use super::limits::{CandidateLimits, is_in_use};
+use super::rules::{DomainShare, RULES, broken};
 use crate::{Finding, FindingId, Level};
 use machine::{CoreKind, CpuSet, Machine};
 
 /// Above this number, places are counted instead of listed.
-const SHOWN: usize = 4;
+const MAX_LISTED: usize = 4;
 
 /// Findings about a set of CPUs on a machine.
 pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
-    let wish = Wish {
+    let request = CpuRequest {
         count: Some(set.len()),
-        ..Wish::default()
+        ..CpuRequest::default()
     };
-    let limits = Limits {
+    let limits = CandidateLimits {
         available: set.clone(),
         guarded: Vec::new(),
         reasons: Vec::new(),
     };
-    let ground = Ground::new(machine, &wish, &limits);
+    let ground = ChoiceContext::new(machine, &request, &limits);
     let mut findings = Vec::new();
     for rule in RULES {
         let Some(breach) = &rule.breach else { continue };
         let Some(level) = breach.level else { continue };
         let shares = broken(&ground, rule, set);
-        for (place, share) in shares.iter().take(SHOWN).enumerate() {
+        for (place, share) in shares.iter().take(MAX_LISTED).enumerate() {
             let mut message = (breach.message)(share);
             if place == 0 {
                 message = format!("{message}; {}", rule.because);
             }
             findings.push(
-                Finding::new(level, FindingId::of_rule(rule.id), subject(share), message)
-                    .fix((breach.fix)(share)),
+                Finding::new(level, FindingId::of_rule(rule.id), subject(share), message).fix((breach.fix)(share)),
             );
         }
-        if let Some(more) = shares.get(SHOWN..).filter(|more| !more.is_empty()) {
-            let cpus = more
-                .iter()
-                .fold(CpuSet::new(), |all, share| all.or(&share.isolated));
+        if let Some(more) = shares.get(MAX_LISTED..).filter(|more| !more.is_empty()) {
+            let cpus = more.iter().fold(CpuSet::new(), |all, share| all.or(&share.isolated));
             let message = format!("the same is so of {} more places", more.len());
             findings.push(Finding::new(
                 level,
@@ -50,16 +47,16 @@ pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
             ));
         }
     }
-    findings.extend(limits_broken(machine, set, &wish));
+    findings.extend(limits_broken(machine, set, &request));
     findings
 }
 
-fn subject(share: &Share) -> String {
+fn subject(share: &DomainShare) -> String {
     format!("cpu{}", share.isolated)
 }
 
 /// The limits of a choice that a user may override.
-fn limits_broken(machine: &Machine, set: &CpuSet, wish: &Wish) -> Vec<Finding> {
+fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<Finding> {
     let topology = &machine.topology;
     let mut findings = Vec::new();
     if let Some(boot) = topology.boot_cpu.filter(|&boot| set.contains(boot)) {
@@ -82,21 +79,19 @@ fn limits_broken(machine: &Machine, set: &CpuSet, wish: &Wish) -> Vec<Finding> {
             "CPU {fast} are performance cores and CPU {slow} efficiency cores: the same work runs at two speeds"
         );
         let fix = "choose one kind, or pin each thread to the kind that it needs";
-        findings
-            .push(Finding::new(Level::Warning, FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
+        findings.push(Finding::new(Level::Warning, FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
     }
     for node in topology.nodes.iter().filter(|_| topology.nodes.len() > 1) {
         let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node.id);
         let cpus: CpuSet = topology.cpus.iter().filter(is_there).map(|cpu| cpu.id).collect();
-        if !cpus.is_empty() && cpus.is_subset(set) && is_in_use(machine, node, wish) {
+        if !cpus.is_empty() && cpus.is_subset(set) && is_in_use(machine, node, request) {
             let message = format!(
                 "node {} keeps no housekeeping CPU: its memory, devices and tasks need one near them",
                 node.id
             );
             let fix = format!("leave one of CPU {cpus} out");
             let subject = format!("node{}", node.id);
-            findings
-                .push(Finding::new(Level::Warning, FindingId::NODE_HOUSEKEEPING, subject, message).fix(fix));
+            findings.push(Finding::new(Level::Warning, FindingId::NODE_HOUSEKEEPING, subject, message).fix(fix));
         }
     }
     findings

@@ -1,7 +1,7 @@
 //! Writes declarations: appends a partition to a file and keeps everything else as it is.
 
-use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, parse};
-use crate::{PartitionName, Profile, Shape};
+use super::{ActivationMode, BootPart, CpuSpec, Declaration, DeclarationError, parse};
+use crate::{PartitionName, PlacementShape, Profile};
 use machine::CoreKind;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
@@ -17,10 +17,10 @@ const HEAD: &str = "# The partitions of this machine: `quietcore apply` brings t
 pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationError> {
     let there = parse(text.as_bytes())?;
     if let Some(other) = there.iter().find(|other| other.name() == new.name()) {
-        if other.wants_the_same(new) {
-            let says_more = new.boot == BootPart::OnLine && other.boot == BootPart::Unsaid;
+        if other.is_equivalent(new) {
+            let says_more = new.boot == BootPart::OnLine && other.boot == BootPart::Unspecified;
             return match says_more {
-                true => put_on_boot_line(text, &[new.name().clone()]),
+                true => set_boot_flag(text, &[new.name().clone()]),
                 false => Ok(None),
             };
         }
@@ -59,7 +59,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
     }
     let text = document.to_string();
     // The written text must be parsed the same way at boot.
-    let same = parse(text.as_bytes())?.iter().any(|one| one.wants_the_same(new));
+    let same = parse(text.as_bytes())?.iter().any(|one| one.is_equivalent(new));
     match same {
         true => Ok(Some(text)),
         false => Err(unreadable(
@@ -72,13 +72,13 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
 ///
 /// # Errors
 /// A text that does not parse, or that does not name the CPUs of one.
-pub fn put_on_boot_line(text: &str, names: &[PartitionName]) -> Result<Option<String>, DeclarationError> {
+pub fn set_boot_flag(text: &str, names: &[PartitionName]) -> Result<Option<String>, DeclarationError> {
     let there = parse(text.as_bytes())?;
-    let wanted = |one: &Declaration| names.contains(one.name()) && one.boot != BootPart::OnLine;
+    let is_selected = |one: &Declaration| names.contains(one.name()) && one.boot != BootPart::OnLine;
     let places: Vec<usize> = there
         .iter()
         .enumerate()
-        .filter(|(_, one)| wanted(one))
+        .filter(|(_, one)| is_selected(one))
         .map(|(place, _)| place)
         .collect();
     if places.is_empty() {
@@ -96,9 +96,7 @@ pub fn put_on_boot_line(text: &str, names: &[PartitionName]) -> Result<Option<St
                 }
             }
             Some(Item::Value(toml_edit::Value::Array(array))) => {
-                let table = array
-                    .get_mut(place)
-                    .and_then(toml_edit::Value::as_inline_table_mut);
+                let table = array.get_mut(place).and_then(toml_edit::Value::as_inline_table_mut);
                 if let Some(table) = table {
                     table.insert("boot", true.into());
                 }
@@ -108,11 +106,9 @@ pub fn put_on_boot_line(text: &str, names: &[PartitionName]) -> Result<Option<St
     }
     let text = document.to_string();
     // The parser decides, also about a partition whose CPUs are chosen.
-    match parse(text.as_bytes())?.iter().any(wanted) {
+    match parse(text.as_bytes())?.iter().any(is_selected) {
         false => Ok(Some(text)),
-        true => Err(unreadable(
-            "`boot = true` would not be read as it is meant".to_owned(),
-        )),
+        true => Err(unreadable("`boot = true` would not be read as it is meant".to_owned())),
     }
 }
 
@@ -120,8 +116,8 @@ fn table(new: &Declaration) -> Table {
     let mut table = Table::new();
     table["name"] = value(new.name().as_str());
     match &new.cpus {
-        CpuWish::Named(cpus) => table["cpus"] = value(cpus.as_str()),
-        CpuWish::Chosen {
+        CpuSpec::Named(cpus) => table["cpus"] = value(cpus.as_str()),
+        CpuSpec::Chosen {
             count,
             near,
             shape,
@@ -134,7 +130,7 @@ fn table(new: &Declaration) -> Table {
             if let Some(near) = near {
                 table["near"] = value(near.as_str());
             }
-            if *shape == Shape::Spread {
+            if *shape == PlacementShape::Spread {
                 table["shape"] = value("spread");
             }
             if let Some(kind) = kind {
@@ -166,11 +162,11 @@ fn table(new: &Declaration) -> Table {
     if let Some(owner) = &new.owner {
         table["owner"] = value(owner.as_str());
     }
-    if new.comes_back == ComesBack::ByHand {
+    if new.restored_at_boot == ActivationMode::ByHand {
         table["at_boot"] = value(false);
     }
     match new.boot {
-        BootPart::Unsaid => {}
+        BootPart::Unspecified => {}
         BootPart::OnLine => table["boot"] = value(true),
         BootPart::RunTimeOnly => table["boot"] = value(false),
     }

@@ -1,7 +1,7 @@
 //! Parses declarations. Every error gives its line.
 
-use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES, Watching};
-use crate::{Intent, KnobRefusal, PartitionName, Profile, Refusal, Shape};
+use super::{ActivationMode, BootPart, CpuSpec, Declaration, DeclarationError, MOST_BYTES, WatchSettings};
+use crate::{Intent, KnobRefusal, PartitionName, PlacementShape, PlanRefusal, Profile};
 use machine::{CoreKind, CpuSet};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -11,17 +11,17 @@ use toml::Spanned;
 /// The keys of a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct DeclarationDocument {
     #[serde(default)]
-    partition: Vec<Spanned<Table>>,
+    partition: Vec<Spanned<PartitionSection>>,
     #[serde(default)]
-    watch: Watching,
+    watch: WatchSettings,
 }
 
 /// The keys of a partition.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct PartitionSection {
     name: Option<Spanned<String>>,
     cpus: Option<Spanned<String>>,
     count: Option<Spanned<usize>>,
@@ -56,7 +56,7 @@ enum Arrangement {
 pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
     let (text, document) = document(bytes)?;
     let mut declared: Vec<Declaration> = Vec::new();
-    let (mut lines, mut taken) = (Lines::default(), Taken::default());
+    let (mut lines, mut taken) = (Lines::default(), PriorClaims::default());
     for table in &document.partition {
         let line = lines.of(text, &table.span());
         let next = declaration(text, line, table.get_ref())?;
@@ -69,17 +69,17 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
     Ok(declared)
 }
 
-/// The settings of a file for `watch --daemon`; a missing one is as in [`Watching::default`].
+/// The settings of a file for `watch --daemon`; a missing one is as in [`WatchSettings::default`].
 ///
 /// # Errors
 /// As [`parse`], for the whole file: a file that is only partly valid is refused.
-pub fn watching(bytes: &[u8]) -> Result<Watching, DeclarationError> {
+pub fn watching(bytes: &[u8]) -> Result<WatchSettings, DeclarationError> {
     parse(bytes)?;
     let (_, document) = document(bytes)?;
     document.watch.checked()
 }
 
-fn document(bytes: &[u8]) -> Result<(&str, Document), DeclarationError> {
+fn document(bytes: &[u8]) -> Result<(&str, DeclarationDocument), DeclarationError> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(DeclarationError::new(
             0,
@@ -97,8 +97,8 @@ fn document(bytes: &[u8]) -> Result<(&str, Document), DeclarationError> {
     })?;
     let document = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(0, |span| line_of(text, &span));
-        let said = error.message().trim().replace('\n', "; ");
-        DeclarationError::new(line, said, keys())
+        let message = error.message().trim().replace('\n', "; ");
+        DeclarationError::new(line, message, keys())
     })?;
     Ok((text, document))
 }
@@ -109,7 +109,7 @@ fn keys() -> &'static str {
      listen, listen_openly, textfile, textfile_every_s, results"
 }
 
-fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, DeclarationError> {
+fn declaration(text: &str, line: usize, table: &PartitionSection) -> Result<Declaration, DeclarationError> {
     let name = match &table.name {
         None => PartitionName::default(),
         Some(name) => PartitionName::new(name.get_ref()).map_err(|refusal| refused(text, name, &refusal))?,
@@ -127,7 +127,7 @@ fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, De
     }
     for pattern in &table.irq_here {
         if template.without.contains("irq_affinity") {
-            let twice = Refusal::from(KnobRefusal::Twice { knob: "irq_affinity" });
+            let twice = PlanRefusal::from(KnobRefusal::Twice { knob: "irq_affinity" });
             return Err(refused(text, pattern, &twice));
         }
         if pattern.get_ref().is_empty() {
@@ -142,11 +142,11 @@ fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, De
     }
     Ok(Declaration {
         template,
-        cpus: wish(text, table)?,
+        cpus: cpu_request(text, table)?,
         owner: table.owner.as_ref().map(|owner| owner.get_ref().clone()),
-        comes_back: match table.at_boot {
-            Some(false) => ComesBack::ByHand,
-            _ => ComesBack::AtBoot,
+        restored_at_boot: match table.at_boot {
+            Some(false) => ActivationMode::ByHand,
+            _ => ActivationMode::AtBoot,
         },
         boot: boot_part(text, table)?,
         line,
@@ -154,9 +154,9 @@ fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, De
 }
 
 /// The boot line is read before CPUs can be chosen.
-fn boot_part(text: &str, table: &Table) -> Result<BootPart, DeclarationError> {
-    match table.boot.as_ref().map(|said| (*said.get_ref(), said.span())) {
-        None => Ok(BootPart::Unsaid),
+fn boot_part(text: &str, table: &PartitionSection) -> Result<BootPart, DeclarationError> {
+    match table.boot.as_ref().map(|boot| (*boot.get_ref(), boot.span())) {
+        None => Ok(BootPart::Unspecified),
         Some((false, _)) => Ok(BootPart::RunTimeOnly),
         Some((true, span)) if table.cpus.is_none() => Err(DeclarationError::new(
             line_of(text, &span),
@@ -167,7 +167,7 @@ fn boot_part(text: &str, table: &Table) -> Result<BootPart, DeclarationError> {
     }
 }
 
-fn wish(text: &str, table: &Table) -> Result<CpuWish, DeclarationError> {
+fn cpu_request(text: &str, table: &PartitionSection) -> Result<CpuSpec, DeclarationError> {
     let Some(cpus) = &table.cpus else {
         if let Some(count) = table.count.as_ref().filter(|count| *count.get_ref() == 0) {
             let line = line_of(text, &count.span());
@@ -175,12 +175,12 @@ fn wish(text: &str, table: &Table) -> Result<CpuWish, DeclarationError> {
             return Err(DeclarationError::new(line, "no CPU was asked for", next));
         }
         let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.get_ref().clone());
-        return Ok(CpuWish::Chosen {
+        return Ok(CpuSpec::Chosen {
             count: table.count.as_ref().map(|count| *count.get_ref()),
             near: text(&table.near),
             shape: match table.shape.as_ref().map(Spanned::get_ref) {
-                Some(Arrangement::Spread) => Shape::Spread,
-                _ => Shape::Pack,
+                Some(Arrangement::Spread) => PlacementShape::Spread,
+                _ => PlacementShape::Pack,
             },
             kind: table.kind.as_ref().map(|kind| *kind.get_ref()),
             keep: text(&table.keep),
@@ -203,23 +203,19 @@ fn wish(text: &str, table: &Table) -> Result<CpuWish, DeclarationError> {
     if cpus.get_ref().trim().is_empty() {
         let line = line_of(text, &cpus.span());
         let next = "write a list such as \"2-3\", or leave the key out to have CPUs chosen";
-        return Err(DeclarationError::new(
-            line,
-            "an empty list isolates nothing",
-            next,
-        ));
+        return Err(DeclarationError::new(line, "an empty list isolates nothing", next));
     }
-    Ok(CpuWish::Named(cpus.get_ref().clone()))
+    Ok(CpuSpec::Named(cpus.get_ref().clone()))
 }
 
 /// Names and CPUs of all previous partitions, so that a new one is not compared with each of them.
 #[derive(Default)]
-struct Taken {
+struct PriorClaims {
     names: BTreeSet<String>,
     cpus: CpuSet,
 }
 
-impl Taken {
+impl PriorClaims {
     fn has_any_of(&self, next: &Declaration) -> bool {
         let is_shared = |cpus: CpuSet| cpus.iter().any(|cpu| self.cpus.contains(cpu));
         self.names.contains(&next.name().to_string()) || plain(next).is_some_and(is_shared)
@@ -236,8 +232,8 @@ impl Taken {
 /// The CPUs that a declaration names by number.
 fn plain(one: &Declaration) -> Option<CpuSet> {
     match &one.cpus {
-        CpuWish::Named(text) => CpuSet::parse_list(text).ok(),
-        CpuWish::Chosen { .. } => None,
+        CpuSpec::Named(text) => CpuSet::parse_list(text).ok(),
+        CpuSpec::Chosen { .. } => None,
     }
 }
 
@@ -268,13 +264,13 @@ fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), Decl
 }
 
 /// A refusal in terms of the file: the line shows which key is meant.
-fn refused(text: &str, value: &Spanned<String>, refusal: &Refusal) -> DeclarationError {
-    let said = refusal.to_string();
-    let mut lines = said.lines();
+fn refused(text: &str, value: &Spanned<String>, refusal: &PlanRefusal) -> DeclarationError {
+    let message = refusal.to_string();
+    let mut lines = message.lines();
     let what = lines.next().unwrap_or_default().to_owned();
     let why = lines.next().unwrap_or_default();
     let next = match refusal {
-        Refusal::Name { .. } | Refusal::Knob(KnobRefusal::Twice { .. }) => why.to_owned(),
+        PlanRefusal::Name { .. } | PlanRefusal::Knob(KnobRefusal::Twice { .. }) => why.to_owned(),
         _ => format!("{why}; {}", lines.collect::<Vec<_>>().join("; ")),
     };
     DeclarationError::new(line_of(text, &value.span()), what, next)

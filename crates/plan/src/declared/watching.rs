@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 /// What to do with findings.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
-pub struct Watching {
+pub struct WatchSettings {
     /// A program and its arguments, started for each finding that appears or disappears, with the log line on its input.
     pub alert: Vec<String>,
     /// Where the same line is posted; `None` for nowhere.
@@ -46,9 +46,9 @@ pub enum Repair {
     Knobs(Vec<String>),
 }
 
-impl Default for Watching {
-    fn default() -> Watching {
-        Watching {
+impl Default for WatchSettings {
+    fn default() -> WatchSettings {
+        WatchSettings {
             alert: Vec::new(),
             webhook: None,
             journal: false,
@@ -75,12 +75,10 @@ impl Repair {
     }
 }
 
-impl Watching {
-    pub(super) fn checked(self) -> Result<Watching, DeclarationError> {
+impl WatchSettings {
+    pub(super) fn checked(self) -> Result<WatchSettings, DeclarationError> {
         if let Repair::Knobs(knobs) = &self.repair
-            && let Some(wrong) = knobs
-                .iter()
-                .find(|name| !KNOBS.iter().any(|knob| knob.name == **name))
+            && let Some(wrong) = knobs.iter().find(|name| !KNOBS.iter().any(|knob| knob.name == **name))
         {
             return Err(DeclarationError::new(
                 0,
@@ -95,11 +93,7 @@ impl Watching {
                 "write ID, or ID:SUBJECT, as `quietcore check` shows them in brackets",
             ));
         }
-        if self
-            .alert
-            .first()
-            .is_some_and(|program| !program.starts_with('/'))
-        {
+        if self.alert.first().is_some_and(|program| !program.starts_with('/')) {
             return Err(DeclarationError::new(
                 0,
                 "[watch] alert: the program needs its whole path",
@@ -134,11 +128,7 @@ impl Watching {
                 );
             }
         }
-        if self
-            .textfile
-            .as_ref()
-            .is_some_and(|path| !path.ends_with(".prom"))
-        {
+        if self.textfile.as_ref().is_some_and(|path| !path.ends_with(".prom")) {
             return wrong(
                 "[watch] textfile: node_exporter reads no file whose name does not end in `.prom`".to_owned(),
                 "textfile = \"/var/lib/prometheus/node-exporter/quietcore.prom\"",
@@ -168,13 +158,9 @@ mod tests {
     use crate::declared::{Repair, parse, watching};
 
     #[test]
-    fn what_is_said_counts_and_the_rest_is_usual() {
+    fn stated_keys_are_used_and_others_have_defaults() {
         let nothing = watching(b"").unwrap();
-        assert!(
-            !nothing.repair.has("irq_affinity")
-                && nothing.alert.is_empty()
-                && nothing.level == Level::Warning
-        );
+        assert!(!nothing.repair.has("irq_affinity") && nothing.alert.is_empty() && nothing.level == Level::Warning);
         let text = b"[[partition]]\ncpus = \"1\"\n[watch]\nalert = [\"/bin/page\", \"me\"]\njournal = true\n\
             repair = [\"irq_affinity\"]\nignore = [\"task-here:sh\"]\nlevel = \"error\"\n";
         assert_eq!(parse(text).unwrap().len(), 1);
@@ -186,19 +172,13 @@ mod tests {
         );
         let openly = b"[watch]\nlisten = \"0.0.0.0:9853\"\nlisten_openly = true";
         for text in [b"[watch]\nlisten = \"[::1]:9853\"".as_slice(), openly] {
-            assert_eq!(
-                watching(text).unwrap().listen.map(|address| address.port()),
-                Some(9853)
-            );
+            assert_eq!(watching(text).unwrap().listen.map(|address| address.port()), Some(9853));
         }
-        assert_eq!(
-            watching(b"[watch]\nrepair = true").unwrap().repair,
-            Repair::All(true)
-        );
+        assert_eq!(watching(b"[watch]\nrepair = true").unwrap().repair, Repair::All(true));
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_watch_tables_are_reported() {
         for (text, word) in [
             ("[watch]\nalert = \"sh\"", "sequence"),
             ("[watch]\nalert = [\"page\"]", "whole path"),

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_host_port_and_path() {
+    fn a_url_has_host_port_and_path() {
         let is = |host: &str, port, path: &str| Ok((host.to_owned(), port, path.to_owned()));
         assert_eq!(read("http://ops:8080/a/b?c=d"), is("ops", 8080, "/a/b?c=d"));
         assert_eq!(read("http://ops"), is("ops", 80, "/"));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_address_is_said() {
+    fn invalid_urls_are_reported() {
         for (text, word) in [
             ("https://ops/", "curl"),
             ("ops:80", "http://"),

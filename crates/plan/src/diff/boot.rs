@@ -1,12 +1,12 @@
 //! Compares the kernel and its boot line.
 
-use super::{Pair, Step};
+use super::{ReadingPair, ValueChange};
 use crate::{FindingId, Level};
 use machine::{Cmdline, Kernel};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The options of a kernel's configuration.
-type Config = BTreeMap<String, String>;
+type KernelOptions = BTreeMap<String, String>;
 
 /// Parameters that isolate: losing one means losing isolation.
 const ISOLATING: [&str; 6] = [
@@ -31,11 +31,11 @@ const OPTIONS: [&str; 9] = [
     "CONFIG_HIGH_RES_TIMERS",
 ];
 
-pub(super) fn compare(pair: &mut Pair) {
+pub(super) fn compare(pair: &mut ReadingPair) {
     let (before, after) = (pair.before, pair.after);
     let (old, new) = (&before.machine.kernel, &after.machine.kernel);
     if old.boot_id.is_some() && new.boot_id.is_some() && old.boot_id != new.boot_id {
-        let step = Step {
+        let step = ValueChange {
             before: old.boot_id.clone(),
             after: new.boot_id.clone(),
         };
@@ -57,7 +57,7 @@ pub(super) fn compare(pair: &mut Pair) {
 }
 
 /// Facts about the kernel that are one text each.
-fn texts(pair: &mut Pair, old: &Kernel, new: &Kernel) {
+fn texts(pair: &mut ReadingPair, old: &Kernel, new: &Kernel) {
     let texts = [
         (
             FindingId::KERNEL_RELEASE,
@@ -96,20 +96,20 @@ fn texts(pair: &mut Pair, old: &Kernel, new: &Kernel) {
                 id,
                 level,
                 name,
-                Step::new(&old, &new),
+                ValueChange::new(&old, &new),
                 format!("{name}: {old} -> {new}"),
             );
         }
     }
 }
 
-fn configuration(pair: &mut Pair, old: &Config, new: &Config) {
+fn configuration(pair: &mut ReadingPair, old: &KernelOptions, new: &KernelOptions) {
     for option in OPTIONS {
-        let value = |config: &Config| config.get(option).cloned().unwrap_or("n".to_owned());
+        let value = |config: &KernelOptions| config.get(option).cloned().unwrap_or("n".to_owned());
         let (old, new) = (value(old), value(new));
         if old != new {
             let message = format!("kernel configuration: {option}={old} -> {option}={new}");
-            let step = Step::new(&old, &new);
+            let step = ValueChange::new(&old, &new);
             pair.add(FindingId::KERNEL_CONFIG, Level::Warning, option, step, message);
         }
     }
@@ -119,13 +119,9 @@ fn preemption(kernel: &Kernel) -> Option<String> {
     kernel.preemption.map(|model| format!("{model:?}").to_lowercase())
 }
 
-fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
-    let names = |line: &Cmdline| -> BTreeSet<String> {
-        line.parameters
-            .iter()
-            .map(|one| one.name.replace('-', "_"))
-            .collect()
-    };
+fn boot_line(pair: &mut ReadingPair, old: &Cmdline, new: &Cmdline) {
+    let names =
+        |line: &Cmdline| -> BTreeSet<String> { line.parameters.iter().map(|one| one.name.replace('-', "_")).collect() };
     let values = |line: &Cmdline, name: &str| -> Vec<String> {
         let text = |one: &machine::Parameter| match &one.value {
             Some(value) => format!("{name}={value}"),
@@ -143,7 +139,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
         let (was, is) = (was.join(" "), is.join(" "));
         match (was.is_empty(), is.is_empty()) {
             (false, true) => {
-                let step = Step::lost(&was);
+                let step = ValueChange::lost(&was);
                 pair.add(
                     FindingId::BOOT_LINE,
                     level(Level::Error),
@@ -153,7 +149,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
                 );
             }
             (true, _) => {
-                let step = Step::gained(&is);
+                let step = ValueChange::gained(&is);
                 pair.add(
                     FindingId::BOOT_LINE,
                     level(Level::Warning),
@@ -163,7 +159,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
                 );
             }
             _ => {
-                let step = Step::new(&was, &is);
+                let step = ValueChange::new(&was, &is);
                 pair.add(
                     FindingId::BOOT_LINE,
                     level(Level::Error),

@@ -1,50 +1,42 @@
 //! Compares which CPUs exist, and what the kernel has kept off them since boot.
 
-use super::{Pair, Step, shown};
+use super::{ReadingPair, ValueChange, set_text};
 use crate::{FindingId, Level};
 use machine::{CpuSet, Isolation};
 
 /// A set of CPUs that the kernel reports about its own isolation.
-type Told = (FindingId, &'static str, fn(&Isolation) -> &Option<CpuSet>);
+type ReportedSet = (FindingId, &'static str, fn(&Isolation) -> &Option<CpuSet>);
 
-const TOLD: [Told; 3] = [
+const REPORTED_SETS: [ReportedSet; 3] = [
     (FindingId::BOOT_ISOLATED, "CPUs isolated at boot", |isolation| {
         &isolation.boot_isolated
     }),
-    (FindingId::NOHZ_FULL, "nohz_full CPUs", |isolation| {
-        &isolation.nohz_full
-    }),
-    (FindingId::RCU_NOCBS, "rcu_nocbs CPUs", |isolation| {
-        &isolation.rcu_nocbs
-    }),
+    (FindingId::NOHZ_FULL, "nohz_full CPUs", |isolation| &isolation.nohz_full),
+    (FindingId::RCU_NOCBS, "rcu_nocbs CPUs", |isolation| &isolation.rcu_nocbs),
 ];
 
-pub(super) fn compare(pair: &mut Pair) {
+pub(super) fn compare(pair: &mut ReadingPair) {
     let (before, after) = (pair.before, pair.after);
     let (old, new) = (&before.machine.topology.online, &after.machine.topology.online);
     // A machine with unknown CPUs has not lost any.
     if !old.is_empty() && !new.is_empty() {
-        let (gone, come) = (old.minus(new), new.minus(old));
+        let (removed, come) = (old.minus(new), new.minus(old));
         let present = after.machine.topology.present_cpus();
         let ways = [
-            (gone.and(&present), FindingId::CPU_OFFLINE, "went offline"),
-            (
-                gone.minus(&present),
-                FindingId::CPU_UNPLUGGED,
-                "is no longer there",
-            ),
+            (removed.and(&present), FindingId::CPU_OFFLINE, "went offline"),
+            (removed.minus(&present), FindingId::CPU_UNPLUGGED, "is no longer there"),
         ];
-        for (gone, id, what) in ways.into_iter().filter(|(gone, _, _)| !gone.is_empty()) {
-            let level = if gone.intersects(pair.isolated) {
+        for (cpus, id, what) in ways.into_iter().filter(|(gone, _, _)| !gone.is_empty()) {
+            let level = if cpus.intersects(pair.isolated) {
                 Level::Error
             } else {
                 Level::Warning
             };
-            let message = format!("CPU {gone} {what}");
-            pair.add(id, level, format!("cpu{gone}"), Step::new(old, new), message);
+            let message = format!("CPU {cpus} {what}");
+            pair.add(id, level, format!("cpu{cpus}"), ValueChange::new(old, new), message);
         }
         if !come.is_empty() {
-            let step = Step::new(old, new);
+            let step = ValueChange::new(old, new);
             pair.add(
                 FindingId::CPU_ONLINE,
                 Level::Warning,
@@ -54,7 +46,7 @@ pub(super) fn compare(pair: &mut Pair) {
             );
         }
     }
-    for (id, name, get) in TOLD {
+    for (id, name, get) in REPORTED_SETS {
         let sets = (get(&before.machine.isolation), get(&after.machine.isolation));
         if let (Some(old), Some(new)) = sets
             && old != new
@@ -64,8 +56,8 @@ pub(super) fn compare(pair: &mut Pair) {
             } else {
                 Level::Error
             };
-            let message = format!("{name}: {} -> {}", shown(old), shown(new));
-            pair.add(id, level, name, Step::new(old, new), message);
+            let message = format!("{name}: {} -> {}", set_text(old), set_text(new));
+            pair.add(id, level, name, ValueChange::new(old, new), message);
         }
     }
 }

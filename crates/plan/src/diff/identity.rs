@@ -1,19 +1,15 @@
 //! Determines whether two readings are of one machine. No serial numbers are captured, so the hardware decides.
 
-use super::Reading;
+use super::MachineReading;
 
 /// What does not match one machine, in words.
-pub(super) fn differences(before: &Reading, after: &Reading) -> Vec<String> {
-    let dmi = |reading: &Reading, name: &str| {
+pub(super) fn differences(before: &MachineReading, after: &MachineReading) -> Vec<String> {
+    let dmi = |reading: &MachineReading, name: &str| {
         let suffix = format!("/id/{name}");
-        let found = reading
-            .settings
-            .values
-            .iter()
-            .find(|(path, _)| path.ends_with(&suffix));
+        let found = reading.settings.values.iter().find(|(path, _)| path.ends_with(&suffix));
         found.map(|(_, value)| value.clone())
     };
-    let topology = |reading: &Reading| {
+    let topology = |reading: &MachineReading| {
         let topology = &reading.machine.topology;
         let present = Some(topology.present_cpus()).filter(|cpus| !cpus.is_empty());
         (

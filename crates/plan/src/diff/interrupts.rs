@@ -1,11 +1,11 @@
 //! Compares interrupts: where each may fire and does fire, and which are new.
 
-use super::{Pair, Step, shown};
+use super::{ReadingPair, ValueChange, set_text};
 use crate::{FindingId, Level};
 use machine::{CpuSet, Interrupt};
 use std::collections::HashMap;
 
-pub(super) fn compare(pair: &mut Pair) {
+pub(super) fn compare(pair: &mut ReadingPair) {
     let (before, after) = (pair.before, pair.after);
     let (Some(old), Some(new)) = (&before.machine.interrupts, &after.machine.interrupts) else {
         return;
@@ -25,7 +25,7 @@ pub(super) fn compare(pair: &mut Pair) {
                 FindingId::IRQ_GONE,
                 Level::Info,
                 subject(interrupt),
-                Step::lost(&place),
+                ValueChange::lost(&place),
                 message,
             );
         }
@@ -33,9 +33,9 @@ pub(super) fn compare(pair: &mut Pair) {
 }
 
 /// Numbers change from boot to boot, names do not: an interrupt with a unique name is identified by it.
-type Key = (String, Option<u32>);
+type InterruptKey = (String, Option<u32>);
 
-fn by_key(interrupts: &[Interrupt]) -> HashMap<Key, &Interrupt> {
+fn by_key(interrupts: &[Interrupt]) -> HashMap<InterruptKey, &Interrupt> {
     let mut count: HashMap<&str, usize> = HashMap::new();
     for interrupt in interrupts {
         *count.entry(interrupt.name.as_str()).or_default() += 1;
@@ -44,13 +44,10 @@ fn by_key(interrupts: &[Interrupt]) -> HashMap<Key, &Interrupt> {
         let is_own = !interrupt.name.is_empty() && count.get(interrupt.name.as_str()) == Some(&1);
         (interrupt.name.clone(), (!is_own).then_some(interrupt.irq))
     };
-    interrupts
-        .iter()
-        .map(|interrupt| (key(interrupt), interrupt))
-        .collect()
+    interrupts.iter().map(|interrupt| (key(interrupt), interrupt)).collect()
 }
 
-fn key(interrupt: &Interrupt, own: &HashMap<Key, &Interrupt>) -> Key {
+fn key(interrupt: &Interrupt, own: &HashMap<InterruptKey, &Interrupt>) -> InterruptKey {
     let by_name = (interrupt.name.clone(), None);
     if own.contains_key(&by_name) {
         by_name
@@ -59,50 +56,50 @@ fn key(interrupt: &Interrupt, own: &HashMap<Key, &Interrupt>) -> Key {
     }
 }
 
-fn moved(pair: &mut Pair, former: &Interrupt, now: &Interrupt) {
-    let mut told = false;
+fn moved(pair: &mut ReadingPair, former: &Interrupt, now: &Interrupt) {
+    let mut is_reported = false;
     if let (Some(old), Some(new)) = (&former.affinity, &now.affinity)
         && old != new
     {
         let level = pair.reach(old, new, Level::Info);
-        let message = format!("{}: CPU {} -> {}", called(now), shown(old), shown(new));
+        let message = format!("{}: CPU {} -> {}", called(now), set_text(old), set_text(new));
         pair.add(
             FindingId::IRQ_AFFINITY,
             level,
             subject(now),
-            Step::new(old, new),
+            ValueChange::new(old, new),
             message,
         );
-        told = true;
+        is_reported = true;
     }
-    if let (Some(old), Some(new), false) = (&former.effective, &now.effective, told)
+    if let (Some(old), Some(new), false) = (&former.effective, &now.effective, is_reported)
         && old != new
     {
         let level = pair.reach(old, new, Level::Info);
-        let message = format!("{} fires on CPU {} -> {}", called(now), shown(old), shown(new));
+        let message = format!("{} fires on CPU {} -> {}", called(now), set_text(old), set_text(new));
         pair.add(
             FindingId::IRQ_EFFECTIVE,
             level,
             subject(now),
-            Step::new(old, new),
+            ValueChange::new(old, new),
             message,
         );
     }
 }
 
-fn appeared(pair: &mut Pair, interrupt: &Interrupt) {
+fn appeared(pair: &mut ReadingPair, interrupt: &Interrupt) {
     // An unrequested number cannot fire.
     if interrupt.name.is_empty() {
         return;
     }
     let place = interrupt.affinity.clone().unwrap_or_default();
     let level = pair.reach(&CpuSet::new(), &place, Level::Info);
-    let message = format!("new {} may fire on CPU {}", called(interrupt), shown(&place));
+    let message = format!("new {} may fire on CPU {}", called(interrupt), set_text(&place));
     pair.add(
         FindingId::IRQ_NEW,
         level,
         subject(interrupt),
-        Step::gained(&place),
+        ValueChange::gained(&place),
         message,
     );
 }

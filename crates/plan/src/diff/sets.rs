@@ -1,11 +1,11 @@
 //! Compares cpusets and partitions, workqueues, and the CPUs of new interrupts.
 
-use super::{Pair, Step, shown};
+use super::{ReadingPair, ValueChange, set_text};
 use crate::{FindingId, Level};
 use machine::{CpuSet, Machine, Partition};
 use std::collections::BTreeMap;
 
-pub(super) fn compare(pair: &mut Pair) {
+pub(super) fn compare(pair: &mut ReadingPair) {
     masks(pair);
     let (before, after) = (pair.before, pair.after);
     let tree = |machine: &'_ Machine| machine.cgroups.cpuset.clone();
@@ -20,7 +20,7 @@ pub(super) fn compare(pair: &mut Pair) {
             FindingId::CGROUP_LAYOUT,
             Level::Warning,
             "cgroups",
-            Step::new(&old, &new),
+            ValueChange::new(&old, &new),
             message,
         );
         return;
@@ -31,37 +31,33 @@ pub(super) fn compare(pair: &mut Pair) {
     let (old, new) = (by_name(&old_tree.sets), by_name(&new_tree.sets));
     for (name, set) in &old {
         match new.get(name) {
-            None => gone(pair, name, set),
+            None => report_removed(pair, name, set),
             Some(now) => changed(pair, name, set, now),
         }
     }
     for (name, set) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
         let cpus = cpus_of(set);
         let takes = set.takes_cpus();
-        let is_near = takes
-            || set
-                .cpus
-                .as_ref()
-                .is_some_and(|cpus| cpus.intersects(pair.isolated));
+        let is_near = takes || set.cpus.as_ref().is_some_and(|cpus| cpus.intersects(pair.isolated));
         let level = if is_near { Level::Warning } else { Level::Info };
         let what = if takes { "partition" } else { "cpuset" };
-        let message = format!("new {what} {name} with CPU {}", shown(&cpus));
-        pair.add(FindingId::CPUSET, level, name, Step::gained(&cpus), message);
+        let message = format!("new {what} {name} with CPU {}", set_text(&cpus));
+        pair.add(FindingId::CPUSET, level, name, ValueChange::gained(&cpus), message);
     }
 }
 
-fn gone(pair: &mut Pair, name: &str, set: &Partition) {
+fn report_removed(pair: &mut ReadingPair, name: &str, set: &Partition) {
     let cpus = cpus_of(set);
     let (what, level) = if set.takes_cpus() {
         ("partition", Level::Error)
     } else {
         ("cpuset", Level::Info)
     };
-    let message = format!("{what} {name} with CPU {} is gone", shown(&cpus));
-    pair.add(FindingId::CPUSET, level, name, Step::lost(&cpus), message);
+    let message = format!("{what} {name} with CPU {} is gone", set_text(&cpus));
+    pair.add(FindingId::CPUSET, level, name, ValueChange::lost(&cpus), message);
 }
 
-fn changed(pair: &mut Pair, name: &str, old: &Partition, new: &Partition) {
+fn changed(pair: &mut ReadingPair, name: &str, old: &Partition, new: &Partition) {
     let is_partition = old.takes_cpus() || new.takes_cpus();
     let (was, is) = (cpus_of(old), cpus_of(new));
     if was != is {
@@ -71,16 +67,12 @@ fn changed(pair: &mut Pair, name: &str, old: &Partition, new: &Partition) {
         } else {
             pair.reach(&was, &is, otherwise)
         };
-        let message = format!("cpuset {name}: CPU {} -> {}", shown(&was), shown(&is));
-        pair.add(FindingId::CPUSET, level, name, Step::new(&was, &is), message);
+        let message = format!("cpuset {name}: CPU {} -> {}", set_text(&was), set_text(&is));
+        pair.add(FindingId::CPUSET, level, name, ValueChange::new(&was, &is), message);
     }
     let flag = |flag: Option<bool>| flag.map(|flag| u8::from(flag).to_string());
     let texts = [
-        (
-            "cpuset.cpus.partition",
-            old.partition.clone(),
-            new.partition.clone(),
-        ),
+        ("cpuset.cpus.partition", old.partition.clone(), new.partition.clone()),
         (
             "sched_load_balance",
             flag(old.sched_load_balance),
@@ -100,7 +92,7 @@ fn changed(pair: &mut Pair, name: &str, old: &Partition, new: &Partition) {
                 (false, _) => Level::Info,
             };
             let message = format!("{file} of cpuset {name}: {was} -> {is}");
-            pair.add(FindingId::CPUSET, level, name, Step::new(&was, &is), message);
+            pair.add(FindingId::CPUSET, level, name, ValueChange::new(&was, &is), message);
         }
     }
 }
@@ -110,7 +102,7 @@ fn cpus_of(set: &Partition) -> CpuSet {
     own.or(set.effective_cpus.as_ref()).cloned().unwrap_or_default()
 }
 
-fn masks(pair: &mut Pair) {
+fn masks(pair: &mut ReadingPair) {
     let (before, after) = (pair.before, pair.after);
     let (old, new) = (&before.machine.isolation, &after.machine.isolation);
     let masks = [
@@ -132,8 +124,8 @@ fn masks(pair: &mut Pair) {
             && old != new
         {
             let level = pair.reach(old, new, Level::Info);
-            let message = format!("{name} may use CPU {} -> {}", shown(old), shown(new));
-            pair.add(id, level, name, Step::new(old, new), message);
+            let message = format!("{name} may use CPU {} -> {}", set_text(old), set_text(new));
+            pair.add(id, level, name, ValueChange::new(old, new), message);
         }
     }
 }

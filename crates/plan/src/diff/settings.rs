@@ -1,6 +1,6 @@
 //! Compares settings by file: sysctls, queues of disks and network interfaces, power of each CPU.
 
-use super::{Pair, Step, shown};
+use super::{ReadingPair, ValueChange, set_text};
 use crate::settings::setting;
 use crate::{FindingId, Level, knobs};
 use machine::{CpuId, CpuSet};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Settings that are compared elsewhere or only identify the machine.
 const ELSEWHERE: [&str; 3] = ["/class/dmi/", "/virtual/dmi/", "/online"];
 
-pub(super) fn compare(pair: &mut Pair) {
+pub(super) fn compare(pair: &mut ReadingPair) {
     let (before, after) = (pair.before, pair.after);
     // One sentence is enough for a setting that changed in the same way on many CPUs.
     let mut of_cpus: BTreeMap<(String, String, String, bool), CpuSet> = BTreeMap::new();
@@ -43,13 +43,13 @@ pub(super) fn compare(pair: &mut Pair) {
             FindingId::SETTING,
             level,
             format!("cpu{cpus}"),
-            Step::new(&old, &new),
+            ValueChange::new(&old, &new),
             message,
         );
     }
 }
 
-fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
+fn one(pair: &mut ReadingPair, path: &str, old: &str, new: &str) {
     let (name, subject) = called(path);
     let text = match subject.as_str() {
         "" => name.clone(),
@@ -60,21 +60,17 @@ fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
     if let (Some(was), Some(is)) = (cpus(old), cpus(new)) {
         if was != is {
             let level = pair.reach(&was, &is, Level::Info);
-            let message = format!("{text}: CPU {} -> {}", shown(&was), shown(&is));
-            pair.add(FindingId::SETTING, level, subject, Step::new(&was, &is), message);
+            let message = format!("{text}: CPU {} -> {}", set_text(&was), set_text(&is));
+            pair.add(FindingId::SETTING, level, subject, ValueChange::new(&was, &is), message);
         }
         return;
     }
-    let level = if matters(path) {
-        Level::Warning
-    } else {
-        Level::Info
-    };
+    let level = if matters(path) { Level::Warning } else { Level::Info };
     pair.add(
         FindingId::SETTING,
         level,
         subject,
-        Step::new(&old, &new),
+        ValueChange::new(&old, &new),
         format!("{text}: {old} -> {new}"),
     );
 }
@@ -87,9 +83,7 @@ fn matters(path: &str) -> bool {
 /// A CPU's own setting: `cpufreq/scaling_governor`, `cpuidle state2 disable`.
 fn cpu_of(path: &str) -> Option<(CpuId, String)> {
     let mut parts = path.split('/');
-    let cpu = parts
-        .by_ref()
-        .find_map(|part| part.strip_prefix("cpu")?.parse().ok())?;
+    let cpu = parts.by_ref().find_map(|part| part.strip_prefix("cpu")?.parse().ok())?;
     let rest: Vec<&str> = parts.collect();
     let name = match rest.as_slice() {
         ["cpuidle", state, name] => format!("cpuidle {state} {name}"),
@@ -117,9 +111,7 @@ fn called(path: &str) -> (String, String) {
         parts.get(place + 1).map(|part| (*part).to_owned())
     };
     let name = parts.last().map_or_else(String::new, |name| (*name).to_owned());
-    let queue = after("queues")
-        .map(|queue| format!(" {queue}"))
-        .unwrap_or_default();
+    let queue = after("queues").map(|queue| format!(" {queue}")).unwrap_or_default();
     let owner = after("block")
         .or_else(|| after("net").map(|net| net + &queue))
         .or_else(|| after("workqueue").map(|queue| format!("workqueue {queue}")))

@@ -1,7 +1,7 @@
 //! Compares tasks: which may now run on the isolated CPUs, whose mask or policy changed, and which manager of
 //! interrupts and power started or ended.
 
-use super::{Pair, Reading, Step, shown};
+use super::{MachineReading, ReadingPair, ValueChange, set_text};
 use crate::{FindingId, Level};
 use machine::{CpuSet, Policy, Task};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,16 +22,16 @@ const MANAGERS: [&str; 8] = [
 const OWN: &str = "quietcore";
 
 /// A thread in both readings: within one boot by number and start time, across boots by name and mask.
-type Key = (String, u64, String);
+type ThreadKey = (String, u64, String);
 
-pub(super) fn compare(pair: &mut Pair) {
+pub(super) fn compare(pair: &mut ReadingPair) {
     let (before, after) = (pair.before, pair.after);
     let (Some(old), Some(new)) = (&before.machine.tasks, &after.machine.tasks) else {
         return;
     };
     managers(pair, old, new);
     let same_boot = pair.same_boot();
-    let key = |task: &Task| -> Key {
+    let key = |task: &Task| -> ThreadKey {
         if same_boot {
             (
                 String::new(),
@@ -46,28 +46,28 @@ pub(super) fn compare(pair: &mut Pair) {
             )
         }
     };
-    let known = |reading: &Reading, tasks: &'_ [Task]| -> Vec<Task> {
+    let known = |reading: &MachineReading, tasks: &'_ [Task]| -> Vec<Task> {
         let others = tasks
             .iter()
             .filter(|task| Some(task.pid) != reading.own_pid && task.comm != OWN);
         others.cloned().collect()
     };
     let (old, new) = (known(before, old), known(after, new));
-    let old_by_key: HashMap<Key, &Task> = old.iter().map(|task| (key(task), task)).collect();
-    let new_by_key: HashMap<Key, &Task> = new.iter().map(|task| (key(task), task)).collect();
-    let (mut come, mut gone) = (Vec::new(), Vec::new());
+    let old_by_key: HashMap<ThreadKey, &Task> = old.iter().map(|task| (key(task), task)).collect();
+    let new_by_key: HashMap<ThreadKey, &Task> = new.iter().map(|task| (key(task), task)).collect();
+    let (mut come, mut ended) = (Vec::new(), Vec::new());
     for task in &new {
         match old_by_key.get(&key(task)) {
             Some(former) => changed(pair, former, task),
             None => come.push(task),
         }
     }
-    gone.extend(old.iter().filter(|task| !new_by_key.contains_key(&key(task))));
+    ended.extend(old.iter().filter(|task| !new_by_key.contains_key(&key(task))));
     arrivals(pair, &come);
-    departures(pair, &gone);
+    departures(pair, &ended);
 }
 
-fn on_isolated(pair: &Pair, task: &Task) -> CpuSet {
+fn on_isolated(pair: &ReadingPair, task: &Task) -> CpuSet {
     task.allowed
         .as_ref()
         .map(|allowed| allowed.and(pair.isolated))
@@ -75,7 +75,7 @@ fn on_isolated(pair: &Pair, task: &Task) -> CpuSet {
 }
 
 /// New threads that may run on the isolated CPUs, grouped by name and place; the rest is counted.
-fn arrivals(pair: &mut Pair, come: &[&Task]) {
+fn arrivals(pair: &mut ReadingPair, come: &[&Task]) {
     let mut groups: BTreeMap<(bool, String, CpuSet), Vec<&Task>> = BTreeMap::new();
     let mut elsewhere = 0_usize;
     for task in come {
@@ -100,13 +100,16 @@ fn arrivals(pair: &mut Pair, come: &[&Task]) {
         };
         let message = match tasks.len() {
             1 => format!("new {what} {comm}/{} may run on {place}", first.key.tid),
-            many => format!(
-                "{many} new {what}s {comm} ({}, ...) may run on {place}",
-                first.key.tid
-            ),
+            many => format!("{many} new {what}s {comm} ({}, ...) may run on {place}", first.key.tid),
         };
         let subject = format!("{comm}/{}", first.key.tid);
-        pair.add(FindingId::TASK_NEW, level, subject, Step::gained(&place), message);
+        pair.add(
+            FindingId::TASK_NEW,
+            level,
+            subject,
+            ValueChange::gained(&place),
+            message,
+        );
     }
     if elsewhere > 0 {
         let message = format!("other threads that are new: {elsewhere}");
@@ -114,15 +117,15 @@ fn arrivals(pair: &mut Pair, come: &[&Task]) {
             FindingId::TASKS_NEW,
             Level::Info,
             "tasks",
-            Step::gained(&elsewhere),
+            ValueChange::gained(&elsewhere),
             message,
         );
     }
 }
 
-fn departures(pair: &mut Pair, gone: &[&Task]) {
+fn departures(pair: &mut ReadingPair, ended: &[&Task]) {
     let mut elsewhere = 0_usize;
-    for task in gone {
+    for task in ended {
         let place = on_isolated(pair, task);
         if place.is_empty() || task.is_kernel() {
             elsewhere += 1;
@@ -137,7 +140,7 @@ fn departures(pair: &mut Pair, gone: &[&Task]) {
             FindingId::TASK_GONE,
             Level::Info,
             subject,
-            Step::lost(&place),
+            ValueChange::lost(&place),
             message,
         );
     }
@@ -147,24 +150,24 @@ fn departures(pair: &mut Pair, gone: &[&Task]) {
             FindingId::TASKS_GONE,
             Level::Info,
             "tasks",
-            Step::lost(&elsewhere),
+            ValueChange::lost(&elsewhere),
             message,
         );
     }
 }
 
-fn changed(pair: &mut Pair, former: &Task, now: &Task) {
+fn changed(pair: &mut ReadingPair, former: &Task, now: &Task) {
     let subject = format!("{}/{}", now.comm, now.key.tid);
     if let (Some(old), Some(new)) = (&former.allowed, &now.allowed)
         && old != new
     {
         let level = pair.reach(old, new, Level::Info);
-        let message = format!("thread {subject} may run on {} -> {}", shown(old), shown(new));
+        let message = format!("thread {subject} may run on {} -> {}", set_text(old), set_text(new));
         pair.add(
             FindingId::TASK_ALLOWED,
             level,
             &subject,
-            Step::new(old, new),
+            ValueChange::new(old, new),
             message,
         );
     }
@@ -181,13 +184,13 @@ fn changed(pair: &mut Pair, former: &Task, now: &Task) {
             FindingId::TASK_POLICY,
             level,
             &subject,
-            Step::new(&old, &new),
+            ValueChange::new(&old, &new),
             message,
         );
     }
 }
 
-fn managers(pair: &mut Pair, old: &[Task], new: &[Task]) {
+fn managers(pair: &mut ReadingPair, old: &[Task], new: &[Task]) {
     let running = |tasks: &[Task]| -> BTreeSet<&str> {
         let is_there = |name: &&str| {
             tasks
@@ -203,7 +206,7 @@ fn managers(pair: &mut Pair, old: &[Task], new: &[Task]) {
             FindingId::MANAGER,
             Level::Warning,
             *name,
-            Step::gained(name),
+            ValueChange::gained(name),
             message,
         );
     }
@@ -212,7 +215,7 @@ fn managers(pair: &mut Pair, old: &[Task], new: &[Task]) {
             FindingId::MANAGER,
             Level::Info,
             *name,
-            Step::lost(name),
+            ValueChange::lost(name),
             format!("{name} is gone"),
         );
     }

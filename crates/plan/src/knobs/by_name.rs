@@ -1,15 +1,15 @@
 //! Adds a knob by its name, or leaves out one of the profile.
 
 use super::find;
-use crate::{Intent, KnobRefusal, Refusal};
+use crate::{Intent, KnobRefusal, PlanRefusal};
 
 impl Intent {
     /// Adds a knob by name, as `KNOB` or `KNOB=VALUE`.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown knob, for a value that it does not accept, and for a knob that was already requested
+    /// [`PlanRefusal`] for an unknown knob, for a value that it does not accept, and for a knob that was already requested
     /// with another value or left out.
-    pub fn take(&mut self, text: &str) -> Result<(), Refusal> {
+    pub fn take(&mut self, text: &str) -> Result<(), PlanRefusal> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
@@ -28,8 +28,8 @@ impl Intent {
     /// Leaves out a knob of the profile.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown knob, for one that isolation requires, and for one that was explicitly requested.
-    pub fn leave_out(&mut self, name: &str) -> Result<(), Refusal> {
+    /// [`PlanRefusal`] for an unknown knob, for one that isolation requires, and for one that was explicitly requested.
+    pub fn leave_out(&mut self, name: &str) -> Result<(), PlanRefusal> {
         let knob = find(name)?;
         if !knob.needed.is_empty() {
             let (knob, why) = (knob.name, knob.needed);

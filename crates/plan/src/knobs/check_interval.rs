@@ -1,17 +1,17 @@
 //! Sets the poll for corrected machine errors (`arch/x86/kernel/cpu/mce/core.c`, `mce_timer_fn`): a timer on every CPU.
 
 use super::value_file::set_text;
-use super::{Knob, Taken, Takes};
-use crate::parameters::Price;
+use super::{Knob, KnobUse, KnobValueKind};
+use crate::parameters::ParameterCost;
 
 const PATH: &str = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
 
 pub(super) const KNOB: Knob = Knob {
     name: "check_interval",
     files: &[PATH],
-    taken: Taken::ByName,
-    takes: Takes::Number(0, 86_400),
-    price: Price::Safety,
+    usage: KnobUse::ByName,
+    takes: KnobValueKind::Number(0, 86_400),
+    price: ParameterCost::Safety,
     what: "seconds between looks for corrected machine errors (x86); one value for all CPUs, whichever directory it is written in",
     isolation: "0 stops the poll timer on all CPUs",
     needs: "an x86 machine with machine checks; many virtual ones have none",

@@ -2,7 +2,7 @@
 //! in place.
 
 use super::value_file::set_text;
-use super::{Knob, Taken};
+use super::{Knob, KnobUse};
 use crate::Profile;
 
 const PATH: &str = "/proc/sys/vm/compact_unevictable_allowed";
@@ -10,7 +10,7 @@ const PATH: &str = "/proc/sys/vm/compact_unevictable_allowed";
 pub(super) const KNOB: Knob = Knob {
     name: "compact_unevictable_allowed",
     files: &[PATH],
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     what: "whether locked memory may be moved too",
     isolation: "0: locked pages of a real-time program stay; PREEMPT_RT sets it",
     needs: "a kernel with CONFIG_COMPACTION",

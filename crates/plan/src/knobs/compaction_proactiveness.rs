@@ -2,7 +2,7 @@
 //! one of its threads must flush the old translation.
 
 use super::value_file::set_text;
-use super::{Knob, Taken};
+use super::{Knob, KnobUse};
 use crate::Profile;
 
 const PATH: &str = "/proc/sys/vm/compaction_proactiveness";
@@ -10,7 +10,7 @@ const PATH: &str = "/proc/sys/vm/compaction_proactiveness";
 pub(super) const KNOB: Knob = Knob {
     name: "compaction_proactiveness",
     files: &[PATH],
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     what: "how eagerly memory is moved together before anybody asks for it",
     isolation: "0: no page moves without need",
     since: "5.9",

@@ -5,9 +5,9 @@
 //! It comes before everything else: otherwise a v1 cpuset would lose the CPU for good, and a partition would become invalid.
 
 use super::cpu_offline::holder;
-use super::{Knob, Presence, Taken};
-use crate::parameters::Price;
-use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, Scene};
+use super::{Knob, KnobUse, Presence};
+use crate::parameters::ParameterCost;
+use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext};
 use machine::CpuSet;
 
 pub(super) const KNOB: Knob = Knob {
@@ -17,8 +17,8 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "timers and softirq work that earlier programs left on the CPUs go elsewhere; all of them go off before the \
                 first comes back, so that none inherits the timers of another",
     needs: "CPUs that can be switched off, and no cpuset that holds them",
-    taken: Taken::ByName,
-    price: Price::Safety,
+    usage: KnobUse::ByName,
+    price: ParameterCost::Safety,
     stops: &["soft_timer", "soft_hrtimer"],
     side_effects: "all of the machine stops for some milliseconds, twice for each CPU; the kernel widens masks of \
                    interrupts and tasks that had no other CPU, and they get them back at once",
@@ -28,7 +28,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let online = |cpu: machine::CpuId| format!("/sys/devices/system/cpu/cpu{}/online", cpu.0);
     let able: CpuSet = scene
         .isolated()

@@ -5,9 +5,12 @@
 //! because the CPU is no longer a housekeeping CPU. Interrupts that would be left without a CPU are moved first.
 
 use super::value_file::{ValueFile, set};
-use super::{Knob, Presence, Taken, declare};
-use crate::parameters::Price;
-use crate::{Action, Change, ChangeKind, Compare, Finding, FindingId, Level, OnRefusal, Plan, Scene, Undo};
+use super::{Knob, KnobUse, Presence, declare};
+use crate::parameters::ParameterCost;
+use crate::{
+    Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, ReadbackComparison, RefusalPolicy,
+    UndoMethod,
+};
 use machine::{CpuSet, Partition, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -18,8 +21,8 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "0 for the siblings: no task shares a core with an isolated CPU. Down and up also moves timers and interrupts \
                 away that nothing else moves; it stops all CPUs for a moment, empties v1 cpusets and drops pins",
     needs: "a processor with SMT, and siblings that are not isolated; isolating whole cores is the gentler way",
-    taken: Taken::ByName,
-    price: Price::Safety,
+    usage: KnobUse::ByName,
+    price: ParameterCost::Safety,
     stops: &["smt_sibling"],
     side_effects: "the machine has fewer CPUs until undo; all of it stops for some milliseconds, twice",
     verify: "/sys/devices/system/cpu/offline",
@@ -35,7 +38,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     if scene.going_offline.is_empty() {
         return Presence::Absent;
     }
@@ -56,8 +59,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             .as_ref()
             .filter(|cpus| !cpus.is_empty() && cpus.is_subset(&able));
         if let Some(now) = stranded {
-            plan.changes
-                .push(before_it_is_stranded(scene, interrupt.irq, now));
+            plan.changes.push(before_it_is_stranded(scene, interrupt.irq, now));
         }
     }
     for cpu in able.iter() {
@@ -77,7 +79,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 }
 
 /// The kernel widens the mask of an interrupt whose CPUs all go offline, and does not restore it.
-fn before_it_is_stranded(scene: &Scene, irq: u32, now: &CpuSet) -> Change {
+fn before_it_is_stranded(scene: &PlanContext, irq: u32, now: &CpuSet) -> Change {
     let path = format!("/proc/irq/{irq}/smp_affinity_list");
     Change {
         id: format!("{}/irq{irq}", KNOB.name),
@@ -90,26 +92,21 @@ fn before_it_is_stranded(scene: &Scene, irq: u32, now: &CpuSet) -> Change {
         action: Action::Write {
             path,
             value: scene.housekeeping.to_string(),
-            compare: Compare::List,
-            on_refusal: OnRefusal::Report,
-            undo: Undo::Restore,
+            compare: ReadbackComparison::List,
+            on_refusal: RefusalPolicy::Report,
+            undo: UndoMethod::Restore,
         },
     }
 }
 
-fn obstacle(scene: &Scene) -> Option<Finding> {
+fn obstacle(scene: &PlanContext) -> Option<Finding> {
     let going = &scene.going_offline;
     let lowest = scene.machine.topology.online.first();
     if let Some(lowest) = lowest.filter(|cpu| going.contains(*cpu)) {
         let message = format!("CPU {lowest} is the lowest that is online and cannot be spared");
         return Some(
-            Finding::new(
-                Level::Error,
-                FindingId::OFFLINE_LOWEST,
-                format!("cpu{lowest}"),
-                message,
-            )
-            .fix("isolate another core, or leave --with cpu_offline out"),
+            Finding::new(Level::Error, FindingId::OFFLINE_LOWEST, format!("cpu{lowest}"), message)
+                .fix("isolate another core, or leave --with cpu_offline out"),
         );
     }
     let set = holder(scene, going)?;
@@ -121,7 +118,7 @@ fn obstacle(scene: &Scene) -> Option<Finding> {
 }
 
 /// A cpuset that would lose the CPUs going offline: on v1 for good, on v2 a partition until they come back.
-pub(super) fn holder<'a>(scene: &Scene<'a>, going: &CpuSet) -> Option<&'a str> {
+pub(super) fn holder<'a>(scene: &PlanContext<'a>, going: &CpuSet) -> Option<&'a str> {
     let hierarchy = scene.machine.cgroups.cpuset.as_ref()?;
     let holds = |set: &&'a Partition| {
         let taking = hierarchy.version == Version::V1 || set.takes_cpus();

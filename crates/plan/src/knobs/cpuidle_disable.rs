@@ -1,9 +1,9 @@
 //! Disables idle states of one CPU individually. The deeper the state, the longer the wake-up.
 
 use super::value_file::{ValueFile, set};
-use super::{Knob, Presence, Taken, Takes};
-use crate::parameters::Price;
-use crate::{Plan, Profile, Scene};
+use super::{Knob, KnobUse, KnobValueKind, Presence};
+use crate::parameters::ParameterCost;
+use crate::{Plan, PlanContext, Profile};
 use machine::CpuId;
 
 pub(super) const KNOB: Knob = Knob {
@@ -14,10 +14,10 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "1 for every state deeper than the first that halts: quick to wake, without burning power; `all` forbids \
                 that one too, and an idle CPU then polls",
     needs: "a machine with idle states that the kernel chooses from; many virtual ones have none",
-    taken: Taken::From(Profile::Strict),
-    takes: Takes::Words(&["deep", "all"]),
+    usage: KnobUse::From(Profile::Strict),
+    takes: KnobValueKind::Words(&["deep", "all"]),
     usual: "deep",
-    price: Price::Power,
+    price: ParameterCost::Power,
     stops: &["timer_broadcast"],
     side_effects: "an idle isolated CPU takes more power, and its neighbours get less turbo",
     verify: "the files; usage of the state beside them does not change",
@@ -37,7 +37,7 @@ pub(super) struct IdleState {
 }
 
 /// The idle states of a CPU with a known latency, shallow ones first.
-pub(super) fn idle_states(scene: &Scene, cpu: CpuId) -> Vec<IdleState> {
+pub(super) fn idle_states(scene: &PlanContext, cpu: CpuId) -> Vec<IdleState> {
     let begin = format!("/sys/devices/system/cpu/cpu{}/cpuidle/", cpu.0);
     let mut states: Vec<IdleState> = scene
         .settings
@@ -56,13 +56,10 @@ pub(super) fn idle_states(scene: &Scene, cpu: CpuId) -> Vec<IdleState> {
 
 /// Latency of the shallowest available state that halts the CPU.
 pub(super) fn first_halt_us(states: &[IdleState]) -> Option<u64> {
-    states
-        .iter()
-        .map(|state| state.latency_us)
-        .find(|latency| *latency > 0)
+    states.iter().map(|state| state.latency_us).find(|latency| *latency > 0)
 }
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
     for cpu in scene.isolated().iter() {
         let states = idle_states(scene, cpu);

@@ -4,9 +4,10 @@
 //! isolated ones and does not balance. v2: one child becomes an `isolated` partition (6.1 and later), or a `root` one if the
 //! kernel knows only that. The v2 write succeeds even if the partition is invalid, so it is always read back.
 
-use super::{Knob, Presence, Taken, Takes};
+use super::{Knob, KnobUse, KnobValueKind, Presence};
 use crate::{
-    Action, Change, Compare, Finding, FindingId, Level, Plan, Profile, Scene, Undo, by_hand, partition_path,
+    Action, Change, Finding, FindingId, Level, Plan, PlanContext, Profile, ReadbackComparison, UndoMethod, by_hand,
+    partition_path,
 };
 use machine::{Hierarchy, Partition, Version};
 
@@ -16,14 +17,11 @@ pub(super) const KNOB: Knob = Knob {
            scheduler neither balances nor places anything there",
     aliases: &["cpuset.cpus.partition"],
     files: &["/sys/fs/cgroup/NAME/cpuset.cpus.partition"],
-    related: &[
-        "/sys/fs/cgroup/NAME/cpuset.cpus",
-        "/sys/fs/cgroup/NAME/cpuset.mems",
-    ],
+    related: &["/sys/fs/cgroup/NAME/cpuset.cpus", "/sys/fs/cgroup/NAME/cpuset.mems"],
     isolation: "isolated: no other task, no load balancing; always read back, because an invalid partition is no error",
     since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",
-    taken: Taken::From(Profile::Minimal),
-    takes: Takes::Words(&["isolated", "root"]),
+    usage: KnobUse::From(Profile::Minimal),
+    takes: KnobValueKind::Words(&["isolated", "root"]),
     usual: "isolated",
     needed: "without the partition the scheduler goes on using these CPUs, and nothing would be isolated",
     stops: &["task", "sched_softirq"],
@@ -36,7 +34,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy() else {
         plan.findings.push(
             Finding::new(
@@ -68,7 +66,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
-fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
+fn plan_v1(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
     let root = hierarchy.set("/");
     let all_mems = root.and_then(|set| set.mems.as_deref()).unwrap_or("0");
     if let Some(keep) = scene.intent.housekeeping_path(hierarchy)
@@ -79,10 +77,10 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         let why = "v1 refuses tasks in a set without memory nodes (ENOSPC); housekeeping keeps all of them";
         let share = "housekeeping CPUs still share the load";
         plan.changes.extend([
-            keep.make(KEEPS),
-            keep.write("cpus", &cpus, Compare::List, HOUSEKEEPING),
-            keep.write("mems", all_mems, Compare::List, why),
-            keep.write("sched_load_balance", "1", Compare::Text, share),
+            keep.make(HOUSEKEEPING_SET),
+            keep.write("cpus", &cpus, ReadbackComparison::List, HOUSEKEEPING),
+            keep.write("mems", all_mems, ReadbackComparison::List, why),
+            keep.write("sched_load_balance", "1", ReadbackComparison::Text, share),
         ]);
     }
     let give = NewSet::new(hierarchy, partition_path(hierarchy, scene.intent.name.as_str()));
@@ -94,26 +92,26 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
     };
     plan.changes.extend([
         give.make(GIVES),
-        give.write("cpus", &cpus, Compare::List, ISOLATED),
-        give.write("mems", &mems, Compare::List, NEAR),
-        give.write("sched_load_balance", balance, Compare::Text, why),
+        give.write("cpus", &cpus, ReadbackComparison::List, ISOLATED),
+        give.write("mems", &mems, ReadbackComparison::List, NEAR),
+        give.write("sched_load_balance", balance, ReadbackComparison::Text, why),
     ]);
     if can_be_exclusive(scene, hierarchy, &give.path) {
         let why = "no later cpuset may take these CPUs too";
         plan.changes
-            .push(give.write("cpu_exclusive", "1", Compare::Text, why));
+            .push(give.write("cpu_exclusive", "1", ReadbackComparison::Text, why));
     }
     let before = root
         .and_then(|set| set.sched_load_balance)
         .map(|on| if on { "1" } else { "0" }.to_owned());
     let why = "while the root balances, its single domain covers the isolated CPUs whatever its children say";
     let path = hierarchy.file("/", "sched_load_balance");
-    let stop = by_hand::write(&path, before, "0", Compare::Text, Undo::Restore);
+    let stop = by_hand::write(&path, before, "0", ReadbackComparison::Text, UndoMethod::Restore);
     plan.changes.push(of_knob(stop, why));
 }
 
 /// Whether the kernel accepts a v1 set with the isolated CPUs as exclusive: its parent is, and no sibling has one of them.
-fn can_be_exclusive(scene: &Scene, hierarchy: &Hierarchy, give: &str) -> bool {
+fn can_be_exclusive(scene: &PlanContext, hierarchy: &Hierarchy, give: &str) -> bool {
     // The new set excludes others, not itself or its children.
     let own = give.strip_prefix(&hierarchy.mount).unwrap_or_default();
     let is_own = |set: &Partition| {
@@ -132,21 +130,21 @@ fn can_be_exclusive(scene: &Scene, hierarchy: &Hierarchy, give: &str) -> bool {
     exclusive_root == Some(true) && !hierarchy.sets.iter().any(overlap)
 }
 
-const KEEPS: &str = "the cpuset that takes everything that is not isolated";
+const HOUSEKEEPING_SET: &str = "the cpuset that takes everything that is not isolated";
 const HOUSEKEEPING: &str = "the housekeeping CPUs";
 const GIVES: &str = "the partition";
 const ISOLATED: &str = "the isolated CPUs";
 const NEAR: &str = "memory near the isolated CPUs";
 
 /// If another partition has already created the set for everything else, its list is updated; `false` if none has.
-fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &mut Plan) -> bool {
-    let kept = keep.strip_prefix(&hierarchy.mount).unwrap_or_default();
-    let is_there = scene.is_ours(hierarchy, kept);
+fn widen_housekeeping(scene: &PlanContext, hierarchy: &Hierarchy, keep: &str, plan: &mut Plan) -> bool {
+    let housekeeping = keep.strip_prefix(&hierarchy.mount).unwrap_or_default();
+    let is_there = scene.is_ours(hierarchy, housekeeping);
     if is_there {
-        let before = hierarchy.set(kept).and_then(|set| set.cpus.as_ref());
+        let before = hierarchy.set(housekeeping).and_then(|set| set.cpus.as_ref());
         let before = before.map(ToString::to_string);
-        let (path, cpus) = (hierarchy.file(kept, "cpus"), scene.housekeeping.to_string());
-        let widen = by_hand::write(&path, before, &cpus, Compare::List, Undo::Restore);
+        let (path, cpus) = (hierarchy.file(housekeeping, "cpus"), scene.housekeeping.to_string());
+        let widen = by_hand::write(&path, before, &cpus, ReadbackComparison::List, UndoMethod::Restore);
         plan.changes.push(of_knob(widen, HOUSEKEEPING));
     }
     is_there
@@ -157,13 +155,13 @@ fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &m
 /// `update_tasks_cpumask` leaves alone. No file shows whether a distribution has that change, so the release decides.
 const V2_DOES_HARM_BEFORE: (u32, u32) = (5, 12);
 
-fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
+fn plan_v2(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
     if let Some(harm) = harm_of_v2(scene, hierarchy) {
         plan.findings.push(harm);
         return;
     }
     let subtree = format!("{}/cgroup.subtree_control", hierarchy.mount);
-    let enable = by_hand::write(&subtree, None, "+cpuset", Compare::Word, Undo::Restore);
+    let enable = by_hand::write(&subtree, None, "+cpuset", ReadbackComparison::Word, UndoMethod::Restore);
     let why = "children of the root get cpuset files only then";
     plan.changes.push(of_knob(enable, why));
     if let Some(keep) = scene.intent.housekeeping_path(hierarchy)
@@ -172,32 +170,30 @@ fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         let keep = NewSet::new(hierarchy, keep);
         let cpus = scene.housekeeping.to_string();
         plan.changes.extend([
-            keep.make(KEEPS),
-            keep.write("cpus", &cpus, Compare::List, HOUSEKEEPING),
+            keep.make(HOUSEKEEPING_SET),
+            keep.write("cpus", &cpus, ReadbackComparison::List, HOUSEKEEPING),
         ]);
     }
     let give = NewSet::new(hierarchy, partition_path(hierarchy, scene.intent.name.as_str()));
     let cpus = scene.isolated().to_string();
     plan.changes.extend([
         give.make(GIVES),
-        give.write("cpus", &cpus, Compare::List, ISOLATED),
+        give.write("cpus", &cpus, ReadbackComparison::List, ISOLATED),
     ]);
     if let Some(mems) = scene.local_nodes() {
-        plan.changes.push(give.write("mems", &mems, Compare::List, NEAR));
+        plan.changes
+            .push(give.write("mems", &mems, ReadbackComparison::List, NEAR));
     }
     plan.changes
-        .extend(super::task_placement::processes_into_housekeeping(
-            scene, hierarchy,
-        ));
+        .extend(super::task_placement::processes_into_housekeeping(scene, hierarchy));
     let words: &[&str] = match scene.value_of(&KNOB) {
         "root" => &["root"],
         _ => &["isolated", "root"],
     };
-    plan.changes
-        .push(make_partition(give.file("cpus.partition"), words));
+    plan.changes.push(make_partition(give.file("cpus.partition"), words));
 }
 
-fn harm_of_v2(scene: &Scene, hierarchy: &Hierarchy) -> Option<Finding> {
+fn harm_of_v2(scene: &PlanContext, hierarchy: &Hierarchy) -> Option<Finding> {
     let kernel = &scene.machine.kernel;
     kernel.version.filter(|&version| version < V2_DOES_HARM_BEFORE)?;
     let release = kernel.release.as_deref().unwrap_or("this release");
@@ -247,8 +243,8 @@ impl NewSet<'_> {
         of_knob(by_hand::make_set(&self.path), why)
     }
 
-    fn write(&self, name: &str, value: &str, compare: Compare, why: &str) -> Change {
-        let change = by_hand::write(&self.file(name), None, value, compare, Undo::WithSet);
+    fn write(&self, name: &str, value: &str, compare: ReadbackComparison, why: &str) -> Change {
+        let change = by_hand::write(&self.file(name), None, value, compare, UndoMethod::WithSet);
         of_knob(change, why)
     }
 }

@@ -1,7 +1,7 @@
 //! Defines the declaration of a knob. `plan`, `apply`, `explain` and the manual all read this one declaration.
 
-use crate::parameters::Price;
-use crate::{Compare, Intent, KnobRefusal, Plan, Profile, Refusal, Scene};
+use crate::parameters::ParameterCost;
+use crate::{Intent, KnobRefusal, Plan, PlanContext, PlanRefusal, Profile, ReadbackComparison};
 use serde::Serialize;
 
 /// One kernel mechanism: what it is and how an intent uses it.
@@ -18,7 +18,7 @@ pub struct Knob {
     /// Other files of the mechanism, which `explain` and `diff` know. A plan does not read them.
     pub related: &'static [&'static str],
     /// How values of its files are compared.
-    pub compare: Compare,
+    pub compare: ReadbackComparison,
     /// What it is, in a sentence or two.
     pub what: &'static str,
     /// Which value isolates, and what that means for isolated CPUs.
@@ -28,15 +28,15 @@ pub struct Knob {
     /// Its requirements, in words for a user who lacks them; empty for nothing special.
     pub needs: &'static str,
     /// When it is used.
-    pub taken: Taken,
+    pub usage: KnobUse,
     /// Which values may be requested.
-    pub takes: Takes,
+    pub takes: KnobValueKind,
     /// The default value; empty if it depends on the machine.
     pub usual: &'static str,
     /// Why isolation requires it; empty if it does not.
     pub needed: &'static str,
     /// What it costs.
-    pub price: Price,
+    pub price: ParameterCost,
     /// Names of the interruption classes that it stops.
     pub stops: &'static [&'static str],
     /// What else it does.
@@ -48,12 +48,12 @@ pub struct Knob {
     /// What a refusal by the kernel means here, by error number (the same on all Linux architectures).
     pub refused: &'static [(i32, &'static str)],
     /// Adds the changes and findings of an intent.
-    pub plan: fn(&Scene, &mut Plan) -> Presence,
+    pub plan: fn(&PlanContext, &mut Plan) -> Presence,
 }
 
 /// When a knob is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum KnobUse {
     /// By this profile and those above it.
     From(Profile),
     /// Only by explicit request: it reduces safety, or whether it helps depends on the program.
@@ -63,7 +63,7 @@ pub enum Taken {
 /// Why a knob is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Because {
+pub enum KnobReason {
     /// The profile includes it.
     Profile,
     /// The user named it.
@@ -81,7 +81,7 @@ pub enum Presence {
 
 /// Values for `--with KNOB=VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum KnobValueKind {
     /// None: there is one value that isolates.
     Nothing,
     /// One of these words.
@@ -94,7 +94,7 @@ pub enum Takes {
     Owner,
 }
 
-impl Takes {
+impl KnobValueKind {
     /// Whether a value is acceptable.
     pub(super) fn fits(self, value: &str) -> bool {
         let within = |least, most| {
@@ -106,11 +106,11 @@ impl Takes {
                     .is_ok_and(|number| (least..=most).contains(&number))
         };
         match self {
-            Takes::Nothing => false,
-            Takes::Words(words) => words.contains(&value),
-            Takes::Number(least, most) => within(least, most),
-            Takes::NumberOr(least, most, word) => value == word || within(least, most),
-            Takes::Owner => owner(value).is_some(),
+            KnobValueKind::Nothing => false,
+            KnobValueKind::Words(words) => words.contains(&value),
+            KnobValueKind::Number(least, most) => within(least, most),
+            KnobValueKind::NumberOr(least, most, word) => value == word || within(least, most),
+            KnobValueKind::Owner => owner(value).is_some(),
         }
     }
 
@@ -118,16 +118,18 @@ impl Takes {
     #[must_use]
     pub fn text(self) -> String {
         match self {
-            Takes::Nothing => "no value".to_owned(),
-            Takes::Words(words) => words.join(", "),
-            Takes::Number(least, most) => format!("a number from {least} to {most}"),
-            Takes::NumberOr(least, most, word) => format!("a number from {least} to {most}, or {word}"),
-            Takes::Owner => "UID or UID:GID".to_owned(),
+            KnobValueKind::Nothing => "no value".to_owned(),
+            KnobValueKind::Words(words) => words.join(", "),
+            KnobValueKind::Number(least, most) => format!("a number from {least} to {most}"),
+            KnobValueKind::NumberOr(least, most, word) => {
+                format!("a number from {least} to {most}, or {word}")
+            }
+            KnobValueKind::Owner => "UID or UID:GID".to_owned(),
         }
     }
 }
 
-/// User and group of a value of [`Takes::Owner`].
+/// User and group of a value of [`KnobValueKind::Owner`].
 pub(super) fn owner(value: &str) -> Option<(u32, Option<u32>)> {
     // For chown, `u32::MAX` means "unchanged".
     let number = |text: &str| {
@@ -148,16 +150,16 @@ impl Knob {
         files: &[],
         reads: &[],
         related: &[],
-        compare: Compare::Text,
+        compare: ReadbackComparison::Text,
         what: "",
         isolation: "",
         since: "",
         needs: "",
-        taken: Taken::ByName,
-        takes: Takes::Nothing,
+        usage: KnobUse::ByName,
+        takes: KnobValueKind::Nothing,
         usual: "",
         needed: "",
-        price: Price::None,
+        price: ParameterCost::None,
         stops: &[],
         side_effects: "",
         verify: "the file",
@@ -175,15 +177,15 @@ impl Knob {
     /// Checks a requested value; `None` requests the default.
     ///
     /// # Errors
-    /// [`KnobRefusal::Value`].
-    pub fn check(&self, value: Option<&str>) -> Result<(), Refusal> {
+    /// [`KnobRefusal::ValueConversion`].
+    pub fn check(&self, value: Option<&str>) -> Result<(), PlanRefusal> {
         let Some(value) = value else { return Ok(()) };
         let is_usual = !self.usual.is_empty() && value == self.usual;
         if is_usual || self.takes.fits(value) {
             return Ok(());
         }
         let takes = match (self.takes, self.usual) {
-            (Takes::Nothing, usual) if !usual.is_empty() => format!("no other value than {usual}"),
+            (KnobValueKind::Nothing, usual) if !usual.is_empty() => format!("no other value than {usual}"),
             (takes, _) => takes.text(),
         };
         Err(KnobRefusal::Value {
@@ -195,12 +197,12 @@ impl Knob {
     }
 
     /// Why an intent uses a knob; `None` if it does not.
-    pub(crate) fn because(&self, intent: &Intent) -> Option<Because> {
+    pub(crate) fn because(&self, intent: &Intent) -> Option<KnobReason> {
         if intent.with.contains_key(self.name) {
-            return Some(Because::Name);
+            return Some(KnobReason::Name);
         }
-        let in_profile = matches!(self.taken, Taken::From(profile) if profile <= intent.profile);
-        (in_profile && !intent.without.contains(self.name)).then_some(Because::Profile)
+        let in_profile = matches!(self.usage, KnobUse::From(profile) if profile <= intent.profile);
+        (in_profile && !intent.without.contains(self.name)).then_some(KnobReason::Profile)
     }
 
     /// What a refusal with this error number means here.
@@ -213,12 +215,12 @@ impl Knob {
     }
 }
 
-impl Scene<'_> {
+impl PlanContext<'_> {
     /// The explicitly requested value, else the default.
     #[must_use]
     pub fn value_of(&self, knob: &Knob) -> &str {
-        let asked = self.intent.with.get(knob.name).and_then(Option::as_deref);
-        asked.unwrap_or(knob.usual)
+        let requested = self.intent.with.get(knob.name).and_then(Option::as_deref);
+        requested.unwrap_or(knob.usual)
     }
 }
 
@@ -235,29 +237,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values() {
-        let check = |takes: Takes, value: &str, fits: bool| {
+    fn only_valid_values_fit_a_knob() {
+        let check = |takes: KnobValueKind, value: &str, fits: bool| {
             assert_eq!(takes.fits(value), fits, "{takes:?} {value}");
         };
-        check(Takes::Nothing, "1", false);
-        check(Takes::Nothing, "", false);
-        check(Takes::Words(&["a", "b"]), "b", true);
-        check(Takes::Words(&["a", "b"]), "", false);
-        check(Takes::Number(-1, 9), "-1", true);
+        check(KnobValueKind::Nothing, "1", false);
+        check(KnobValueKind::Nothing, "", false);
+        check(KnobValueKind::Words(&["a", "b"]), "b", true);
+        check(KnobValueKind::Words(&["a", "b"]), "", false);
+        check(KnobValueKind::Number(-1, 9), "-1", true);
         for wrong in ["-2", "10", "+1", " 1", "1 ", "0x1", "1e1", "99999999999999999999"] {
-            check(Takes::Number(-1, 9), wrong, false);
+            check(KnobValueKind::Number(-1, 9), wrong, false);
         }
-        check(Takes::NumberOr(0, 9, "n/a"), "n/a", true);
-        for (value, fits) in [
-            ("0", true),
-            ("1000:29", true),
-            ("4294967295", false),
-            ("ana", false),
-        ] {
-            check(Takes::Owner, value, fits);
+        check(KnobValueKind::NumberOr(0, 9, "n/a"), "n/a", true);
+        for (value, fits) in [("0", true), ("1000:29", true), ("4294967295", false), ("ana", false)] {
+            check(KnobValueKind::Owner, value, fits);
         }
         for wrong in ["", ":", "1:", ":1", "+1", "-1", "1:2:3", " 1", "99999999999"] {
-            check(Takes::Owner, wrong, false);
+            check(KnobValueKind::Owner, wrong, false);
         }
         let knob = Knob {
             usual: "0",

@@ -1,8 +1,8 @@
 //! Sets the CPUs of interrupts that are requested later.
 
 use super::mask_file::{MaskFile, without_isolated};
-use super::{Knob, Presence, Taken};
-use crate::{Compare, Plan, Profile, Scene};
+use super::{Knob, KnobUse, Presence};
+use crate::{Plan, PlanContext, Profile, ReadbackComparison};
 
 const PATH: &str = "/proc/irq/default_smp_affinity";
 
@@ -11,17 +11,17 @@ pub(super) const KNOB: Knob = Knob {
     what: "the mask that a newly requested interrupt starts with; the run-time twin of irqaffinity=",
     files: &[PATH],
     since: "2.6.19",
-    taken: Taken::From(Profile::Minimal),
+    usage: KnobUse::From(Profile::Minimal),
     stops: &["device"],
     side_effects: "none",
     verify: "the file; drivers that set their own affinity and managed interrupts ignore it",
     peers: &["partrt", "tuna", "TuneD", "pyperf"],
-    compare: Compare::Mask,
+    compare: ReadbackComparison::Mask,
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     // The file accepts masks only, no lists (kernel/irq/proc.c, default_affinity_write).
     let file = MaskFile {
         knob: &KNOB,

@@ -2,9 +2,9 @@
 
 use super::frequency_policy::policies;
 use super::value_file::{ValueFile, set};
-use super::{Knob, Presence, Taken, Takes, declare};
-use crate::parameters::Price;
-use crate::{Plan, Profile, Scene};
+use super::{Knob, KnobUse, KnobValueKind, Presence, declare};
+use crate::parameters::ParameterCost;
+use crate::{Plan, PlanContext, Profile};
 
 pub(super) const KNOB: Knob = Knob {
     name: "energy_performance_preference",
@@ -13,8 +13,8 @@ pub(super) const KNOB: Knob = Knob {
     what: "whether a processor that chooses its frequency itself leans towards speed or power",
     isolation: "performance: it goes up at once and comes down late",
     needs: "intel_pstate or amd_pstate in active mode",
-    taken: Taken::From(Profile::Strict),
-    takes: Takes::Words(&[
+    usage: KnobUse::From(Profile::Strict),
+    takes: KnobValueKind::Words(&[
         "default",
         "performance",
         "balance_performance",
@@ -22,7 +22,7 @@ pub(super) const KNOB: Knob = Knob {
         "power",
     ]),
     usual: "performance",
-    price: Price::Power,
+    price: ParameterCost::Power,
     side_effects: "CPUs that share the clock of an isolated one run fast too",
     verify: "the files",
     peers: &["TuneD"],
@@ -34,7 +34,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
     for policy in policies(scene, "energy_performance_preference") {
         let file = ValueFile {

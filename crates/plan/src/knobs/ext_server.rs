@@ -1,8 +1,8 @@
 //! Sets the deadline server for tasks of a scheduler loaded as BPF (sched_ext).
 
 use super::server_runtime::{NEEDS, REFUSED, set_all};
-use super::{Knob, Taken, Takes};
-use crate::parameters::Price;
+use super::{Knob, KnobUse, KnobValueKind};
+use crate::parameters::ParameterCost;
 
 pub(super) const KNOB: Knob = Knob {
     name: "ext_server",
@@ -11,10 +11,10 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "as fair_server",
     since: "7.0",
     needs: NEEDS,
-    taken: Taken::ByName,
-    takes: Takes::Number(0, 1_000_000_000),
+    usage: KnobUse::ByName,
+    takes: KnobValueKind::Number(0, 1_000_000_000),
     usual: "0",
-    price: Price::Safety,
+    price: ParameterCost::Safety,
     stops: &["tick"],
     side_effects: "a real-time loop on that CPU starves everything else there, also kernel threads that others wait for",
     verify: "the file of each isolated CPU, in nanoseconds per period",

@@ -1,8 +1,8 @@
 //! Sets the deadline server for ordinary tasks, which replaced real-time throttling.
 
 use super::server_runtime::{NEEDS, REFUSED, set_all};
-use super::{Knob, Taken, Takes};
-use crate::parameters::Price;
+use super::{Knob, KnobUse, KnobValueKind};
+use crate::parameters::ParameterCost;
 
 pub(super) const KNOB: Knob = Knob {
     name: "fair_server",
@@ -11,10 +11,10 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "0 ends it for one CPU, and its timer interrupts too; then nothing else ever runs there",
     since: "6.12",
     needs: NEEDS,
-    taken: Taken::ByName,
-    takes: Takes::Number(0, 1_000_000_000),
+    usage: KnobUse::ByName,
+    takes: KnobValueKind::Number(0, 1_000_000_000),
     usual: "0",
-    price: Price::Safety,
+    price: ParameterCost::Safety,
     stops: &["tick"],
     side_effects: "a real-time loop on that CPU starves everything else there, also kernel threads that others wait for; \
                    6.12 was seen to log a warning (kernel/sched/deadline.c) and to taint itself when it is written",

@@ -4,7 +4,7 @@
 //! other words in capital letters for a name. A cgroup's name (`/sys/fs/cgroup/NAME/`) may contain slashes.
 
 use super::{KNOBS, Knob};
-use machine::capture::{Also, Keep};
+use machine::capture::{CaptureExtent, ExtraCapture};
 
 /// Files that the model of a machine contains: a plan does not read them again.
 const IN_THE_MODEL: &[&str] = &[
@@ -40,10 +40,10 @@ pub fn compared() -> impl Iterator<Item = String> {
 }
 
 /// What a snapshot contains so that plans and comparisons of it are those of the machine.
-pub fn captured() -> impl Iterator<Item = Also> {
-    planned().map(|pattern| Also {
+pub fn captured() -> impl Iterator<Item = ExtraCapture> {
+    planned().map(|pattern| ExtraCapture {
         path: pattern.replace('#', "*"),
-        keep: Keep::Matching,
+        keep: CaptureExtent::Matching,
     })
 }
 
@@ -116,31 +116,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths() {
+    fn paths_match_declared_knob_files() {
         let check = |declared: &str, path: &str, expected| {
             assert_eq!(is_file(declared, path), expected, "{declared} {path}");
         };
         let governor = "/sys/devices/system/cpu/cpuN/cpufreq/scaling_governor";
-        check(
-            governor,
-            "/sys/devices/system/cpu/cpu11/cpufreq/scaling_governor",
-            true,
-        );
+        check(governor, "/sys/devices/system/cpu/cpu11/cpufreq/scaling_governor", true);
         check(
             governor,
             "/sys/devices/system/cpu/cpufreq/policy3/scaling_governor",
             true,
         );
-        check(
-            governor,
-            "/sys/devices/system/cpu/cpu/cpufreq/scaling_governor",
-            false,
-        );
-        check(
-            governor,
-            "/sys/devices/system/cpu/cpux/cpufreq/scaling_governor",
-            false,
-        );
+        check(governor, "/sys/devices/system/cpu/cpu/cpufreq/scaling_governor", false);
+        check(governor, "/sys/devices/system/cpu/cpux/cpufreq/scaling_governor", false);
         let queue = "/sys/class/net/IF/queues/rx-N/rps_cpus";
         check(queue, "/sys/class/net/eth0.2/queues/rx-12/rps_cpus", true);
         check(

@@ -3,18 +3,18 @@
 //! On v1 such a set with load balancing would join the isolated CPUs to its scheduling domain again. On v2 it makes our
 //! partition invalid ("not exclusive").
 
-use super::{Knob, Presence, Taken};
+use super::{Knob, KnobUse, Presence};
 use crate::{
-    Action, Change, ChangeKind, Compare, Finding, FindingId, Level, OnRefusal, Plan, Profile, Scene, Undo,
-    sharing,
+    Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, Profile, ReadbackComparison,
+    RefusalPolicy, UndoMethod, sharing,
 };
-use machine::{CpuSet, Hierarchy, Partition, Version, tenants};
+use machine::{CpuSet, Hierarchy, Partition, Version, cgroup_owners};
 
 pub(super) const KNOB: Knob = Knob {
     name: "foreign_cpusets",
     what: "cpusets that containers, virtual machines or services made and that hold the isolated CPUs",
     since: "any kernel with cpusets",
-    taken: Taken::From(Profile::Minimal),
+    usage: KnobUse::From(Profile::Minimal),
     needed: "a cpuset that holds the same CPUs makes the partition invalid, or joins them to its scheduling domain",
     stops: &["task"],
     side_effects: "tasks of those sets lose the isolated CPUs until undo; a set that has no other CPU stops the plan, with \
@@ -25,7 +25,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else {
         return Presence::Absent;
     };
@@ -67,20 +67,16 @@ fn is_below(set: &str, parent: &str) -> bool {
 
 /// A set that has only CPUs to be isolated. A known owner configured that deliberately and has to release them first.
 /// The tasks of the set may run on `allowed` after the changes.
-fn pinned(scene: &Scene, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Finding {
-    if let Some(tenant) = tenants::tenant(set) {
-        let why = format!(
-            "{} has no CPU but {cpus}, and cannot run without one",
-            tenant.name()
-        );
+fn pinned(scene: &PlanContext, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Finding {
+    if let Some(tenant) = cgroup_owners::cgroup_owner(set) {
+        let why = format!("{} has no CPU but {cpus}, and cannot run without one", tenant.name());
         let command = tenant.command(&scene.housekeeping.to_string());
         return Finding::new(Level::Error, FindingId::FOREIGN_CPUSET, set, why)
             .fix(format!("{command}; or isolate other CPUs"));
     }
     if scene.is_or_will_be_ours(set) {
-        let why = format!(
-            "the cpuset {set} exists already, with CPU {cpus}; `apply` makes a set of this name and stops"
-        );
+        let why =
+            format!("the cpuset {set} exists already, with CPU {cpus}; `apply` makes a set of this name and stops");
         return Finding::new(Level::Warning, FindingId::FOREIGN_CPUSET, set, why)
             .fix("remove it with the tool that made it, or choose another name with --partition");
     }
@@ -105,7 +101,7 @@ fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &CpuSet) -> Change {
         Version::V1 => "a set with load balancing would join the isolated CPUs to its scheduling domain",
         Version::V2 => "a sibling that holds the same CPUs makes the partition invalid",
     };
-    let why = match tenants::tenant(&set.name) {
+    let why = match cgroup_owners::cgroup_owner(&set.name) {
         Some(tenant) => format!("{}: {why}", tenant.name()),
         None => why.to_owned(),
     };
@@ -120,9 +116,9 @@ fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &CpuSet) -> Change {
         action: Action::Write {
             path,
             value: rest.to_string(),
-            compare: Compare::List,
-            on_refusal: OnRefusal::Fatal,
-            undo: Undo::Restore,
+            compare: ReadbackComparison::List,
+            on_refusal: RefusalPolicy::Fatal,
+            undo: UndoMethod::Restore,
         },
     }
 }

@@ -1,12 +1,12 @@
 //! Reads frequency policies (`drivers/cpufreq/cpufreq.c`): CPUs that share a clock share one directory of settings.
 
-use crate::Scene;
+use crate::PlanContext;
 use machine::{CpuId, CpuSet};
 
-const BEGIN: &str = "/sys/devices/system/cpu/";
+const PREFIX: &str = "/sys/devices/system/cpu/";
 
 /// The setting of one policy.
-pub(super) struct Policy<'a> {
+pub(super) struct CpufreqPolicy<'a> {
     /// `policy3`, or `cpu3` if the machine does not expose policies.
     pub name: &'a str,
     /// Its file.
@@ -18,8 +18,8 @@ pub(super) struct Policy<'a> {
 }
 
 /// The policies of the isolated CPUs that have a file with this name.
-pub(super) fn policies<'a>(scene: &'a Scene, file: &'static str) -> Vec<Policy<'a>> {
-    let all = scene.settings.family(BEGIN, file);
+pub(super) fn policies<'a>(scene: &'a PlanContext, file: &'static str) -> Vec<CpufreqPolicy<'a>> {
+    let all = scene.settings.family(PREFIX, file);
     all.filter_map(|(between, path, _)| {
         let dir = path.strip_suffix(file)?;
         let name = between
@@ -41,7 +41,7 @@ pub(super) fn policies<'a>(scene: &'a Scene, file: &'static str) -> Vec<Policy<'
                 .collect(),
         };
         let ours = cpus.intersects(scene.isolated());
-        ours.then(|| Policy {
+        ours.then(|| CpufreqPolicy {
             name,
             path,
             dir,

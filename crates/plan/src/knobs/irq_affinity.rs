@@ -3,12 +3,12 @@
 //! The kernel refuses a new mask (EIO up to 6.11, EPERM later) for interrupts whose mask it manages itself, for its
 //! timers, and for those that no chip can route; findings name these. Per-CPU interrupts are not moved.
 
-use super::{Knob, Presence, Taken, declare};
+use super::{Knob, KnobUse, Presence, declare};
 use crate::{
-    Action, Change, ChangeKind, Compare, Finding, FindingId, KnobRefusal, Level, OnRefusal, Plan, Profile,
-    Refusal, Scene, Undo,
+    Action, Change, ChangeKind, Finding, FindingId, KnobRefusal, Level, Plan, PlanContext, PlanRefusal, Profile,
+    ReadbackComparison, RefusalPolicy, UndoMethod,
 };
-use machine::{CpuSet, Immovable, Interrupt};
+use machine::{CpuSet, ImmovableReason, Interrupt};
 
 /// Vectors of one x86 CPU that devices can use: 256 minus the first 32 and the system's own at the top
 /// (`FIRST_SYSTEM_VECTOR`), with a reserve for interrupts that are requested later.
@@ -21,7 +21,7 @@ pub(super) const KNOB: Knob = Knob {
     name: "irq_affinity",
     what: "the CPUs that an interrupt of a device may fire on",
     since: "2.4; effective_affinity 4.13",
-    taken: Taken::From(Profile::Minimal),
+    usage: KnobUse::From(Profile::Minimal),
     stops: &["device"],
     side_effects: "an idle interrupt moves only when it fires next",
     isolation: "the housekeeping CPUs; with --irq-here PATTERN an interrupt of the program itself comes onto the isolated \
@@ -61,19 +61,19 @@ pub fn advice(errno: i32) -> &'static str {
     }
 }
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(interrupts) = &scene.machine.interrupts else {
         return Presence::Absent;
     };
     let (mut moved, mut resident) = (0, 0);
     for interrupt in interrupts {
-        if is_wanted_here(scene, interrupt) {
-            bring(scene, interrupt, plan);
+        if is_for_isolated_program(scene, interrupt) {
+            move_to_isolated(scene, interrupt, plan);
             continue;
         }
         let immovable = interrupt.immovable();
         // Its mask names all CPUs and means nothing: it fires on the CPU that has work for it.
-        if immovable == Some(Immovable::PerCpu) {
+        if immovable == Some(ImmovableReason::PerCpu) {
             continue;
         }
         let Some(affinity) = interrupt
@@ -85,7 +85,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             continue;
         };
         match immovable {
-            Some(Immovable::Managed) => plan.findings.push(managed(scene, interrupt)),
+            Some(ImmovableReason::Managed) => plan.findings.push(managed(scene, interrupt)),
             // One that no driver has requested fires nowhere.
             Some(_) if interrupt.name.is_empty() => {}
             Some(reason) => plan.findings.push(fixed(scene, interrupt, reason)),
@@ -116,7 +116,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 ///
 /// # Errors
 /// [`KnobRefusal::NoInterrupt`] with the first that does not match.
-pub(crate) fn refuse_unmatched(scene: &Scene) -> Result<(), Refusal> {
+pub(crate) fn refuse_unmatched(scene: &PlanContext) -> Result<(), PlanRefusal> {
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
     let lost = |pattern: &&String| !interrupts.iter().any(|interrupt| fits(pattern, interrupt));
     match scene.intent.irq_here.iter().find(lost) {
@@ -128,7 +128,7 @@ pub(crate) fn refuse_unmatched(scene: &Scene) -> Result<(), Refusal> {
     }
 }
 
-fn is_wanted_here(scene: &Scene, interrupt: &Interrupt) -> bool {
+fn is_for_isolated_program(scene: &PlanContext, interrupt: &Interrupt) -> bool {
     let patterns = &scene.intent.irq_here;
     patterns.iter().any(|pattern| fits(pattern, interrupt))
 }
@@ -164,13 +164,13 @@ fn fits_name(pattern: &str, name: &str) -> bool {
 }
 
 /// An interrupt that belongs to the program on the isolated CPUs.
-fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
+fn move_to_isolated(scene: &PlanContext, interrupt: &Interrupt, plan: &mut Plan) {
     let now = interrupt.affinity.as_ref();
     if now == Some(scene.isolated()) {
         return;
     }
     let immovable = interrupt.immovable();
-    if immovable == Some(Immovable::PerCpu) {
+    if immovable == Some(ImmovableReason::PerCpu) {
         let message = format!(
             "interrupt {} ({}) was to come here, but each CPU has its own, and none can be moved",
             interrupt.irq, interrupt.name
@@ -182,7 +182,7 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
         );
         return;
     }
-    if immovable == Some(Immovable::Managed) {
+    if immovable == Some(ImmovableReason::Managed) {
         let message = format!(
             "interrupt {} ({}) was to come here, but the kernel manages its mask itself",
             interrupt.irq, interrupt.name
@@ -216,11 +216,10 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
         "interrupt {} ({}) was asked for with --irq-here",
         interrupt.irq, interrupt.name
     );
-    plan.changes
-        .push(write(interrupt.irq, now, scene.isolated(), why));
+    plan.changes.push(write(interrupt.irq, now, scene.isolated(), why));
 }
 
-fn evacuate(scene: &Scene, interrupt: &Interrupt, now: &CpuSet) -> Change {
+fn evacuate(scene: &PlanContext, interrupt: &Interrupt, now: &CpuSet) -> Change {
     let rest = now.minus(scene.isolated());
     let rest = if rest.and(&scene.housekeeping).is_empty() {
         scene.housekeeping.clone()
@@ -236,28 +235,28 @@ fn evacuate(scene: &Scene, interrupt: &Interrupt, now: &CpuSet) -> Change {
     write(interrupt.irq, Some(now), &rest, why)
 }
 
-fn write(irq: u32, now: Option<&CpuSet>, wanted: &CpuSet, why: String) -> Change {
+fn write(irq: u32, now: Option<&CpuSet>, intended: &CpuSet, why: String) -> Change {
     let path = format!("/proc/irq/{irq}/smp_affinity_list");
     Change {
         id: format!("irq_affinity/{irq}"),
         target: path.clone(),
         kind: ChangeKind::Runtime,
         before: now.map(ToString::to_string),
-        after: wanted.to_string(),
+        after: intended.to_string(),
         why,
         undo: "write the former list".to_owned(),
         action: Action::Write {
             path,
-            value: wanted.to_string(),
-            compare: Compare::List,
-            on_refusal: OnRefusal::Report,
-            undo: Undo::Restore,
+            value: intended.to_string(),
+            compare: ReadbackComparison::List,
+            on_refusal: RefusalPolicy::Report,
+            undo: UndoMethod::Restore,
         },
     }
 }
 
 /// Serious if the interrupt fires on an isolated CPU now.
-fn level(scene: &Scene, interrupt: &Interrupt) -> Level {
+fn level(scene: &PlanContext, interrupt: &Interrupt) -> Level {
     let effective = interrupt.effective.as_ref();
     match effective.is_some_and(|set| set.intersects(scene.isolated())) {
         true => Level::Warning,
@@ -266,7 +265,7 @@ fn level(scene: &Scene, interrupt: &Interrupt) -> Level {
 }
 
 /// An interrupt that nothing can move, at run time or at boot.
-fn fixed(scene: &Scene, interrupt: &Interrupt, reason: Immovable) -> Finding {
+fn fixed(scene: &PlanContext, interrupt: &Interrupt, reason: ImmovableReason) -> Finding {
     let message = format!(
         "interrupt {} ({}) cannot be moved: {}",
         interrupt.irq,
@@ -285,15 +284,14 @@ fn fixed(scene: &Scene, interrupt: &Interrupt, reason: Immovable) -> Finding {
     Finding::new(level(scene, interrupt), FindingId::IRQ_FIXED, subject, message).fix(fix)
 }
 
-fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
+fn managed(scene: &PlanContext, interrupt: &Interrupt) -> Finding {
     let subject = format!("irq/{}", interrupt.irq);
     let message = format!(
         "interrupt {} ({}) has a mask that the kernel manages itself and cannot be moved",
         interrupt.irq, interrupt.name
     );
     let fix = match scene.machine.kernel.lacks_managed_irq() {
-        true => "let nothing on the isolated CPUs use the device: isolcpus=managed_irq needs kernel 5.6"
-            .to_owned(),
+        true => "let nothing on the isolated CPUs use the device: isolcpus=managed_irq needs kernel 5.6".to_owned(),
         false => format!(
             "boot with isolcpus=managed_irq,domain,{}; or let nothing on the isolated CPUs use the device",
             scene.isolated()
@@ -307,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns() {
+    fn interrupt_patterns_match_names_and_numbers() {
         let check = |pattern: &str, name: &str, expected: bool| {
             assert_eq!(fits_name(pattern, name), expected, "{pattern} {name}");
         };

@@ -2,8 +2,8 @@
 //! moves interrupts back onto the CPUs of a partition. It can be configured over its socket, or in a file that it reads
 //! when it starts.
 
-use super::{Knob, Presence, Taken};
-use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, Profile, Scene};
+use super::{Knob, KnobUse, Presence};
+use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, Profile};
 use machine::{CpuSet, Machine, irqbalance};
 
 pub(super) const KNOB: Knob = Knob {
@@ -17,7 +17,7 @@ pub(super) const KNOB: Knob = Knob {
     what: "the daemon that spreads interrupts",
     isolation: "the isolated CPUs among those that it bans; it sees those of the boot line by itself, partitions not",
     needs: "a running irqbalance; one without a socket is configured by IRQBALANCE_BANNED_CPULIST in its file, and a restart",
-    taken: Taken::From(Profile::Minimal),
+    usage: KnobUse::From(Profile::Minimal),
     stops: &["device"],
     side_effects: "it places all interrupts again at its next scan, at most ten seconds later, and once more after undo; \
                    a list that it was given replaces what it found at its start, so it gets both",
@@ -27,7 +27,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     plan.findings.extend(configured(scene));
     plan.findings.extend(unjudged(scene.machine));
     let Some(daemon) = scene.machine.irqbalance() else {
@@ -63,10 +63,10 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 }
 
 /// What is wrong in the files that it reads when it starts.
-fn configured(scene: &Scene) -> Vec<Finding> {
+fn configured(scene: &PlanContext) -> Vec<Finding> {
     let (machine, isolated) = (scene.machine, scene.isolated());
     // A daemon configured over its socket bans those CPUs until it ends.
-    let is_told = machine
+    let is_notified = machine
         .irqbalance()
         .is_some_and(|daemon| machine.has_irqbalance_socket(daemon.pid));
     let bans = machine.irqbalance_bans.iter();
@@ -86,7 +86,7 @@ fn configured(scene: &Scene) -> Vec<Finding> {
             ),
             Ok(banned) => {
                 let missing = isolated.minus(banned);
-                if missing.is_empty() || is_told {
+                if missing.is_empty() || is_notified {
                     return None;
                 }
                 (
@@ -132,8 +132,7 @@ pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Find
         ("", false) => "; it listens on no socket, so it cannot be notified now",
         (why, _) => why,
     };
-    let message =
-        format!("irqbalance runs (process {pid}) and will move interrupts back onto the isolated CPUs{why}");
+    let message = format!("irqbalance runs (process {pid}) and will move interrupts back onto the isolated CPUs{why}");
     Finding::new(Level::Warning, FindingId::IRQBALANCE_RUNS, "irqbalance", message).fix(format!(
         "write IRQBALANCE_BANNED_CPULIST={banned} to /etc/default/irqbalance (Debian, Ubuntu) or \
          /etc/sysconfig/irqbalance (Red Hat, SUSE) and restart it; or stop it"

@@ -2,9 +2,9 @@
 //! `alloc_hugepage_khugepaged_gfpmask`).
 
 use super::value_file::set_text;
-use super::{Knob, Taken};
+use super::{Knob, KnobUse};
 use crate::Profile;
-use crate::parameters::Price;
+use crate::parameters::ParameterCost;
 
 const PATH: &str = "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag";
 
@@ -14,9 +14,9 @@ pub(super) const KNOB: Knob = Knob {
     what: "whether khugepaged compacts memory to find room for a huge page",
     isolation: "0: khugepaged takes what is free and moves no pages of programs",
     needs: "a kernel with CONFIG_TRANSPARENT_HUGEPAGE",
-    taken: Taken::From(Profile::Strict),
+    usage: KnobUse::From(Profile::Strict),
     usual: "0",
-    price: Price::Speed,
+    price: ParameterCost::Speed,
     stops: &["tlb_shootdown"],
     side_effects: "huge pages are had less often",
     plan: |scene, plan| set_text(scene, plan, &KNOB, PATH, "compaction moves pages of any process"),

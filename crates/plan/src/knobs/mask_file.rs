@@ -2,7 +2,7 @@
 
 use super::value_file::{ValueFile, change};
 use super::{Knob, Presence};
-use crate::{Change, Compare, Plan, Scene};
+use crate::{Change, Plan, PlanContext, ReadbackComparison};
 use machine::CpuSet;
 
 /// One file with a set of CPUs.
@@ -19,16 +19,12 @@ pub(super) struct MaskFile<'a> {
 
 /// The change that removes the isolated CPUs from a set; `None` if the set does not contain them or is unknown. A set
 /// that would become empty gets the housekeeping CPUs.
-pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskFile) -> Option<Change> {
+pub(super) fn without_isolated(scene: &PlanContext, now: Option<&CpuSet>, file: &MaskFile) -> Option<Change> {
     let now = now.filter(|now| now.intersects(scene.isolated()))?;
     let rest = now.minus(scene.isolated());
-    let rest = if rest.is_empty() {
-        &scene.housekeeping
-    } else {
-        &rest
-    };
+    let rest = if rest.is_empty() { &scene.housekeeping } else { &rest };
     let text: fn(&CpuSet, u32) -> String = match file.knob.compare {
-        Compare::Mask => CpuSet::to_mask,
+        ReadbackComparison::Mask => CpuSet::to_mask,
         _ => |set, _| set.to_string(),
     };
     let width = scene
@@ -50,7 +46,7 @@ pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskF
 }
 
 /// As [`without_isolated`], with the set read from the settings.
-pub(super) fn narrow(scene: &Scene, plan: &mut Plan, file: &MaskFile) -> Presence {
+pub(super) fn narrow(scene: &PlanContext, plan: &mut Plan, file: &MaskFile) -> Presence {
     let Some(text) = scene.settings.get(file.path) else {
         return Presence::Absent;
     };

@@ -1,8 +1,8 @@
 //! Reports how many queues a network card has. No file sets the number (`ETHTOOL_SCHANNELS` does), so it is only reported.
 
-use super::rps_cpus::BEGIN;
-use super::{Knob, Presence, Taken};
-use crate::{Finding, FindingId, Level, Plan, Profile, Scene};
+use super::rps_cpus::PREFIX;
+use super::{Knob, KnobUse, Presence};
+use crate::{Finding, FindingId, Level, Plan, PlanContext, Profile};
 use std::collections::BTreeMap;
 
 pub(super) const KNOB: Knob = Knob {
@@ -10,7 +10,7 @@ pub(super) const KNOB: Knob = Knob {
     what: "how many queues, and so interrupts, a network card has; changed with ethtool -L, not with a file",
     isolation: "no more than there are housekeeping CPUs: the interrupts of the others only crowd there",
     needs: "a network card with several queues",
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     stops: &["device"],
     side_effects: "quietcore only says which line to type",
     verify: "ethtool -l IF",
@@ -19,9 +19,9 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut queues: BTreeMap<&str, usize> = BTreeMap::new();
-    for (between, _, _) in scene.settings.family(BEGIN, "/rps_cpus") {
+    for (between, _, _) in scene.settings.family(PREFIX, "/rps_cpus") {
         let card = between.split('/').next().unwrap_or_default();
         *queues.entry(card).or_default() += 1;
     }

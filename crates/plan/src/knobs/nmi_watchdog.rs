@@ -1,16 +1,16 @@
 //! Sets the hard lockup detector alone: a performance counter on every CPU that raises an NMI when it overflows.
 
 use super::value_file::set_text;
-use super::{Knob, Taken, declare};
-use crate::parameters::Price;
+use super::{Knob, KnobUse, declare};
+use crate::parameters::ParameterCost;
 
 const PATH: &str = "/proc/sys/kernel/nmi_watchdog";
 
 pub(super) const KNOB: Knob = Knob {
     name: "nmi_watchdog",
     files: &[PATH],
-    taken: Taken::ByName,
-    price: Price::Safety,
+    usage: KnobUse::ByName,
+    price: ParameterCost::Safety,
     what: "the hard lockup detector: an NMI on each CPU every few seconds of work",
     isolation: "0 frees a performance counter and ends its NMIs; prefer watchdog_cpumask, which spares only the isolated CPUs",
     needs: "a kernel with CONFIG_HARDLOCKUP_DETECTOR",

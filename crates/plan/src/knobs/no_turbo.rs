@@ -1,9 +1,9 @@
 //! Disables frequencies above what all cores can sustain together: how high a core goes depends on the load of its neighbours.
 
 use super::value_file::{ValueFile, set};
-use super::{Knob, Presence, Taken, declare};
-use crate::parameters::Price;
-use crate::{Plan, Scene};
+use super::{Knob, KnobUse, Presence, declare};
+use crate::parameters::ParameterCost;
+use crate::{Plan, PlanContext};
 
 const INTEL: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const OTHERS: &str = "/sys/devices/system/cpu/cpufreq/boost";
@@ -15,8 +15,8 @@ pub(super) const KNOB: Knob = Knob {
     what: "whether turbo frequencies are used, on all CPUs",
     isolation: "1 (boost: 0): steadier, slower",
     needs: "a processor with turbo whose driver shows the file",
-    taken: Taken::ByName,
-    price: Price::Speed,
+    usage: KnobUse::ByName,
+    price: ParameterCost::Speed,
     side_effects: "everything on the machine becomes slower",
     verify: "the file",
     peers: &["pyperf", "TuneD"],
@@ -25,7 +25,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let why = "how fast a core may run above its base depends on what its neighbours do";
     let one = |part, path, value| ValueFile {
         knob: &KNOB,

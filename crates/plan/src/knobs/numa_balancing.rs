@@ -2,17 +2,17 @@
 //! (`kernel/sched/fair.c`, `task_numa_work`), and are moved.
 
 use super::value_file::set_text;
-use super::{Knob, Taken};
+use super::{Knob, KnobUse};
 use crate::Profile;
-use crate::parameters::Price;
+use crate::parameters::ParameterCost;
 
 const PATH: &str = "/proc/sys/kernel/numa_balancing";
 
 pub(super) const KNOB: Knob = Knob {
     name: "numa_balancing",
     files: &[PATH],
-    taken: Taken::From(Profile::Strict),
-    price: Price::Speed,
+    usage: KnobUse::From(Profile::Strict),
+    price: ParameterCost::Speed,
     aliases: &["numa_balancing_sysctl"],
     what: "moves memory to the node that uses it",
     isolation: "0: no page faults to see who uses a page",

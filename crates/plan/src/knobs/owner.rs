@@ -5,8 +5,8 @@
 //! the files (`cgroup_procs_write_permission`): the list of the partition and that of the nearest common ancestor.
 
 use super::declare::owner;
-use super::{Knob, Presence, Taken, Takes};
-use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, Scene, Undo, partition_path};
+use super::{Knob, KnobUse, KnobValueKind, Presence};
+use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, UndoMethod, partition_path};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -16,8 +16,8 @@ pub(super) const KNOB: Knob = Knob {
     what: "who besides root may put tasks into the partition; --owner USER:GROUP gives the numbers by name",
     isolation: "v1: the owner moves their own tasks in, from anywhere. v2: only from a cgroup below which both places are and \
                 whose cgroup.procs they may write too; the partition is below the root, so see owner_ancestor",
-    taken: Taken::ByName,
-    takes: Takes::Owner,
+    usage: KnobUse::ByName,
+    takes: KnobValueKind::Owner,
     usual: "0",
     side_effects: "a user who may put tasks in may disturb those that are there; moving out needs write access there too",
     verify: "ls -l of cgroup.procs and, on v1, tasks of the partition; both belong to root again with the partition gone",
@@ -26,7 +26,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy() else {
         return Presence::Absent;
     };
@@ -40,11 +40,11 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let dir = partition_path(hierarchy, scene.intent.name.as_str());
     for name in names {
         let why = "its owner may put tasks into the partition";
-        plan.changes.push(give(
+        plan.changes.push(owner_change(
             &KNOB,
             &format!("{dir}/{name}"),
             (uid, gid),
-            Undo::WithSet,
+            UndoMethod::WithSet,
             why,
         ));
     }
@@ -65,7 +65,13 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 }
 
 /// The change that gives a file to the owner.
-pub(super) fn give(knob: &Knob, path: &str, (uid, gid): (u32, Option<u32>), undo: Undo, why: &str) -> Change {
+pub(super) fn owner_change(
+    knob: &Knob,
+    path: &str,
+    (uid, gid): (u32, Option<u32>),
+    undo: UndoMethod,
+    why: &str,
+) -> Change {
     Change {
         id: format!("{}{path}", knob.name),
         target: path.to_owned(),
@@ -77,8 +83,8 @@ pub(super) fn give(knob: &Knob, path: &str, (uid, gid): (u32, Option<u32>), undo
         },
         why: why.to_owned(),
         undo: match undo {
-            Undo::Restore => "give it its former owner and permissions".to_owned(),
-            Undo::WithSet => "goes with the cgroup".to_owned(),
+            UndoMethod::Restore => "give it its former owner and permissions".to_owned(),
+            UndoMethod::WithSet => "goes with the cgroup".to_owned(),
         },
         action: Action::GiveFile {
             path: path.to_owned(),

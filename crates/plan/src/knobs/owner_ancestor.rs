@@ -5,10 +5,10 @@
 //! of every unprivileged user, and needs an explicit request.
 
 use super::declare::owner;
-use super::owner::give;
-use super::{Knob, Presence, Taken};
-use crate::parameters::Price;
-use crate::{Finding, FindingId, Level, Plan, Scene, Undo};
+use super::owner::owner_change;
+use super::{Knob, KnobUse, Presence};
+use crate::parameters::ParameterCost;
+use crate::{Finding, FindingId, Level, Plan, PlanContext, UndoMethod};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -18,8 +18,8 @@ pub(super) const KNOB: Knob = Knob {
            can be moved in from other places",
     isolation: "needed, with --owner, for an unprivileged user to bring running programs into a v2 partition",
     needs: "cgroup v2 and --owner; on v1 the owner needs nothing more",
-    taken: Taken::ByName,
-    price: Price::Security,
+    usage: KnobUse::ByName,
+    price: ParameterCost::Security,
     side_effects: "that user can move tasks of other users too, wherever he may write: into the partition, and out of every \
                    slice with its limits into the root",
     verify: "ls -l /sys/fs/cgroup/cgroup.procs",
@@ -28,7 +28,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let given = scene.intent.with.get("owner").and_then(Option::as_deref);
     let (Some(hierarchy), Some(owner)) = (scene.hierarchy(), given.and_then(owner)) else {
         return Presence::Absent;
@@ -38,7 +38,8 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     }
     let path = format!("{}/cgroup.procs", hierarchy.mount);
     let why = "the kernel asks for it when a process is moved in from another cgroup";
-    plan.changes.push(give(&KNOB, &path, owner, Undo::Restore, why));
+    plan.changes
+        .push(owner_change(&KNOB, &path, owner, UndoMethod::Restore, why));
     let message = format!(
         "user {} can move tasks of other users too, as long as they have no more capabilities than his own",
         owner.0

@@ -3,10 +3,10 @@
 //! In the file `0` means "no limit" and `n/a` means "no latency at all", which makes an idle CPU poll.
 
 use super::cpuidle_disable::{first_halt_us, idle_states};
-use super::value_file::{ValueFile, is_asked, set};
-use super::{Knob, Presence, Taken, Takes};
-use crate::parameters::Price;
-use crate::{Plan, Profile, Scene};
+use super::value_file::{ValueFile, is_requested, set};
+use super::{Knob, KnobUse, KnobValueKind, Presence};
+use crate::parameters::ParameterCost;
+use crate::{Plan, PlanContext, Profile};
 use machine::CpuId;
 
 pub(super) const KNOB: Knob = Knob {
@@ -17,9 +17,9 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "as long as its first halting state takes; n/a forbids all idle states of this one CPU, so that it polls; \
                 0 means no limit",
     needs: "a machine with idle states that tell their latency, or a value by name",
-    taken: Taken::From(Profile::Strict),
-    takes: Takes::NumberOr(0, 1_000_000, "n/a"),
-    price: Price::Power,
+    usage: KnobUse::From(Profile::Strict),
+    takes: KnobValueKind::NumberOr(0, 1_000_000, "n/a"),
+    price: ParameterCost::Power,
     side_effects: "an idle isolated CPU takes more power",
     verify: "the file, and usage of the deeper states in /sys/devices/system/cpu/cpuN/cpuidle",
     peers: &["TuneD"],
@@ -27,18 +27,18 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
     for cpu in scene.isolated().iter() {
         let path = path(cpu);
-        let asked = is_asked(scene, &KNOB);
-        let value = match asked {
+        let requested = is_requested(scene, &KNOB);
+        let value = match requested {
             true => Some(scene.value_of(&KNOB).to_owned()),
             false => first_halt_us(&idle_states(scene, cpu)).map(|latency| latency.to_string()),
         };
         let Some(value) = value else { continue };
         let now = scene.settings.get(&path);
-        if !asked && now.is_some_and(|now| is_tighter(now, &value)) {
+        if !requested && now.is_some_and(|now| is_tighter(now, &value)) {
             presence = Presence::Here;
             continue;
         }
@@ -57,15 +57,12 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 /// The file of a CPU.
 #[must_use]
 pub fn path(cpu: CpuId) -> String {
-    format!(
-        "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
-        cpu.0
-    )
+    format!("/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us", cpu.0)
 }
 
 /// Whether the current limit is already at least as strict.
 #[must_use]
-pub fn is_tighter(now: &str, wanted: &str) -> bool {
+pub fn is_tighter(now: &str, intended: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok().filter(|limit| *limit > 0);
-    now == "n/a" || matches!((number(now), number(wanted)), (Some(now), Some(wanted)) if now <= wanted)
+    now == "n/a" || matches!((number(now), number(intended)), (Some(now), Some(wanted)) if now <= wanted)
 }

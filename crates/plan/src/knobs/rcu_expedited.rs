@@ -2,7 +2,7 @@
 //! (`kernel/rcu/tree_exp.h`, `sync_rcu_exp_select_cpus`).
 
 use super::value_file::set_text;
-use super::{Knob, Taken};
+use super::{Knob, KnobUse};
 use crate::Profile;
 
 const PATH: &str = "/sys/kernel/rcu_expedited";
@@ -10,7 +10,7 @@ const PATH: &str = "/sys/kernel/rcu_expedited";
 pub(super) const KNOB: Knob = Knob {
     name: "rcu_expedited",
     files: &[PATH],
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     what: "makes every RCU grace period an expedited one",
     isolation: "0: 1 would interrupt CPUs that are in the kernel",
     usual: "0",

@@ -1,17 +1,17 @@
 //! Makes callers that request an expedited grace period get a normal one: the reverse of `rcu_expedited`.
 
 use super::value_file::set_text;
-use super::{Knob, Taken};
+use super::{Knob, KnobUse};
 use crate::Profile;
-use crate::parameters::Price;
+use crate::parameters::ParameterCost;
 
 const PATH: &str = "/sys/kernel/rcu_normal";
 
 pub(super) const KNOB: Knob = Knob {
     name: "rcu_normal",
     files: &[PATH],
-    taken: Taken::From(Profile::Strict),
-    price: Price::Speed,
+    usage: KnobUse::From(Profile::Strict),
+    price: ParameterCost::Speed,
     what: "makes expedited RCU grace periods ordinary ones",
     isolation: "1: fewer IPIs to busy CPUs; PREEMPT_RT sets it after boot",
     usual: "1",

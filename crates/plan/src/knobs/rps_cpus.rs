@@ -2,10 +2,10 @@
 //! protocol processing. The kernel removes boot-isolated CPUs from a written mask by itself, but not those of partitions.
 
 use super::mask_file::{MaskFile, narrow};
-use super::{Knob, Presence, Taken, declare};
-use crate::{Compare, Plan, Profile, Scene};
+use super::{Knob, KnobUse, Presence, declare};
+use crate::{Plan, PlanContext, Profile, ReadbackComparison};
 
-pub(super) const BEGIN: &str = "/sys/class/net/";
+pub(super) const PREFIX: &str = "/sys/class/net/";
 
 pub(super) const KNOB: Knob = Knob {
     name: "rps_cpus",
@@ -13,13 +13,13 @@ pub(super) const KNOB: Knob = Knob {
     what: "CPUs that received packets are handed to (a mask)",
     isolation: "0, or the housekeeping CPUs; the kernel takes boot-isolated CPUs out by itself",
     needs: "a network interface, and a kernel with CONFIG_RPS",
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     stops: &["soft_net", "function_call"],
     side_effects: "none",
     verify: "the files, and the row NET_RX of /proc/softirqs over time",
     peers: &["TuneD"],
     refused: &[(declare::EINVAL, "no CPU of the mask may do housekeeping")],
-    compare: Compare::Mask,
+    compare: ReadbackComparison::Mask,
     plan,
     ..Knob::PLAIN
 };
@@ -29,9 +29,9 @@ pub(super) fn queue(between: &str) -> String {
     between.replace("/queues/", "/")
 }
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
-    for (between, path, _) in scene.settings.family(BEGIN, "/rps_cpus") {
+    for (between, path, _) in scene.settings.family(PREFIX, "/rps_cpus") {
         let file = MaskFile {
             knob: &KNOB,
             part: &queue(between),

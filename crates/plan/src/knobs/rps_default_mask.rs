@@ -1,8 +1,8 @@
 //! Sets the initial `rps_cpus` of queues that are created later in this network namespace.
 
 use super::mask_file::{MaskFile, narrow};
-use super::{Knob, Taken};
-use crate::{Compare, Profile};
+use super::{Knob, KnobUse};
+use crate::{Profile, ReadbackComparison};
 
 const PATH: &str = "/proc/sys/net/core/rps_default_mask";
 
@@ -12,10 +12,10 @@ pub(super) const KNOB: Knob = Knob {
     what: "rps_cpus of queues that are made later",
     isolation: "the housekeeping CPUs",
     since: "6.3",
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     stops: &["soft_net"],
     side_effects: "none; other network namespaces have their own",
-    compare: Compare::Mask,
+    compare: ReadbackComparison::Mask,
     plan: |scene, plan| {
         let why = "queues that are made later would hand packets to isolated CPUs";
         narrow(

@@ -1,10 +1,10 @@
 //! Disables receive flow steering: it sends packets to the CPU where their reader last ran, even outside `rps_cpus`.
 
-use super::rps_cpus::{BEGIN, queue};
+use super::rps_cpus::{PREFIX, queue};
 use super::value_file::{ValueFile, set};
-use super::{Knob, Presence, Taken};
-use crate::parameters::Price;
-use crate::{Plan, Profile, Scene};
+use super::{Knob, KnobUse, Presence};
+use crate::parameters::ParameterCost;
+use crate::{Plan, PlanContext, Profile};
 
 pub(super) const KNOB: Knob = Knob {
     name: "rps_flow_cnt",
@@ -12,9 +12,9 @@ pub(super) const KNOB: Knob = Knob {
     what: "flows that are handed to the CPU of their reader",
     isolation: "0: a reader on an isolated CPU would draw packets there",
     needs: "a network interface, and a kernel with CONFIG_RPS",
-    taken: Taken::From(Profile::Strict),
+    usage: KnobUse::From(Profile::Strict),
     usual: "0",
-    price: Price::Speed,
+    price: ParameterCost::Speed,
     stops: &["soft_net"],
     side_effects: "readers on housekeeping CPUs find their packets in another CPU's cache",
     verify: "the files, and the row NET_RX of /proc/softirqs over time",
@@ -22,9 +22,9 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
-    for (between, path, _) in scene.settings.family(BEGIN, "/rps_flow_cnt") {
+    for (between, path, _) in scene.settings.family(PREFIX, "/rps_flow_cnt") {
         let file = ValueFile {
             knob: &KNOB,
             part: &queue(between),

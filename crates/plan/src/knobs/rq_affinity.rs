@@ -12,10 +12,10 @@
 //! Kernels before blk-mq completed on the first CPU of the cache group; no kernel from 4.14 on does. With threaded
 //! interrupts (PREEMPT_RT, `threadirqs`) the file has no effect: the thread completes.
 
-use super::value_file::{ValueFile, is_asked, set};
-use super::{Knob, Presence, Taken, Takes, declare};
-use crate::{Plan, Profile, Scene};
-use machine::{Immovable, Preemption};
+use super::value_file::{ValueFile, is_requested, set};
+use super::{Knob, KnobUse, KnobValueKind, Presence, declare};
+use crate::{Plan, PlanContext, Profile};
+use machine::{ImmovableReason, Preemption};
 
 const END: &str = "/queue/rq_affinity";
 
@@ -27,8 +27,8 @@ pub(super) const KNOB: Knob = Knob {
                 the submitter itself, 0 where the interrupt is: 2 keeps completions of other CPUs' requests off the \
                 isolated ones, also where an interrupt cannot be moved; 0 is left alone while all interrupts can",
     needs: "a disk with a driver of its own; loop and device-mapper disks complete where a worker says",
-    taken: Taken::From(Profile::Balanced),
-    takes: Takes::Words(&["0", "1", "2"]),
+    usage: KnobUse::From(Profile::Balanced),
+    takes: KnobValueKind::Words(&["0", "1", "2"]),
     usual: "2",
     stops: &["soft_block", "function_call"],
     side_effects: "completions on housekeeping CPUs cost one more interrupt between them where 1 needed none; \
@@ -39,22 +39,22 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let disks: Vec<_> = scene.settings.family("/sys/block/", END).collect();
     if disks.is_empty() {
         return Presence::Absent;
     }
     let kernel = &scene.machine.kernel;
-    let threaded = kernel.preemption == Some(Preemption::Rt)
-        || kernel.cmdline.as_ref().is_some_and(|line| line.has("threadirqs"));
-    let asked = is_asked(scene, &KNOB);
-    if threaded && !asked {
+    let threaded =
+        kernel.preemption == Some(Preemption::Rt) || kernel.cmdline.as_ref().is_some_and(|line| line.has("threadirqs"));
+    let requested = is_requested(scene, &KNOB);
+    if threaded && !requested {
         return Presence::Here;
     }
     let stuck = has_stuck_interrupt(scene);
     for (disk, path, now) in disks {
         // With 0 no completion runs on an isolated CPU unless an interrupt does, not even for its own requests.
-        if now == "0" && !stuck && !asked {
+        if now == "0" && !stuck && !requested {
             continue;
         }
         let file = ValueFile {
@@ -70,7 +70,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 }
 
 /// Whether an interrupt stays on an isolated CPU, because the kernel keeps it there or because it should not be moved.
-fn has_stuck_interrupt(scene: &Scene) -> bool {
+fn has_stuck_interrupt(scene: &PlanContext) -> bool {
     let all_stay = !super::takes(scene.intent, "irq_affinity");
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
     interrupts.iter().any(|interrupt| {
@@ -80,8 +80,8 @@ fn has_stuck_interrupt(scene: &Scene) -> bool {
             .is_some_and(|cpus| cpus.intersects(scene.isolated()));
         // A per-CPU interrupt and a timer complete no request, wherever they fire.
         let stays = match interrupt.immovable() {
-            Some(Immovable::PerCpu | Immovable::Timer) => return false,
-            Some(Immovable::Managed | Immovable::Fixed) => true,
+            Some(ImmovableReason::PerCpu | ImmovableReason::Timer) => return false,
+            Some(ImmovableReason::Managed | ImmovableReason::Fixed) => true,
             None => all_stay || interrupt.managed.is_none(),
         };
         stays && may_fire

@@ -2,9 +2,9 @@
 
 use super::frequency_policy::policies;
 use super::value_file::{ValueFile, set};
-use super::{Knob, Presence, Taken, Takes, declare};
-use crate::parameters::Price;
-use crate::{Finding, FindingId, Level, Plan, Profile, Scene};
+use super::{Knob, KnobUse, KnobValueKind, Presence, declare};
+use crate::parameters::ParameterCost;
+use crate::{Finding, FindingId, Level, Plan, PlanContext, Profile};
 
 pub(super) const KNOB: Knob = Knob {
     name: "scaling_governor",
@@ -16,8 +16,8 @@ pub(super) const KNOB: Knob = Knob {
     what: "who chooses the frequency of a CPU",
     isolation: "performance: no change of frequency in the middle of work",
     needs: "a machine whose frequency the kernel scales; virtual ones have none",
-    taken: Taken::From(Profile::Strict),
-    takes: Takes::Words(&[
+    usage: KnobUse::From(Profile::Strict),
+    takes: KnobValueKind::Words(&[
         "performance",
         "powersave",
         "schedutil",
@@ -26,7 +26,7 @@ pub(super) const KNOB: Knob = Knob {
         "userspace",
     ]),
     usual: "performance",
-    price: Price::Power,
+    price: ParameterCost::Power,
     stops: &["soft_timer", "irq_work"],
     side_effects: "CPUs that share the clock of an isolated one run fast too",
     verify: "the files",
@@ -36,7 +36,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let value = scene.value_of(&KNOB);
     let mut presence = Presence::Absent;
     for policy in policies(scene, "scaling_governor") {
@@ -47,13 +47,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         if let Some(offered) = offered.filter(|offered| !offered.split_whitespace().any(|one| one == value)) {
             let message = format!("the governor {value} is not offered here, only {offered}");
             plan.findings.push(
-                Finding::new(
-                    Level::Warning,
-                    FindingId::GOVERNOR_NOT_OFFERED,
-                    policy.name,
-                    message,
-                )
-                .fix(format!(
+                Finding::new(Level::Warning, FindingId::GOVERNOR_NOT_OFFERED, policy.name, message).fix(format!(
                     "load it (modprobe cpufreq_{value}), or name another with --with scaling_governor="
                 )),
             );
@@ -64,12 +58,8 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
                 "CPU {} shares the clock of the isolated CPUs and changes too",
                 policy.shared_with
             );
-            plan.findings.push(Finding::new(
-                Level::Info,
-                FindingId::CLOCK_SHARED,
-                policy.name,
-                message,
-            ));
+            plan.findings
+                .push(Finding::new(Level::Info, FindingId::CLOCK_SHARED, policy.name, message));
         }
         let file = ValueFile {
             knob: &KNOB,

@@ -1,10 +1,10 @@
 //! Sets the lowest frequency of a CPU.
 
 use super::frequency_policy::policies;
-use super::value_file::{ValueFile, is_asked, set};
-use super::{Knob, Presence, Taken, Takes, declare};
-use crate::parameters::Price;
-use crate::{Plan, Profile, Scene};
+use super::value_file::{ValueFile, is_requested, set};
+use super::{Knob, KnobUse, KnobValueKind, Presence, declare};
+use crate::parameters::ParameterCost;
+use crate::{Plan, PlanContext, Profile};
 
 pub(super) const KNOB: Knob = Knob {
     name: "scaling_min_freq",
@@ -16,9 +16,9 @@ pub(super) const KNOB: Knob = Knob {
     what: "the lowest frequency that a CPU may take, in kHz",
     isolation: "as high as scaling_max_freq: the frequency stays where it is",
     needs: "a machine whose frequency the kernel scales; virtual ones have none",
-    taken: Taken::From(Profile::Strict),
-    takes: Takes::Number(1, 100_000_000),
-    price: Price::Power,
+    usage: KnobUse::From(Profile::Strict),
+    takes: KnobValueKind::Number(1, 100_000_000),
+    price: ParameterCost::Power,
     side_effects: "the kernel rounds to a frequency that it knows; CPUs that share the clock run fast too",
     verify: "the files",
     peers: &["TuneD"],
@@ -27,12 +27,12 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
     for policy in policies(scene, "scaling_min_freq") {
         presence = Presence::Here;
         let top = scene.settings.get(&format!("{}scaling_max_freq", policy.dir));
-        let value = match is_asked(scene, &KNOB) {
+        let value = match is_requested(scene, &KNOB) {
             true => Some(scene.value_of(&KNOB)),
             false => top,
         };

@@ -2,9 +2,9 @@
 //! their share instead, whatever this file says; only group budgets (RT_GROUP_SCHED) are still checked against it.
 
 use super::value_file::set_text;
-use super::{Knob, Presence, Taken, Takes, declare};
-use crate::parameters::Price;
-use crate::{Finding, FindingId, Level, Plan, Scene};
+use super::{Knob, KnobUse, KnobValueKind, Presence, declare};
+use crate::parameters::ParameterCost;
+use crate::{Finding, FindingId, Level, Plan, PlanContext};
 
 const PATH: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
@@ -13,10 +13,10 @@ pub(super) const KNOB: Knob = Knob {
     files: &[PATH],
     what: "how much of each period real-time tasks may take, on all CPUs together",
     isolation: "-1 ends the throttling of busy real-time loops up to 6.11; later the fair server does it",
-    taken: Taken::ByName,
-    takes: Takes::Number(-1, 1_000_000_000),
+    usage: KnobUse::ByName,
+    takes: KnobValueKind::Number(-1, 1_000_000_000),
     usual: "-1",
-    price: Price::Safety,
+    price: ParameterCost::Safety,
     stops: &["task"],
     side_effects: "a real-time loop on a housekeeping CPU can lock the machine up",
     verify: "the file, and `sched: RT throttling activated` no longer in the kernel's log",
@@ -37,7 +37,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let server = scene
         .isolated()
         .iter()
@@ -47,11 +47,9 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         .and_then(|path| scene.settings.get(&path))
         .is_some_and(|runtime| runtime != "0");
     if runs && !scene.intent.with.contains_key("fair_server") {
-        let message =
-            "this kernel protects ordinary tasks with the fair server, which goes on whatever this file says";
+        let message = "this kernel protects ordinary tasks with the fair server, which goes on whatever this file says";
         plan.findings.push(
-            Finding::new(Level::Info, FindingId::FAIR_SERVER_REMAINS, KNOB.name, message)
-                .fix("add --with fair_server"),
+            Finding::new(Level::Info, FindingId::FAIR_SERVER_REMAINS, KNOB.name, message).fix("add --with fair_server"),
         );
     }
     set_text(

@@ -4,7 +4,7 @@
 use super::declare::{EBUSY, EINVAL, EPERM};
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence};
-use crate::{Plan, Scene};
+use crate::{Plan, PlanContext};
 
 /// What refusals mean for both of them.
 pub(super) const REFUSED: &[(i32, &str)] = &[
@@ -18,7 +18,7 @@ pub(super) const NEEDS: &str = "its files are in debugfs: mount it (mount -t deb
                                 without kernel lockdown";
 
 /// Sets the runtime of a server on each isolated CPU.
-pub(super) fn set_all(scene: &Scene, plan: &mut Plan, knob: &Knob, why: &str) -> Presence {
+pub(super) fn set_all(scene: &PlanContext, plan: &mut Plan, knob: &Knob, why: &str) -> Presence {
     let mut presence = Presence::Absent;
     for cpu in scene.isolated().iter() {
         let path = format!("/sys/kernel/debug/sched/{}/cpu{}/runtime", knob.name, cpu.0);

@@ -6,8 +6,8 @@
 //! nodes, because CPUs would conflict with a partition that owns them. The slice comes before the partition, because
 //! starting it may disable and enable the controller once.
 
-use super::{Knob, Presence, Taken};
-use crate::{Action, Change, ChangeKind, Plan, Profile, Scene};
+use super::{Knob, KnobUse, Presence};
+use crate::{Action, Change, ChangeKind, Plan, PlanContext, Profile};
 use machine::{CpuId, CpuSet, Owner, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -19,7 +19,7 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "with the slice active, reloads, starts and stops of units, logins and `systemctl set-property` leave the \
                 partition alone; AllowedCPUs= of other slices and CPUSetPartition= are not needed beside it",
     needs: "cgroup v2 with systemd 244 or later as init, and its socket /run/systemd/private",
-    taken: Taken::From(Profile::Minimal),
+    usage: KnobUse::From(Profile::Minimal),
     stops: &["task"],
     side_effects: "none on tasks: no task runs in the slice; it is removed with the last partition",
     verify: "systemctl status quietcore.slice; cpuset is in /sys/fs/cgroup/cgroup.subtree_control after daemon-reload",
@@ -31,7 +31,7 @@ pub(super) const KNOB: Knob = Knob {
 /// No dash: it would make the unit a child of another slice.
 const UNIT: &str = "quietcore.slice";
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let hierarchy = scene
         .hierarchy()
         .filter(|hierarchy| hierarchy.version == Version::V2 && !hierarchy.read_only);

@@ -4,9 +4,9 @@
 //! itself takes the CPUs from all other cgroups. The affinity of kernel threads that the kernel leaves there (which
 //! ones depends on the version) is narrowed.
 
-use super::{Knob, Presence, Taken, Takes};
+use super::{Knob, KnobUse, KnobValueKind, Presence};
 use crate::{
-    Action, Change, ChangeKind, Finding, FindingId, Level, Movers, Plan, Profile, Scene, partition_path,
+    Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, Profile, TaskSelector, partition_path,
 };
 use machine::{Hierarchy, MaskCount, Task, Version};
 
@@ -15,8 +15,8 @@ pub(super) const KNOB: Knob = Knob {
     what: "tasks and unbound kernel threads are kept on the housekeeping CPUs; kthreadd too, because later \
            kernel threads start where it may run",
     since: "any kernel with cpusets",
-    taken: Taken::From(Profile::Minimal),
-    takes: Takes::Words(&["all", "user"]),
+    usage: KnobUse::From(Profile::Minimal),
+    takes: KnobValueKind::Words(&["all", "user"]),
     usual: "all",
     needed: "tasks and kernel threads that are there already would stay, and nothing would be isolated",
     stops: &["task", "kernel_thread", "migration"],
@@ -28,15 +28,11 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let tasks = scene.machine.known_tasks();
     if let Some(tasks) = tasks {
         let bound = |task: &&Task| task.is_bound_to(scene.isolated());
-        let mut names: Vec<&str> = tasks
-            .iter()
-            .filter(bound)
-            .map(|task| task.comm.as_str())
-            .collect();
+        let mut names: Vec<&str> = tasks.iter().filter(bound).map(|task| task.comm.as_str()).collect();
         if !names.is_empty() {
             let count = names.len();
             names.sort_unstable();
@@ -60,9 +56,9 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else {
         return Presence::Absent;
     };
-    match (hierarchy.version, who(scene)) {
-        (Version::V1, who) => plan.changes.extend(move_into_housekeeping(scene, hierarchy, who)),
-        (Version::V2, Movers::All) => {
+    match (hierarchy.version, movers(scene)) {
+        (Version::V1, movers) => plan.changes.extend(move_into_housekeeping(scene, hierarchy, movers)),
+        (Version::V2, TaskSelector::All) => {
             let partition = partition_path(hierarchy, scene.intent.name.as_str());
             plan.changes.push(change(
                 scene,
@@ -70,10 +66,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
                 Action::NarrowTasks {
                     isolated: scene.isolated().clone(),
                     housekeeping: scene.housekeeping.clone(),
-                    partition: partition
-                        .strip_prefix(&hierarchy.mount)
-                        .unwrap_or_default()
-                        .to_owned(),
+                    partition: partition.strip_prefix(&hierarchy.mount).unwrap_or_default().to_owned(),
                 },
                 "every thread gets the mask back that it had",
             ));
@@ -84,22 +77,22 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 }
 
 /// Which tasks the intent moves.
-fn who(scene: &Scene) -> Movers {
+fn movers(scene: &PlanContext) -> TaskSelector {
     match scene.value_of(&KNOB) {
-        "user" => Movers::UserSpace,
-        _ => Movers::All,
+        "user" => TaskSelector::UserSpace,
+        _ => TaskSelector::All,
     }
 }
 
 /// v2, if a set for everything else was requested: the processes of the root move into it before the partition takes
 /// their CPUs. Afterwards their previous CPUs would be unknown.
-pub(super) fn processes_into_housekeeping(scene: &Scene, hierarchy: &Hierarchy) -> Option<Change> {
-    let mut change = move_into_housekeeping(scene, hierarchy, Movers::UserSpace)?;
+pub(super) fn processes_into_housekeeping(scene: &PlanContext, hierarchy: &Hierarchy) -> Option<Change> {
+    let mut change = move_into_housekeeping(scene, hierarchy, TaskSelector::UserSpace)?;
     change.id.push_str("/processes");
     Some(change)
 }
 
-fn move_into_housekeeping(scene: &Scene, hierarchy: &Hierarchy, who: Movers) -> Option<Change> {
+fn move_into_housekeeping(scene: &PlanContext, hierarchy: &Hierarchy, movers: TaskSelector) -> Option<Change> {
     let to = scene.intent.housekeeping_path(hierarchy)?;
     let from = hierarchy.mount.clone();
     let target = format!("tasks of {from} -> {to}");
@@ -107,14 +100,14 @@ fn move_into_housekeeping(scene: &Scene, hierarchy: &Hierarchy, who: Movers) -> 
         from,
         to,
         cpus: scene.housekeeping.clone(),
-        who,
+        who: movers,
     };
     let undo = "every task goes back to where it was, with the mask it had";
     Some(change(scene, target, action, undo))
 }
 
-fn change(scene: &Scene, target: String, action: Action, undo: &str) -> Change {
-    let kernel_too = who(scene) == Movers::All;
+fn change(scene: &PlanContext, target: String, action: Action, undo: &str) -> Change {
+    let kernel_too = movers(scene) == TaskSelector::All;
     let is_moved = |group: &&MaskCount| {
         let is_concerned = group.is_movable && (kernel_too || !group.is_kernel);
         is_concerned && group.allowed.intersects(scene.isolated())
@@ -136,9 +129,9 @@ fn change(scene: &Scene, target: String, action: Action, undo: &str) -> Change {
 }
 
 fn shorten(names: &[&str]) -> String {
-    const SHOWN: usize = 12;
+    const MAX_LISTED: usize = 12;
     match names.len() {
-        0..=SHOWN => names.join(", "),
-        more => format!("{} and {} more", names[..SHOWN].join(", "), more - SHOWN),
+        0..=MAX_LISTED => names.join(", "),
+        more => format!("{} and {} more", names[..MAX_LISTED].join(", "), more - MAX_LISTED),
     }
 }

@@ -4,8 +4,10 @@
 //! root can be that domain, and a child of it with `threaded` in `cgroup.type` accepts single threads. The word can
 //! only be written to an empty cgroup and cannot be undone, so it disappears with the cgroup.
 
-use super::{Knob, Presence, Taken};
-use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Scene, Undo, partition_path};
+use super::{Knob, KnobUse, Presence};
+use crate::{
+    Action, Change, ChangeKind, Plan, PlanContext, ReadbackComparison, RefusalPolicy, UndoMethod, partition_path,
+};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -18,7 +20,7 @@ pub(super) const KNOB: Knob = Knob {
                 when `move` brings the first single thread",
     since: "4.14",
     needs: "cgroup v2; on v1 every cpuset takes single threads",
-    taken: Taken::ByName,
+    usage: KnobUse::ByName,
     usual: "threaded",
     side_effects: "no memory or I/O controller is in force inside, and no cgroup with them can be made below; a process of \
                    which a thread is inside counts in the root cgroup as a whole, outside the limits of its own slice",
@@ -29,17 +31,14 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy() else {
         return Presence::Absent;
     };
     if hierarchy.version == Version::V1 {
         return Presence::Here;
     }
-    let path = format!(
-        "{}/cgroup.type",
-        partition_path(hierarchy, scene.intent.name.as_str())
-    );
+    let path = format!("{}/cgroup.type", partition_path(hierarchy, scene.intent.name.as_str()));
     plan.changes.push(Change {
         id: format!("{}{path}", KNOB.name),
         target: path.clone(),
@@ -51,9 +50,9 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         action: Action::Write {
             path,
             value: KNOB.usual.to_owned(),
-            compare: Compare::Text,
-            on_refusal: OnRefusal::Fatal,
-            undo: Undo::WithSet,
+            compare: ReadbackComparison::Text,
+            on_refusal: RefusalPolicy::Fatal,
+            undo: UndoMethod::WithSet,
         },
     });
     Presence::Here

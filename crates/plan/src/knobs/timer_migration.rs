@@ -2,7 +2,7 @@
 //! `get_nohz_timer_target`); with 0 each timer stays where it was set.
 
 use super::value_file::set_text;
-use super::{Knob, Taken};
+use super::{Knob, KnobUse};
 use crate::Profile;
 
 const PATH: &str = "/proc/sys/kernel/timer_migration";
@@ -13,7 +13,7 @@ pub(super) const KNOB: Knob = Knob {
     what: "lets timers go to busy CPUs instead of the one that set them",
     isolation: "1, the default, keeps timers off idle isolated CPUs",
     needs: "a kernel with CONFIG_NO_HZ_COMMON",
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     usual: "1",
     stops: &["soft_timer"],
     side_effects: "none; booted with nohz=off it does nothing",

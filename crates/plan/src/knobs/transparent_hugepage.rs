@@ -1,10 +1,10 @@
 //! Sets automatic huge pages (`mm/huge_memory.c`, `mm/khugepaged.c`): joining and splitting them flushes the TLB of
 //! every CPU of the process.
 
-use super::value_file::{is_asked, set_text};
-use super::{Knob, Presence, Taken, Takes};
-use crate::parameters::Price;
-use crate::{Compare, Plan, Profile, Scene};
+use super::value_file::{is_requested, set_text};
+use super::{Knob, KnobUse, KnobValueKind, Presence};
+use crate::parameters::ParameterCost;
+use crate::{Plan, PlanContext, Profile, ReadbackComparison};
 
 const PATH: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
@@ -15,23 +15,23 @@ pub(super) const KNOB: Knob = Knob {
     what: "whether pages are joined to huge ones",
     isolation: "never or madvise: no khugepaged, no splits and shootdowns, but for those who ask with madvise",
     needs: "a kernel with CONFIG_TRANSPARENT_HUGEPAGE (PREEMPT_RT had none before 6.0)",
-    taken: Taken::From(Profile::Strict),
-    takes: Takes::Words(&["always", "madvise", "never"]),
+    usage: KnobUse::From(Profile::Strict),
+    takes: KnobValueKind::Words(&["always", "madvise", "never"]),
     usual: "madvise",
-    price: Price::Speed,
+    price: ParameterCost::Speed,
     stops: &["tlb_shootdown"],
     side_effects: "programs with much memory that never asked for huge pages become slower; what is joined stays so; \
                    `never` makes the kernel compute vm.min_free_kbytes again, and undo does too, to a few kB (mm/khugepaged.c)",
     verify: "the word in brackets, and thp_split_page and thp_collapse_alloc in /proc/vmstat",
     peers: &["TuneD", "pyperf"],
-    compare: Compare::Choice,
+    compare: ReadbackComparison::Choice,
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
-    let never = |now: &str| Compare::Choice.same(now, "never");
-    if !is_asked(scene, &KNOB) && scene.settings.get(PATH).is_some_and(never) {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+    let never = |now: &str| ReadbackComparison::Choice.same(now, "never");
+    if !is_requested(scene, &KNOB) && scene.settings.get(PATH).is_some_and(never) {
         return Presence::Here;
     }
     let why = "joining and splitting huge pages interrupts every CPU that runs the process";

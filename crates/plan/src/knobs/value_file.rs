@@ -1,7 +1,7 @@
 //! Plans changes to kernel files that hold one value, from the actual to the intended value.
 
 use super::{Knob, Presence};
-use crate::{Action, Change, ChangeKind, OnRefusal, Plan, Scene, Undo};
+use crate::{Action, Change, ChangeKind, Plan, PlanContext, RefusalPolicy, UndoMethod};
 
 /// One file with a value.
 pub(super) struct ValueFile<'a> {
@@ -18,7 +18,7 @@ pub(super) struct ValueFile<'a> {
 }
 
 /// Adds the change unless the file already holds the value.
-pub(super) fn set(scene: &Scene, plan: &mut Plan, file: &ValueFile) -> Presence {
+pub(super) fn set(scene: &PlanContext, plan: &mut Plan, file: &ValueFile) -> Presence {
     let Some(now) = scene.settings.get(file.path) else {
         return Presence::Absent;
     };
@@ -29,7 +29,7 @@ pub(super) fn set(scene: &Scene, plan: &mut Plan, file: &ValueFile) -> Presence 
 }
 
 /// As [`set`], for a knob with one file.
-pub(super) fn set_text(scene: &Scene, plan: &mut Plan, knob: &Knob, path: &str, why: &str) -> Presence {
+pub(super) fn set_text(scene: &PlanContext, plan: &mut Plan, knob: &Knob, path: &str, why: &str) -> Presence {
     let value = scene.value_of(knob);
     set(
         scene,
@@ -45,7 +45,7 @@ pub(super) fn set_text(scene: &Scene, plan: &mut Plan, knob: &Knob, path: &str, 
 }
 
 /// Whether a value was explicitly requested, so that it is set whatever the current one is.
-pub(super) fn is_asked(scene: &Scene, knob: &Knob) -> bool {
+pub(super) fn is_requested(scene: &PlanContext, knob: &Knob) -> bool {
     scene.intent.with.get(knob.name).is_some_and(Option::is_some)
 }
 
@@ -73,8 +73,8 @@ pub(super) fn change(file: &ValueFile, now: &str) -> Change {
             path: path.to_owned(),
             value: value.to_owned(),
             compare: knob.compare,
-            on_refusal: OnRefusal::Report,
-            undo: Undo::Restore,
+            on_refusal: RefusalPolicy::Report,
+            undo: UndoMethod::Restore,
         },
     }
 }

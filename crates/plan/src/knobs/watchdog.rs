@@ -5,8 +5,8 @@
 //! has no effect (seen on 6.1 and 6.12). The threshold 0 is documented to do the same, and is reversible.
 
 use super::value_file::set_text;
-use super::{Knob, Taken, Takes, declare};
-use crate::parameters::Price;
+use super::{Knob, KnobUse, KnobValueKind, declare};
+use crate::parameters::ParameterCost;
 
 const PATH: &str = "/proc/sys/kernel/watchdog_thresh";
 
@@ -19,10 +19,10 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "a threshold of 0 ends them everywhere, a larger one than 10 thins them out; prefer watchdog_cpumask, which \
                 spares only the isolated CPUs",
     needs: "a kernel with CONFIG_LOCKUP_DETECTOR",
-    taken: Taken::ByName,
-    takes: Takes::Number(0, 60),
+    usage: KnobUse::ByName,
+    takes: KnobValueKind::Number(0, 60),
     usual: "0",
-    price: Price::Safety,
+    price: ParameterCost::Safety,
     stops: &["nmi", "performance", "soft_hrtimer"],
     side_effects: "a CPU that hangs is not reported, and a machine that should reboot then does not",
     verify: "the file; no watchdog_timer_fn in /proc/timer_list, and the row NMI of /proc/interrupts does not change",

@@ -2,8 +2,8 @@
 //! partitions do not change it.
 
 use super::mask_file::{MaskFile, narrow};
-use super::{Knob, Taken};
-use crate::{Compare, Profile};
+use super::{Knob, KnobUse};
+use crate::{Profile, ReadbackComparison};
 
 const PATH: &str = "/proc/sys/kernel/watchdog_cpumask";
 
@@ -14,12 +14,12 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "the housekeeping CPUs: no watchdog timer and no NMI on the others; nohz_full CPUs are out by default",
     since: "4.1",
     needs: "a kernel with CONFIG_LOCKUP_DETECTOR",
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     stops: &["nmi", "performance", "soft_hrtimer"],
     side_effects: "an isolated CPU that hangs is not reported; its tasks are still watched by khungtaskd",
     verify: "the file, and the row NMI of /proc/interrupts over time",
     peers: &["TuneD"],
-    compare: Compare::List,
+    compare: ReadbackComparison::List,
     plan: |scene, plan| {
         let why = "the watchdog has a timer, and where it can an NMI, on every CPU that it watches";
         let file = MaskFile {

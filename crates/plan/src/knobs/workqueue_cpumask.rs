@@ -1,8 +1,8 @@
 //! Sets which CPUs the kworkers of unbound workqueues (`kworker/u*`) may use.
 
 use super::mask_file::{MaskFile, without_isolated};
-use super::{Knob, Presence, Taken};
-use crate::{Compare, Plan, Profile, Scene};
+use super::{Knob, KnobUse, Presence};
+use crate::{Plan, PlanContext, Profile, ReadbackComparison};
 
 const PATH: &str = "/sys/devices/virtual/workqueue/cpumask";
 
@@ -11,17 +11,17 @@ pub(super) const KNOB: Knob = Knob {
     what: "the CPUs that unbound workqueues may use; from 6.8 on isolated partitions change it by themselves",
     files: &[PATH],
     since: "4.2",
-    taken: Taken::From(Profile::Minimal),
+    usage: KnobUse::From(Profile::Minimal),
     stops: &["kworker_unbound"],
     side_effects: "none",
     verify: "the file, and Cpus_allowed_list of the kworker/u* threads",
     peers: &["partrt", "TuneD"],
-    compare: Compare::Mask,
+    compare: ReadbackComparison::Mask,
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let file = MaskFile {
         knob: &KNOB,
         part: "",

@@ -2,10 +2,10 @@
 //! drivers. Each has its own mask; the kernel uses its intersection with the mask of all unbound workqueues.
 
 use super::mask_file::{MaskFile, narrow};
-use super::{Knob, Presence, Taken};
-use crate::{Compare, Plan, Profile, Scene};
+use super::{Knob, KnobUse, Presence};
+use crate::{Plan, PlanContext, Profile, ReadbackComparison};
 
-const BEGIN: &str = "/sys/devices/virtual/workqueue/";
+const PREFIX: &str = "/sys/devices/virtual/workqueue/";
 
 pub(super) const KNOB: Knob = Knob {
     name: "wq_sysfs_cpumask",
@@ -13,19 +13,19 @@ pub(super) const KNOB: Knob = Knob {
     files: &["/sys/devices/virtual/workqueue/NAME/cpumask"],
     what: "the CPUs that one unbound workqueue may use: writeback of dirty pages, block cgroups, some drivers",
     isolation: "the housekeeping CPUs; the mask of all unbound workqueues covers it too, until a program widens that",
-    taken: Taken::From(Profile::Balanced),
+    usage: KnobUse::From(Profile::Balanced),
     stops: &["kworker_unbound"],
     side_effects: "none",
     verify: "the files, and Cpus_allowed_list of the kworker/u* threads",
     peers: &["TuneD"],
-    compare: Compare::Mask,
+    compare: ReadbackComparison::Mask,
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
-    for (name, path, _) in scene.settings.family(BEGIN, "/cpumask") {
+    for (name, path, _) in scene.settings.family(PREFIX, "/cpumask") {
         let file = MaskFile {
             knob: &KNOB,
             part: name,

@@ -2,7 +2,7 @@
 //! node has no CPU in the queue's mask, its work goes to the whole mask anyway.
 
 use super::value_file::set_text;
-use super::{Knob, Taken, Takes};
+use super::{Knob, KnobUse, KnobValueKind};
 
 const PATH: &str = "/sys/devices/virtual/workqueue/writeback/numa";
 
@@ -13,8 +13,8 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "0 lets it run on any CPU of its mask; wq_sysfs_cpumask is what keeps it off isolated CPUs",
     since: "3.10 to 6.5",
     needs: "a kernel before 6.6; later ones have affinity scopes instead",
-    taken: Taken::ByName,
-    takes: Takes::Words(&["0", "1"]),
+    usage: KnobUse::ByName,
+    takes: KnobValueKind::Words(&["0", "1"]),
     usual: "0",
     stops: &["kworker_unbound"],
     side_effects: "writeback takes memory of other nodes",

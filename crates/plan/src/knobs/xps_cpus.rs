@@ -2,9 +2,9 @@
 //! request, because it matters only to a program that sends from an isolated CPU, and then that program decides.
 
 use super::mask_file::{MaskFile, narrow};
-use super::rps_cpus::{BEGIN, queue};
-use super::{Knob, Presence, Taken};
-use crate::{Compare, Plan, Scene};
+use super::rps_cpus::{PREFIX, queue};
+use super::{Knob, KnobUse, Presence};
+use crate::{Plan, PlanContext, ReadbackComparison};
 use machine::CpuSet;
 
 pub(super) const KNOB: Knob = Knob {
@@ -14,18 +14,18 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "the housekeeping CPUs, on queues that both kinds share; a queue that isolated CPUs have to themselves \
                 is left to them, because it completes for no other CPU",
     needs: "a network interface with several queues, and a kernel with CONFIG_XPS",
-    taken: Taken::ByName,
+    usage: KnobUse::ByName,
     stops: &["soft_net"],
     side_effects: "an isolated CPU that sends takes whatever queue the packet's hash says",
     verify: "the files, and the row NET_TX of /proc/softirqs over time",
-    compare: Compare::Mask,
+    compare: ReadbackComparison::Mask,
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
-    for (between, path, now) in scene.settings.family(BEGIN, "/xps_cpus") {
+    for (between, path, now) in scene.settings.family(PREFIX, "/xps_cpus") {
         presence = Presence::Here;
         let own = CpuSet::parse_mask(now).is_ok_and(|cpus| cpus.is_subset(scene.isolated()));
         if own {

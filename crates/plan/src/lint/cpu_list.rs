@@ -1,6 +1,6 @@
 //! Parses the CPU lists of a boot line as the kernel does: that of `isolcpus=` with its flags, and plain ones.
 
-use super::facts::Facts;
+use super::facts::KernelFacts;
 use machine::CpuSet;
 
 /// One `isolcpus=` (`kernel/sched/isolation.c`, `housekeeping_isolcpus_setup`).
@@ -56,7 +56,7 @@ impl Isolcpus {
 }
 
 /// One `isolcpus=` with this value.
-pub(super) fn isolcpus(word: usize, value: &str, facts: &Facts) -> Isolcpus {
+pub(super) fn isolcpus(word: usize, value: &str, facts: &KernelFacts) -> Isolcpus {
     let mut parts = value.split(',').peekable();
     let mut found = Isolcpus {
         word,
@@ -65,17 +65,11 @@ pub(super) fn isolcpus(word: usize, value: &str, facts: &Facts) -> Isolcpus {
     let is_flag = |part: &&str| part.starts_with(|first: char| first.is_ascii_alphabetic());
     while let Some(part) = parts.next_if(is_flag) {
         let known = matches!(part, "nohz" | "domain" | "managed_irq");
-        let list = if known {
-            &mut found.flags
-        } else {
-            &mut found.strange
-        };
+        let list = if known { &mut found.flags } else { &mut found.strange };
         list.push(part.to_owned());
     }
     found.list = parts.collect::<Vec<&str>>().join(",");
-    found.cpus = parse_cpus(&found.list, facts)
-        .ok()
-        .filter(|cpus| !cpus.is_empty());
+    found.cpus = parse_cpus(&found.list, facts).ok().filter(|cpus| !cpus.is_empty());
     found
 }
 
@@ -83,7 +77,7 @@ pub(super) fn isolcpus(word: usize, value: &str, facts: &Facts) -> Isolcpus {
 ///
 /// Unlike [`CpuSet::parse_list`] it skips repeated commas, and requires a `/` in `0-31:1/2`. An empty list is valid and
 /// names no CPU.
-pub(crate) fn parse_cpus(text: &str, facts: &Facts) -> Result<CpuSet, String> {
+pub(crate) fn parse_cpus(text: &str, facts: &KernelFacts) -> Result<CpuSet, String> {
     let parts: Vec<&str> = text.split(',').filter(|part| !part.trim().is_empty()).collect();
     if parts.is_empty() {
         return Ok(CpuSet::new());
@@ -93,10 +87,7 @@ pub(crate) fn parse_cpus(text: &str, facts: &Facts) -> Result<CpuSet, String> {
             "{text} is a mask, and the parameter takes a list such as 2-3,8"
         ));
     }
-    if let Some(part) = parts
-        .iter()
-        .find(|part| part.contains(':') && !part.contains('/'))
-    {
+    if let Some(part) = parts.iter().find(|part| part.contains(':') && !part.contains('/')) {
         return Err(format!(
             "{part} lacks its group size: the kernel wants first-last:used/group"
         ));

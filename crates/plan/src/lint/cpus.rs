@@ -1,14 +1,14 @@
 //! Rules about the CPU lists of a line: whether they parse, whether the machine has the CPUs, and which are left for the rest.
 
 use super::Check::{Each, One};
-use super::line::{LISTS, Line, Word, parse_cpus, uses_words};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::line::{BootWord, LISTS, LintedLine, parse_cpus, uses_words};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 use machine::{CpuSet, same_name};
 
 /// Every list parameter with its index, its list (without the flags of `isolcpus=`), and how to write another.
-fn lists<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>, String)> + 'a {
+fn lists<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<'a>, String)> + 'a {
     line.kernel()
         .filter(|(_, word)| word.parameter.value.is_some())
         .filter(|(_, word)| LISTS.iter().any(|name| same_name(name, word.name())))
@@ -23,18 +23,18 @@ fn lists<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>, Strin
 }
 
 /// The edit that gives a word another list, or removes it if the list is empty.
-fn relist(line: &Line, place: usize, word: &Word, list: &CpuSet) -> Edit {
+fn relist(line: &LintedLine, place: usize, word: &BootWord, list: &CpuSet) -> LineEdit {
     if list.is_empty() {
-        return Edit::Drop(place);
+        return LineEdit::Drop(place);
     }
     match line.isolcpus.iter().find(|one| one.word == place) {
-        Some(one) => Edit::Set(place, one.with(&one.flags(), &list.to_string())),
-        None => Edit::Set(place, format!("{}={list}", word.name())),
+        Some(one) => LineEdit::Set(place, one.with(&one.flags(), &list.to_string())),
+        None => LineEdit::Set(place, format!("{}={list}", word.name())),
     }
 }
 
 /// Edits that remove CPUs from every isolating list that holds them.
-fn without(line: &Line, cpus: &CpuSet) -> Vec<Edit> {
+fn without(line: &LintedLine, cpus: &CpuSet) -> Vec<LineEdit> {
     lists(line)
         .filter(|(_, word, _)| !same_name(word.name(), "irqaffinity") && is_isolating(word))
         .filter_map(|(place, word, list)| {
@@ -45,13 +45,13 @@ fn without(line: &Line, cpus: &CpuSet) -> Vec<Edit> {
         .collect()
 }
 
-fn is_isolating(word: &Word) -> bool {
+fn is_isolating(word: &BootWord) -> bool {
     ["isolcpus", "nohz_full", "rcu_nocbs"]
         .iter()
         .any(|name| same_name(name, word.name()))
 }
 
-pub(super) const BAD_LIST: Rule = Rule {
+pub(super) const BAD_LIST: LintRule = LintRule {
     id: "bad-cpu-list",
     level: Error,
     truth: "the kernel cannot read this list and ignores the parameter (rcu_nocbs= then offloads all CPUs; irqaffinity= fails without a message)",
@@ -61,13 +61,13 @@ pub(super) const BAD_LIST: Rule = Rule {
             .filter(|(_, _, list)| line.facts.possible.is_some() || !uses_words(list))
             .filter_map(|(_, word, list)| {
                 let why = parse_cpus(&list, line.facts).err()?;
-                Some(Hit::on(word.raw).because(why))
+                Some(LintHit::on(word.raw).because(why))
             })
             .collect()
     }),
 };
 
-pub(super) const NOT_POSSIBLE: Rule = Rule {
+pub(super) const NOT_POSSIBLE: LintRule = LintRule {
     id: "cpu-not-possible",
     level: Error,
     truth: "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
@@ -81,7 +81,7 @@ pub(super) const NOT_POSSIBLE: Rule = Rule {
                 let cpus = parse_cpus(&list, line.facts).ok()?;
                 let beyond = cpus.minus(possible);
                 (!beyond.is_empty()).then(|| {
-                    Hit::on(word.raw)
+                    LintHit::on(word.raw)
                         .because(format!("CPU {beyond} is not among {possible}"))
                         .edit(relist(line, place, word, &cpus.and(possible)))
                 })
@@ -90,7 +90,7 @@ pub(super) const NOT_POSSIBLE: Rule = Rule {
     }),
 };
 
-pub(super) const WORDS_TOO_NEW: Rule = Rule {
+pub(super) const WORDS_TOO_NEW: LintRule = LintRule {
     id: "cpu-words-too-new",
     level: Error,
     truth: "kernels know `N` and `all` in CPU lists since 5.12",
@@ -103,11 +103,9 @@ pub(super) const WORDS_TOO_NEW: Rule = Rule {
         };
         lists(line)
             // rcu_nocbs=all is older than the general word.
-            .filter(|(_, word, list)| {
-                uses_words(list) && !(same_name(word.name(), "rcu_nocbs") && list == "all")
-            })
+            .filter(|(_, word, list)| uses_words(list) && !(same_name(word.name(), "rcu_nocbs") && list == "all"))
             .map(|(place, word, list)| {
-                let hit = Hit::on(word.raw).at(level);
+                let hit = LintHit::on(word.raw).at(level);
                 match parse_cpus(&list, line.facts) {
                     Ok(cpus) if level == Error => hit.edit(relist(line, place, word, &cpus)),
                     _ => hit,
@@ -117,7 +115,7 @@ pub(super) const WORDS_TOO_NEW: Rule = Rule {
     }),
 };
 
-pub(super) const NO_HOUSEKEEPING: Rule = Rule {
+pub(super) const NO_HOUSEKEEPING: LintRule = LintRule {
     id: "no-housekeeping",
     level: Error,
     truth: "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
@@ -133,14 +131,14 @@ pub(super) const NO_HOUSEKEEPING: Rule = Rule {
             (false, false) => return None,
         };
         Some(
-            Hit::on(possible.to_string())
+            LintHit::on(possible.to_string())
                 .at(level)
                 .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
         )
     }),
 };
 
-pub(super) const NO_COMMON: Rule = Rule {
+pub(super) const NO_COMMON: LintRule = LintRule {
     id: "no-common-housekeeping",
     level: Error,
     truth: "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
@@ -158,14 +156,14 @@ pub(super) const NO_COMMON: Rule = Rule {
             None => Info,
         };
         Some(
-            Hit::on(format!("{domain} and {tickless}"))
+            LintHit::on(format!("{domain} and {tickless}"))
                 .at(level)
                 .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
         )
     }),
 };
 
-pub(super) const BOOT_CPU: Rule = Rule {
+pub(super) const BOOT_CPU: LintRule = LintRule {
     id: "boot-cpu-isolated",
     level: Warning,
     truth: "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
@@ -175,11 +173,11 @@ pub(super) const BOOT_CPU: Rule = Rule {
         if !line.isolated().contains(boot) {
             return None;
         }
-        Some(Hit::on(format!("cpu{boot}")).edits(without(line, &[boot].into_iter().collect())))
+        Some(LintHit::on(format!("cpu{boot}")).edits(without(line, &[boot].into_iter().collect())))
     }),
 };
 
-pub(super) const SIBLING: Rule = Rule {
+pub(super) const SIBLING: LintRule = LintRule {
     id: "smt-sibling-shared",
     level: Warning,
     truth: "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
@@ -195,15 +193,14 @@ pub(super) const SIBLING: Rule = Rule {
             .filter_map(|core| {
                 let (ours, others) = (core.and(&isolated), core.minus(&isolated));
                 (!ours.is_empty() && !others.is_empty()).then(|| {
-                    Hit::on(ours.to_string())
-                        .because(format!("CPU {others} is on the same core as CPU {ours}"))
+                    LintHit::on(ours.to_string()).because(format!("CPU {others} is on the same core as CPU {ours}"))
                 })
             })
             .collect()
     }),
 };
 
-pub(super) const NOT_BROUGHT_UP: Rule = Rule {
+pub(super) const NOT_BROUGHT_UP: LintRule = LintRule {
     id: "cpu-not-brought-up",
     level: Warning,
     truth: "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
@@ -218,13 +215,13 @@ pub(super) const NOT_BROUGHT_UP: Rule = Rule {
         limits
             .filter_map(|(_, word, limit)| {
                 let beyond = isolated.minus(&CpuSet::range(0, limit.max(1) - 1));
-                (!beyond.is_empty()).then(|| Hit::on(word.raw).because(format!("CPU {beyond} stays down")))
+                (!beyond.is_empty()).then(|| LintHit::on(word.raw).because(format!("CPU {beyond} stays down")))
             })
             .collect()
     }),
 };
 
-pub(super) const SMP_OFF: Rule = Rule {
+pub(super) const SMP_OFF: LintRule = LintRule {
     id: "smp-off",
     level: Error,
     truth: "this leaves one CPU running: nothing can be isolated",
@@ -237,12 +234,9 @@ pub(super) const SMP_OFF: Rule = Rule {
             .into_iter()
             .filter_map(|name| line.last(name));
         // maxcpus=1 starts one CPU as well, and the others can be brought online later (`cpu-not-brought-up`).
-        let one = line
-            .is("maxcpus", &["0"])
-            .into_iter()
-            .chain(line.is("nr_cpus", &["1"]));
+        let one = line.is("maxcpus", &["0"]).into_iter().chain(line.is("nr_cpus", &["1"]));
         bare.chain(one)
-            .map(|(place, word)| Hit::on(word.raw).drop([place]))
+            .map(|(place, word)| LintHit::on(word.raw).drop([place]))
             .collect()
     }),
 };

@@ -4,13 +4,13 @@
 //! for `isolcpus=` and `nohz_full=` on its version (`kernel/sched/isolation.c`, `housekeeping_setup`).
 
 use super::Check::Each;
-use super::line::{LISTS, Line, is_empty_list};
+use super::line::{LISTS, LintedLine, is_empty_list};
 use super::torn::torn;
-use super::{Hit, Rule};
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info};
 use machine::same_name;
 
-pub(super) const EMPTY: Rule = Rule {
+pub(super) const EMPTY: LintRule = LintRule {
     id: "empty-cpu-list",
     level: Info,
     truth: "an empty list is valid and names no CPU",
@@ -24,7 +24,7 @@ pub(super) const EMPTY: Rule = Rule {
             })
             .filter_map(|(_, word)| {
                 let name = LISTS.iter().find(|name| same_name(name, word.name()))?;
-                let hit = Hit::on(word.raw);
+                let hit = LintHit::on(word.raw);
                 Some(match effect(line, name) {
                     "" => hit,
                     effect => hit.because(effect),
@@ -35,7 +35,7 @@ pub(super) const EMPTY: Rule = Rule {
 };
 
 /// What an empty list does; empty if it does nothing.
-fn effect(line: &Line, name: &str) -> &'static str {
+fn effect(line: &LintedLine, name: &str) -> &'static str {
     let since = |version| line.facts.since(version);
     // The check for CPUs beyond `nr_cpu_ids` refuses an empty mask too: its `cpumask_last` is the size.
     let refused = since((4, 15)) == Some(true) && since((5, 14)) == Some(false);
@@ -50,7 +50,7 @@ fn effect(line: &Line, name: &str) -> &'static str {
 }
 
 /// The second of `isolcpus=` and `nohz_full=` on the line, if the first is empty and counts: 5.14 to 5.17.
-pub(super) fn drops_the_other(line: &Line) -> Option<Hit> {
+pub(super) fn drops_the_other(line: &LintedLine) -> Option<LintHit> {
     if line.facts.since((5, 14)) == Some(false) || line.facts.since((5, 18)) == Some(true) {
         return None;
     }
@@ -68,7 +68,7 @@ pub(super) fn drops_the_other(line: &Line) -> Option<Hit> {
     } else {
         return None;
     };
-    let hit = Hit::on(dropped)
+    let hit = LintHit::on(dropped)
         .because(why)
         .at(level)
         .fix("take the empty one out");

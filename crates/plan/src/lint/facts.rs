@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A kernel and its machine, as far as they are known.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct KernelFacts {
     /// Release as `uname -r` prints it.
     pub release: Option<String>,
     /// Its first two numbers.
@@ -31,12 +31,12 @@ pub struct Facts {
     /// The clock source in use.
     pub clocksource: Option<String>,
     /// The result of this line on this kernel; `None` for any other line or kernel.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ObservedBoot>,
 }
 
 /// What a kernel booted with the line reported about it, and did.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct ObservedBoot {
     /// Its messages about the boot line; `None` if they could not be read or were overwritten.
     pub messages: Option<Vec<String>>,
     /// `/sys/devices/system/cpu/isolated`.
@@ -45,29 +45,28 @@ pub struct Outcome {
     pub nohz_full: Option<CpuSet>,
 }
 
-impl Facts {
+impl KernelFacts {
     /// Facts from a kernel release alone; `None` for text that does not start with two numbers, such as `6.12`.
     #[must_use]
-    pub fn of_release(release: &str) -> Option<Facts> {
+    pub fn of_release(release: &str) -> Option<KernelFacts> {
         let version = parse_version(release)?;
         let realtime = release
             .split(|letter: char| !letter.is_ascii_alphanumeric())
             .any(|part| {
                 let digits = part.trim_start_matches("rt");
-                part.starts_with("rt") && digits.bytes().all(|byte| byte.is_ascii_digit())
-                    || part == "realtime"
+                part.starts_with("rt") && digits.bytes().all(|byte| byte.is_ascii_digit()) || part == "realtime"
             });
-        Some(Facts {
+        Some(KernelFacts {
             release: Some(release.to_owned()),
             version: Some(version),
             realtime: realtime.then_some(true),
-            ..Facts::default()
+            ..KernelFacts::default()
         })
     }
 
     /// Facts of a machine, live or captured.
     #[must_use]
-    pub fn of_machine(machine: &Machine) -> Facts {
+    pub fn of_machine(machine: &Machine) -> KernelFacts {
         let kernel = &machine.kernel;
         let topology = &machine.topology;
         let mut cores: Vec<CpuSet> = topology
@@ -82,7 +81,7 @@ impl Facts {
             .interrupts
             .as_ref()
             .map(|interrupts| interrupts.iter().any(|interrupt| interrupt.managed == Some(true)));
-        Facts {
+        KernelFacts {
             release: kernel.release.clone(),
             version: kernel.version,
             config: kernel.config.clone(),
@@ -100,18 +99,18 @@ impl Facts {
 
     /// The same facts without those about a kernel: then only what is wrong for every kernel is an error.
     #[must_use]
-    pub fn of_any_kernel(&self) -> Facts {
-        Facts {
+    pub fn of_any_kernel(&self) -> KernelFacts {
+        KernelFacts {
             possible: self.possible.clone(),
             boot_cpu: self.boot_cpu,
             cores: self.cores.clone(),
-            ..Facts::default()
+            ..KernelFacts::default()
         }
     }
 
     /// Adds a configuration, which also determines whether the kernel is real-time.
     #[must_use]
-    pub fn with_config(mut self, config: BTreeMap<String, String>) -> Facts {
+    pub fn with_config(mut self, config: BTreeMap<String, String>) -> KernelFacts {
         let is_set = |option: &str| config.contains_key(option);
         self.realtime = Some(is_set("CONFIG_PREEMPT_RT") || is_set("CONFIG_PREEMPT_RT_FULL"));
         self.config = Some(Arc::new(config));
@@ -153,8 +152,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases() {
-        let facts = |release| Facts::of_release(release).unwrap();
+    fn facts_are_derived_from_kernel_releases() {
+        let facts = |release| KernelFacts::of_release(release).unwrap();
         assert_eq!(facts("6.12.117+deb13-rt-amd64").realtime, Some(true));
         assert_eq!(facts("5.10.90-rt60").realtime, Some(true));
         assert_eq!(facts("6.8.1-1015-realtime").realtime, Some(true));
@@ -163,7 +162,7 @@ mod tests {
         assert_eq!(facts("4.18.0-553.el8.x86_64").since((5, 6)), None);
         assert_eq!(facts("4.18.0-25-generic").since((5, 6)), Some(false));
         assert_eq!(facts("7.2").since((5, 6)), Some(true));
-        assert!(Facts::of_release("banana").is_none() && Facts::of_release("6").is_none());
-        assert_eq!(Facts::default().since((5, 6)), None);
+        assert!(KernelFacts::of_release("banana").is_none() && KernelFacts::of_release("6").is_none());
+        assert_eq!(KernelFacts::default().since((5, 6)), None);
     }
 }

@@ -1,29 +1,28 @@
 //! Rules about the line as text: length, quotes, `--`, blanks, non-ASCII letters, repeated words.
 
 use super::Check::{Each, One};
-use super::line::{LISTS, Line};
-use super::repair::Edit;
+use super::line::{LISTS, LintedLine};
+use super::repair::LineEdit;
 use super::torn::is_list;
-use super::{Hit, Rule};
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
-use crate::parameters::{Repeats, parameter};
+use crate::parameters::{Repeatability, parameter};
 use machine::same_name;
 use std::collections::BTreeMap;
 
-pub(super) const LINE_TOO_LONG: Rule = Rule {
+pub(super) const LINE_TOO_LONG: LintRule = LintRule {
     id: "line-too-long",
     level: Warning,
     truth: "the kernel keeps only so many bytes of its line (COMMAND_LINE_SIZE: 2048 on x86 and arm64, 1024 on arm) and loses the rest",
     fix: "take out what is not needed, or use the kernel's bootconfig",
     check: One(|line| {
         let (length, limit) = (line.text.len(), line.facts.line_limit());
-        let hit =
-            || Hit::on(format!("{length} bytes")).because(format!("{length} bytes, room for {}", limit - 1));
+        let hit = || LintHit::on(format!("{length} bytes")).because(format!("{length} bytes, room for {}", limit - 1));
         (length >= limit).then(hit)
     }),
 };
 
-pub(super) const OPEN_QUOTE: Rule = Rule {
+pub(super) const OPEN_QUOTE: LintRule = LintRule {
     id: "open-quote",
     level: Error,
     truth: "a double quote that is not closed swallows everything behind it into one parameter",
@@ -34,30 +33,30 @@ pub(super) const OPEN_QUOTE: Rule = Rule {
             .iter()
             .enumerate()
             .filter(|(_, word)| word.raw.matches('"').count() % 2 == 1);
-        open.map(|(place, word)| Hit::on(word.raw).edit(Edit::Set(place, word.raw.replacen('"', "", 1))))
+        open.map(|(place, word)| LintHit::on(word.raw).edit(LineEdit::Set(place, word.raw.replacen('"', "", 1))))
             .collect()
     }),
 };
 
-pub(super) const BEHIND_DASHES: Rule = Rule {
+pub(super) const BEHIND_DASHES: LintRule = LintRule {
     id: "behind-double-dash",
     level: Error,
     truth: "everything behind ` -- ` is given to init; the kernel does not see it",
     fix: "write it in front of `--`",
     check: Each(|line| {
-        let behind = line.words.iter().enumerate().skip(line.ours + 1);
+        let behind = line.words.iter().enumerate().skip(line.kernel_word_count + 1);
         behind
             .filter(|(_, word)| word.raw.contains('=') && parameter(word.name()).is_some())
             .map(|(place, word)| {
-                Hit::on(word.raw)
+                LintHit::on(word.raw)
                     .drop([place])
-                    .edit(Edit::Add(word.raw.to_owned()))
+                    .edit(LineEdit::Add(word.raw.to_owned()))
             })
             .collect()
     }),
 };
 
-pub(super) const NOT_ASCII: Rule = Rule {
+pub(super) const NOT_ASCII: LintRule = LintRule {
     id: "not-ascii",
     level: Warning,
     truth: "the kernel compares bytes, so typographic dashes, quotes and blanks that were copied from a document are not what they look like",
@@ -67,9 +66,9 @@ pub(super) const NOT_ASCII: Rule = Rule {
             .filter(|(_, word)| !word.raw.is_ascii())
             .map(|(place, word)| {
                 let plain: String = word.raw.chars().filter_map(plain).collect();
-                let hit = Hit::on(word.raw);
+                let hit = LintHit::on(word.raw);
                 if plain.is_ascii() {
-                    hit.edit(Edit::Set(place, plain))
+                    hit.edit(LineEdit::Set(place, plain))
                 } else {
                     hit
                 }
@@ -91,41 +90,36 @@ fn plain(letter: char) -> Option<char> {
     }
 }
 
-pub(super) const NO_VALUE: Rule = Rule {
+pub(super) const NO_VALUE: LintRule = LintRule {
     id: "parameter-without-value",
     level: Error,
     truth: "the kernel knows this parameter only with `=` and a list right behind it",
     fix: "write name=list without blanks",
     check: Each(|line| {
-        let bare = |word: &&(usize, &super::line::Word)| {
+        let bare = |word: &&(usize, &super::line::BootWord)| {
             // `rcu_nocbs` alone is valid since 5.17 and has its own rule.
             word.1.parameter.value.is_none()
                 && LISTS.iter().any(|name| same_name(name, word.1.name()))
                 && !same_name("rcu_nocbs", word.1.name())
         };
-        let words: Vec<(usize, &super::line::Word)> = line.kernel().collect();
+        let words: Vec<(usize, &super::line::BootWord)> = line.kernel().collect();
         words
             .iter()
             .filter(bare)
             .map(|(place, word)| {
                 // `isolcpus =2-3`, `isolcpus = 2-3`: the parts are joined.
-                let rest: Vec<&str> = words
-                    .iter()
-                    .skip(place + 1)
-                    .take(2)
-                    .map(|(_, word)| word.raw)
-                    .collect();
-                let hit = Hit::on(word.raw);
+                let rest: Vec<&str> = words.iter().skip(place + 1).take(2).map(|(_, word)| word.raw).collect();
+                let hit = LintHit::on(word.raw);
                 match rest.as_slice() {
                     ["=", list, ..] if is_list(list) => hit
-                        .edit(Edit::Set(*place, format!("{}={list}", word.raw)))
+                        .edit(LineEdit::Set(*place, format!("{}={list}", word.raw)))
                         .drop([place + 1, place + 2]),
                     [list, ..] if list.strip_prefix('=').is_some_and(is_list) => hit
-                        .edit(Edit::Set(*place, format!("{}{list}", word.raw)))
+                        .edit(LineEdit::Set(*place, format!("{}{list}", word.raw)))
                         .drop([place + 1]),
                     // A single digit is a run level for init.
                     [list, ..] if is_list(list) && list.len() > 1 => hit
-                        .edit(Edit::Set(*place, format!("{}={list}", word.raw)))
+                        .edit(LineEdit::Set(*place, format!("{}={list}", word.raw)))
                         .drop([place + 1]),
                     _ => hit.drop([*place]),
                 }
@@ -134,29 +128,29 @@ pub(super) const NO_VALUE: Rule = Rule {
     }),
 };
 
-pub(super) const DUPLICATE: Rule = Rule {
+pub(super) const DUPLICATE: LintRule = LintRule {
     id: "duplicate-parameter",
     level: Warning,
     truth: "the parameter is given twice with different values, and one of them counts",
     fix: "keep one",
-    check: Each(|line| repeated(line, Same::No)),
+    check: Each(|line| repeated(line, ValueEquality::No)),
 };
 
-pub(super) const REPEATED: Rule = Rule {
+pub(super) const REPEATED: LintRule = LintRule {
     id: "repeated-parameter",
     level: Info,
     truth: "the same word is there twice, which changes nothing",
     fix: "keep one",
-    check: Each(|line| repeated(line, Same::Yes)),
+    check: Each(|line| repeated(line, ValueEquality::Yes)),
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Same {
+enum ValueEquality {
     Yes,
     No,
 }
 
-fn repeated(line: &Line, same: Same) -> Vec<Hit> {
+fn repeated(line: &LintedLine, same: ValueEquality) -> Vec<LintHit> {
     let mut hits = Vec::new();
     // Looked up once per name: a line may consist of thousands of words with one name.
     let mut counting = BTreeMap::new();
@@ -165,18 +159,16 @@ fn repeated(line: &Line, same: Same) -> Vec<Hit> {
             continue;
         };
         // isolcpus= may be given once per flag and has its own rules.
-        if row.repeats == Repeats::Many || row.name == "isolcpus" {
+        if row.repeats == Repeatability::Many || row.name == "isolcpus" {
             continue;
         }
-        let counting = *counting
-            .entry(row.name)
-            .or_insert_with(|| line.counting(row.name));
+        let counting = *counting.entry(row.name).or_insert_with(|| line.counting(row.name));
         let Some((_, counts)) = counting.filter(|(at, _)| *at != place) else {
             continue;
         };
         let equal = counts.parameter.value == word.parameter.value;
-        if equal == (same == Same::Yes) {
-            let hit = Hit::on(word.raw).drop([place]);
+        if equal == (same == ValueEquality::Yes) {
+            let hit = LintHit::on(word.raw).drop([place]);
             hits.push(if equal {
                 hit
             } else {
@@ -188,12 +180,12 @@ fn repeated(line: &Line, same: Same) -> Vec<Hit> {
 }
 
 /// The text that another occurrence counts.
-fn which_counts(line: &Line, repeats: Repeats, raw: &str) -> String {
+fn which_counts(line: &LintedLine, repeats: Repeatability, raw: &str) -> String {
     match (repeats, line.facts.since((4, 15))) {
-        (Repeats::First, Some(true)) => {
+        (Repeatability::First, Some(true)) => {
             format!("{raw} comes first, and the kernel drops another list behind it (\"must match\")")
         }
-        (Repeats::First, None) => {
+        (Repeatability::First, None) => {
             format!("{raw} comes first and counts; up to 4.14 the last one does")
         }
         _ => format!("{raw} follows, and the last one counts"),

@@ -1,11 +1,11 @@
 //! Rules about parameters of control groups, which isolation at run time depends on.
 
 use super::Check::{Each, One};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info};
 
-pub(super) const CPUSET_OFF: Rule = Rule {
+pub(super) const CPUSET_OFF: LintRule = LintRule {
     id: "cpuset-disabled",
     level: Error,
     truth: "without the cpuset controller nothing can be isolated at run time",
@@ -16,28 +16,28 @@ pub(super) const CPUSET_OFF: Rule = Rule {
             .map(|(place, word)| {
                 let rest: Vec<&str> = word.value().split(',').filter(|part| *part != "cpuset").collect();
                 let edit = if rest.is_empty() {
-                    Edit::Drop(place)
+                    LineEdit::Drop(place)
                 } else {
-                    Edit::Set(place, format!("cgroup_disable={}", rest.join(",")))
+                    LineEdit::Set(place, format!("cgroup_disable={}", rest.join(",")))
                 };
-                Hit::on(word.raw).edit(edit)
+                LintHit::on(word.raw).edit(edit)
             })
             .collect()
     }),
 };
 
-pub(super) const CGROUP_V1: Rule = Rule {
+pub(super) const CGROUP_V1: LintRule = LintRule {
     id: "cgroup-v1-asked",
     level: Info,
     truth: "systemd 258 and later start with cgroup v2 only and ignore this; kernels without CONFIG_CPUSETS_V1 have no v1 cpuset at all",
     fix: "move to cgroup v2",
     check: One(|line| {
         let found = line.is("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"]);
-        found.map(|(_, word)| Hit::on(word.raw))
+        found.map(|(_, word)| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const ENABLE_WORDS: Rule = Rule {
+pub(super) const ENABLE_WORDS: LintRule = LintRule {
     id: "cgroup-enable-words",
     level: Info,
     truth: "cgroup_enable= is a word of old Debian and Raspberry Pi kernels; elsewhere the controllers are on without it",
@@ -46,7 +46,7 @@ pub(super) const ENABLE_WORDS: Rule = Rule {
         let words = line.all("cgroup_enable");
         words
             .filter(|(_, word)| word.value() != "memory" && word.value() != "pressure")
-            .map(|(_, word)| Hit::on(word.raw))
+            .map(|(_, word)| LintHit::on(word.raw))
             .collect()
     }),
 };

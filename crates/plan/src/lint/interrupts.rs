@@ -1,12 +1,12 @@
 //! Rules about where device interrupts may go.
 
 use super::Check::{Each, One};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
-pub(super) const MISSING: Rule = Rule {
+pub(super) const MISSING: LintRule = LintRule {
     id: "irqaffinity-missing",
     level: Warning,
     truth: "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
@@ -16,20 +16,16 @@ pub(super) const MISSING: Rule = Rule {
         if isolated.is_empty() || line.has("irqaffinity") {
             return None;
         }
-        let hit = Hit::on(isolated.to_string());
-        let rest = line
-            .facts
-            .possible
-            .as_ref()
-            .map(|possible| possible.minus(&isolated));
+        let hit = LintHit::on(isolated.to_string());
+        let rest = line.facts.possible.as_ref().map(|possible| possible.minus(&isolated));
         Some(match rest.filter(|rest| !rest.is_empty()) {
-            Some(rest) => hit.edit(Edit::Add(format!("irqaffinity={rest}"))),
+            Some(rest) => hit.edit(LineEdit::Add(format!("irqaffinity={rest}"))),
             None => hit,
         })
     }),
 };
 
-pub(super) const ON_ISOLATED: Rule = Rule {
+pub(super) const ON_ISOLATED: LintRule = LintRule {
     id: "irqaffinity-on-isolated",
     level: Error,
     truth: "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
@@ -39,19 +35,19 @@ pub(super) const ON_ISOLATED: Rule = Rule {
         let cpus = line.cpus("irqaffinity")?;
         let (both, rest) = line.isolated_among(&cpus)?;
         let edit = if rest.is_empty() {
-            Edit::Drop(place)
+            LineEdit::Drop(place)
         } else {
-            Edit::Set(place, format!("irqaffinity={rest}"))
+            LineEdit::Set(place, format!("irqaffinity={rest}"))
         };
         Some(
-            Hit::on(word.raw)
+            LintHit::on(word.raw)
                 .because(format!("CPU {both} is isolated"))
                 .edit(edit),
         )
     }),
 };
 
-pub(super) const BOOT_CPU_ADDED: Rule = Rule {
+pub(super) const BOOT_CPU_ADDED: LintRule = LintRule {
     id: "irqaffinity-boot-cpu",
     level: Info,
     truth: "the kernel adds the boot CPU to irqaffinity= by itself",
@@ -60,12 +56,12 @@ pub(super) const BOOT_CPU_ADDED: Rule = Rule {
         let (_, word) = line.last("irqaffinity")?;
         let cpus = line.cpus("irqaffinity")?;
         let boot = line.facts.boot_cpu();
-        let hit = || Hit::on(word.raw).because(format!("CPU {boot} is not in the list"));
+        let hit = || LintHit::on(word.raw).because(format!("CPU {boot} is not in the list"));
         (!cpus.contains(boot)).then(hit)
     }),
 };
 
-pub(super) const NARROW: Rule = Rule {
+pub(super) const NARROW: LintRule = LintRule {
     id: "irqaffinity-narrow",
     level: Info,
     truth: "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
@@ -78,12 +74,12 @@ pub(super) const NARROW: Rule = Rule {
         let isolated = line.domain.or(&line.tickless());
         let possible = line.facts.possible.as_ref().filter(|_| !isolated.is_empty())?;
         let unused: CpuSet = possible.minus(&isolated).minus(&cpus);
-        let hit = || Hit::on(word.raw).because(format!("CPU {unused} could take interrupts too"));
+        let hit = || LintHit::on(word.raw).because(format!("CPU {unused} could take interrupts too"));
         (!unused.is_empty()).then(hit)
     }),
 };
 
-pub(super) const ANCIENT: Rule = Rule {
+pub(super) const ANCIENT: LintRule = LintRule {
     id: "irq-balance-words",
     level: Info,
     truth: "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
@@ -98,23 +94,23 @@ pub(super) const ANCIENT: Rule = Rule {
         words
             .into_iter()
             .filter_map(|name| line.last(name))
-            .map(|(_, word)| Hit::on(word.raw))
+            .map(|(_, word)| LintHit::on(word.raw))
             .collect()
     }),
 };
 
-pub(super) const POLLED: Rule = Rule {
+pub(super) const POLLED: LintRule = LintRule {
     id: "irqpoll",
     level: Warning,
     truth: "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
     fix: "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
     check: One(|line| {
         let found = line.last("irqpoll");
-        found.map(|(_, word)| Hit::on(word.raw))
+        found.map(|(_, word)| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const NO_MSI: Rule = Rule {
+pub(super) const NO_MSI: LintRule = LintRule {
     id: "msi-off",
     level: Warning,
     truth: "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
@@ -124,17 +120,17 @@ pub(super) const NO_MSI: Rule = Rule {
             .last("pci")
             .filter(|(_, word)| word.value().split(',').any(|part| part == "nomsi"));
         let touched = !line.isolated().is_empty();
-        found.filter(|_| touched).map(|(_, word)| Hit::on(word.raw))
+        found.filter(|_| touched).map(|(_, word)| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const IO_APIC_OFF: Rule = Rule {
+pub(super) const IO_APIC_OFF: LintRule = LintRule {
     id: "io-apic-off",
     level: Warning,
     truth: "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
     fix: "remove it, unless this machine does not boot without it",
     check: One(|line| {
         let found = line.last("noapic").filter(|_| !line.isolated().is_empty());
-        found.map(|(_, word)| Hit::on(word.raw))
+        found.map(|(_, word)| LintHit::on(word.raw))
     }),
 };

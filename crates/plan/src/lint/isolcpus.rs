@@ -1,13 +1,13 @@
 //! Rules about `isolcpus=`: its flags, pitfalls of its parser, and differences between kernel versions.
 
 use super::Check::{Each, One};
-use super::line::{Isolcpus, Line};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::line::{Isolcpus, LintedLine};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{self, Error, Info, Warning};
 use machine::CpuSet;
 
-pub(super) fn raw<'a>(line: &'a Line, one: &Isolcpus) -> &'a str {
+pub(super) fn raw<'a>(line: &'a LintedLine, one: &Isolcpus) -> &'a str {
     line.words.get(one.word).map_or("", |word| word.raw)
 }
 
@@ -15,7 +15,7 @@ pub(super) fn raw<'a>(line: &'a Line, one: &Isolcpus) -> &'a str {
 ///
 /// A second `isolcpus=` would contradict the existing one, so the existing one must name them, even if it names no CPU
 /// now: TuneD writes `isolcpus=` if its variable is empty.
-pub(super) fn naming(line: &Line, cpus: &CpuSet) -> String {
+pub(super) fn naming(line: &LintedLine, cpus: &CpuSet) -> String {
     let mut flags = match line.facts.since((5, 6)) {
         Some(false) => vec!["domain"],
         _ => vec!["managed_irq", "domain"],
@@ -38,7 +38,7 @@ pub(super) fn naming(line: &Line, cpus: &CpuSet) -> String {
 }
 
 /// The level of something that kernels before a version refuse; `None` if it is fine.
-fn before(line: &Line, version: (u32, u32)) -> Option<Level> {
+fn before(line: &LintedLine, version: (u32, u32)) -> Option<Level> {
     match line.facts.since(version) {
         Some(true) => None,
         Some(false) => Some(Error),
@@ -46,7 +46,7 @@ fn before(line: &Line, version: (u32, u32)) -> Option<Level> {
     }
 }
 
-pub(super) const LETTER: Rule = Rule {
+pub(super) const LETTER: LintRule = LintRule {
     id: "isolcpus-letter",
     level: Error,
     truth: "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
@@ -56,17 +56,15 @@ pub(super) const LETTER: Rule = Rule {
             .iter()
             .filter_map(|one| {
                 let word = one.strange.iter().find(|word| is_list_word(word))?;
-                let hit = Hit::on(raw(line, one)).because(format!("`{word}` is read as a flag"));
+                let hit = LintHit::on(raw(line, one)).because(format!("`{word}` is read as a flag"));
                 // Written out if the machine is known.
                 let list = [one.strange.join(","), one.list.clone()].join(",");
-                Some(
-                    match super::line::parse_cpus(list.trim_matches(','), line.facts) {
-                        Ok(cpus) if line.facts.possible.is_some() => {
-                            hit.edit(Edit::Set(one.word, one.with(&one.flags(), &cpus.to_string())))
-                        }
-                        _ => hit,
-                    },
-                )
+                Some(match super::line::parse_cpus(list.trim_matches(','), line.facts) {
+                    Ok(cpus) if line.facts.possible.is_some() => {
+                        hit.edit(LineEdit::Set(one.word, one.with(&one.flags(), &cpus.to_string())))
+                    }
+                    _ => hit,
+                })
             })
             .collect()
     }),
@@ -76,7 +74,7 @@ fn is_list_word(word: &str) -> bool {
     word.eq_ignore_ascii_case("all") || word == "N" || word.starts_with("N-") || word.starts_with("all:")
 }
 
-pub(super) const UNKNOWN_FLAG: Rule = Rule {
+pub(super) const UNKNOWN_FLAG: LintRule = LintRule {
     id: "isolcpus-unknown-flag",
     level: Error,
     truth: "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
@@ -90,13 +88,11 @@ pub(super) const UNKNOWN_FLAG: Rule = Rule {
             .filter_map(|one| {
                 let word = one.strange.iter().find(|word| !is_list_word(word))?;
                 // Characters other than letters and `_` are not even skipped.
-                let refused = !word
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-                let hit = Hit::on(raw(line, one)).because(format!("`{word}` is no flag"));
+                let refused = !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+                let hit = LintHit::on(raw(line, one)).because(format!("`{word}` is no flag"));
                 let hit = hit.at(if refused { Error } else { level });
                 Some(if one.cpus.is_some() {
-                    hit.edit(Edit::Set(one.word, one.with(&one.flags(), &one.list)))
+                    hit.edit(LineEdit::Set(one.word, one.with(&one.flags(), &one.list)))
                 } else {
                     hit
                 })
@@ -105,7 +101,7 @@ pub(super) const UNKNOWN_FLAG: Rule = Rule {
     }),
 };
 
-pub(super) const NO_LIST: Rule = Rule {
+pub(super) const NO_LIST: LintRule = LintRule {
     id: "isolcpus-no-list",
     level: Error,
     truth: "flags without a list isolate nothing",
@@ -117,7 +113,7 @@ pub(super) const NO_LIST: Rule = Rule {
             .filter(|one| one.list.is_empty() && !one.flags.is_empty() && one.strange.is_empty())
             .filter(|one| !torn.contains(&one.word))
             .map(|one| {
-                let hit = Hit::on(raw(line, one)).drop([one.word]);
+                let hit = LintHit::on(raw(line, one)).drop([one.word]);
                 match line.facts.since((5, 6)) {
                     Some(false) => hit.fix("add the CPUs: isolcpus=2-3"),
                     _ => hit,
@@ -127,7 +123,7 @@ pub(super) const NO_LIST: Rule = Rule {
     }),
 };
 
-pub(super) const FLAGS_TOO_NEW: Rule = Rule {
+pub(super) const FLAGS_TOO_NEW: LintRule = LintRule {
     id: "isolcpus-flags-too-new",
     level: Error,
     truth: "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
@@ -140,9 +136,9 @@ pub(super) const FLAGS_TOO_NEW: Rule = Rule {
             .iter()
             .filter(|one| !one.flags.is_empty() && one.cpus.is_some())
             .map(|one| {
-                let hit = Hit::on(raw(line, one)).at(level);
+                let hit = LintHit::on(raw(line, one)).at(level);
                 if level == Error {
-                    hit.edit(Edit::Set(one.word, one.with(&[], &one.list)))
+                    hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list)))
                 } else {
                     hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution")
                 }
@@ -151,7 +147,7 @@ pub(super) const FLAGS_TOO_NEW: Rule = Rule {
     }),
 };
 
-pub(super) const MANAGED_TOO_NEW: Rule = Rule {
+pub(super) const MANAGED_TOO_NEW: LintRule = LintRule {
     id: "isolcpus-managed-irq-too-new",
     level: Error,
     truth: "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
@@ -167,9 +163,9 @@ pub(super) const MANAGED_TOO_NEW: Rule = Rule {
             .iter()
             .filter(|one| one.has("managed_irq") && one.cpus.is_some())
             .map(|one| {
-                let hit = Hit::on(raw(line, one)).at(level);
+                let hit = LintHit::on(raw(line, one)).at(level);
                 if level == Error {
-                    hit.edit(Edit::Set(one.word, one.without("managed_irq")))
+                    hit.edit(LineEdit::Set(one.word, one.without("managed_irq")))
                 } else {
                     hit.fix("keep it where the kernel is 5.6 or later, or has the flag of its distribution")
                 }
@@ -178,18 +174,18 @@ pub(super) const MANAGED_TOO_NEW: Rule = Rule {
     }),
 };
 
-pub(super) const NO_DOMAIN: Rule = Rule {
+pub(super) const NO_DOMAIN: LintRule = LintRule {
     id: "isolcpus-no-domain",
     level: Info,
     truth: "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
     fix: "add the flag domain, or make an isolated cpuset partition",
     check: One(|line| {
         let others = line.managed.or(&line.nohz).minus(&line.domain);
-        (!others.is_empty()).then(|| Hit::on(others.to_string()))
+        (!others.is_empty()).then(|| LintHit::on(others.to_string()))
     }),
 };
 
-pub(super) const NOHZ_REDUNDANT: Rule = Rule {
+pub(super) const NOHZ_REDUNDANT: LintRule = LintRule {
     id: "isolcpus-nohz-redundant",
     level: Warning,
     truth: "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
@@ -204,19 +200,19 @@ pub(super) const NOHZ_REDUNDANT: Rule = Rule {
             .iter()
             .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus == line.nohz_full))
             .map(|one| {
-                let hit = Hit::on(raw(line, one)).at(level);
+                let hit = LintHit::on(raw(line, one)).at(level);
                 // Without a flag the word would isolate domains, which was not requested.
                 if one.flags == ["nohz"] {
                     hit.drop([one.word])
                 } else {
-                    hit.edit(Edit::Set(one.word, one.without("nohz")))
+                    hit.edit(LineEdit::Set(one.word, one.without("nohz")))
                 }
             })
             .collect()
     }),
 };
 
-pub(super) const NOHZ_DIFFERS: Rule = Rule {
+pub(super) const NOHZ_DIFFERS: LintRule = LintRule {
     id: "isolcpus-nohz-differs",
     level: Error,
     truth: "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
@@ -229,18 +225,18 @@ pub(super) const NOHZ_DIFFERS: Rule = Rule {
             .iter()
             .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus != line.nohz_full))
             .map(|one| {
-                let hit = Hit::on(raw(line, one)).because(format!("nohz_full= has {}", line.nohz_full));
+                let hit = LintHit::on(raw(line, one)).because(format!("nohz_full= has {}", line.nohz_full));
                 if one.flags == ["nohz"] {
                     hit.drop([one.word])
                 } else {
-                    hit.edit(Edit::Set(one.word, one.without("nohz")))
+                    hit.edit(LineEdit::Set(one.word, one.without("nohz")))
                 }
             })
             .collect()
     }),
 };
 
-pub(super) const NOHZ_ONLY: Rule = Rule {
+pub(super) const NOHZ_ONLY: LintRule = LintRule {
     id: "isolcpus-nohz-only",
     level: Warning,
     truth: "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
@@ -251,26 +247,25 @@ pub(super) const NOHZ_ONLY: Rule = Rule {
         }
         match line.facts.since((6, 14)) {
             Some(true) => None,
-            Some(false) => Some(Hit::on(line.nohz.to_string())),
-            None => Some(Hit::on(line.nohz.to_string()).at(Info)),
+            Some(false) => Some(LintHit::on(line.nohz.to_string())),
+            None => Some(LintHit::on(line.nohz.to_string()).at(Info)),
         }
     }),
 };
 
-pub(super) const NOT_BUILT: Rule = Rule {
+pub(super) const NOT_BUILT: LintRule = LintRule {
     id: "isolcpus-unsupported",
     level: Error,
     truth: "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
     fix: "use a kernel with CONFIG_CPU_ISOLATION=y",
     check: Each(|line| {
-        let lacks =
-            line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
+        let lacks = line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
         let all = line.isolcpus.iter().filter(|_| lacks);
-        all.map(|one| Hit::on(raw(line, one)).drop([one.word])).collect()
+        all.map(|one| LintHit::on(raw(line, one)).drop([one.word])).collect()
     }),
 };
 
-pub(super) const MANAGED_MISSING: Rule = Rule {
+pub(super) const MANAGED_MISSING: LintRule = LintRule {
     id: "managed-irq-missing",
     level: Warning,
     truth: "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
@@ -285,7 +280,7 @@ pub(super) const MANAGED_MISSING: Rule = Rule {
         } else {
             Info
         };
-        let hit = Hit::on(needed.to_string()).at(level).fix(naming(line, &needed));
+        let hit = LintHit::on(needed.to_string()).at(level).fix(naming(line, &needed));
         let plain = line.isolcpus.iter().find(|one| {
             one.cpus.as_ref() == Some(&line.domain)
                 && !one.has("managed_irq")
@@ -302,14 +297,14 @@ pub(super) const MANAGED_MISSING: Rule = Rule {
                 } else {
                     one.flags()
                 });
-                hit.edit(Edit::Set(one.word, one.with(&flags, &one.list)))
+                hit.edit(LineEdit::Set(one.word, one.with(&flags, &one.list)))
             }
             None => hit,
         })
     }),
 };
 
-pub(super) const DEPRECATED: Rule = Rule {
+pub(super) const DEPRECATED: LintRule = LintRule {
     id: "isolcpus-deprecated-mark",
     level: Info,
     truth: "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
@@ -317,19 +312,19 @@ pub(super) const DEPRECATED: Rule = Rule {
     check: One(|line| {
         let old = line.facts.since((4, 15)) != Some(false) && line.facts.since((7, 2)) != Some(true);
         let one = line.isolcpus.first().filter(|_| old && !line.domain.is_empty());
-        one.map(|one| Hit::on(raw(line, one)))
+        one.map(|one| LintHit::on(raw(line, one)))
     }),
 };
 
-pub(super) const NOT_BALANCED: Rule = Rule {
+pub(super) const NOT_BALANCED: LintRule = LintRule {
     id: "isolcpus-not-balanced",
     level: Info,
     truth: "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
     fix: "pin every thread to its own CPU",
-    check: One(|line| (line.domain.len() > 1).then(|| Hit::on(line.domain.to_string()))),
+    check: One(|line| (line.domain.len() > 1).then(|| LintHit::on(line.domain.to_string()))),
 };
 
-pub(super) const SCHED_EXT: Rule = Rule {
+pub(super) const SCHED_EXT: LintRule = LintRule {
     id: "isolcpus-sched-ext",
     level: Error,
     truth: "sched_ext schedulers refuse to start when isolcpus=domain is in force",
@@ -340,7 +335,7 @@ pub(super) const SCHED_EXT: Rule = Rule {
             (_, Some(true)) => Info,
             _ => return None,
         };
-        let hit = || Hit::on(line.domain.to_string()).at(level);
+        let hit = || LintHit::on(line.domain.to_string()).at(level);
         (!line.domain.is_empty()).then(hit)
     }),
 };

@@ -2,7 +2,7 @@
 
 use super::cpu_list::isolcpus;
 pub(crate) use super::cpu_list::{Isolcpus, is_empty_list, parse_cpus, uses_words};
-use super::facts::Facts;
+use super::facts::KernelFacts;
 use super::occurrence::{first_counts, is_stored, obeyed};
 use machine::{CpuSet, Parameter, cmdline, same_name};
 
@@ -18,14 +18,14 @@ pub(crate) const LISTS: &[&str] = &[
 
 /// One word of the line.
 #[derive(Clone, Debug)]
-pub(crate) struct Word<'a> {
+pub(crate) struct BootWord<'a> {
     /// The original text.
     pub raw: &'a str,
     /// As the kernel parses it.
     pub parameter: Parameter,
 }
 
-impl Word<'_> {
+impl BootWord<'_> {
     /// The value, empty without one.
     pub fn value(&self) -> &str {
         self.parameter.value.as_deref().unwrap_or_default()
@@ -38,13 +38,13 @@ impl Word<'_> {
 }
 
 /// A boot line with the facts it is checked against.
-pub(crate) struct Line<'a> {
+pub(crate) struct LintedLine<'a> {
     /// The original text.
     pub text: &'a str,
     /// Its words, including those after `--`.
-    pub words: Vec<Word<'a>>,
+    pub words: Vec<BootWord<'a>>,
     /// The number of words that belong to the kernel.
-    pub ours: usize,
+    pub kernel_word_count: usize,
     /// Every `isolcpus=`.
     pub isolcpus: Vec<Isolcpus>,
     /// CPUs without scheduler domains.
@@ -56,13 +56,13 @@ pub(crate) struct Line<'a> {
     /// CPUs of `nohz_full=`.
     pub nohz_full: CpuSet,
     /// The facts it is checked against.
-    pub facts: &'a Facts,
+    pub facts: &'a KernelFacts,
 }
 
-impl<'a> Line<'a> {
-    pub fn new(text: &'a str, facts: &'a Facts) -> Line<'a> {
-        let words: Vec<Word> = cmdline::words(text.trim_end_matches(['\n', '\0']))
-            .map(|raw| Word {
+impl<'a> LintedLine<'a> {
+    pub fn new(text: &'a str, facts: &'a KernelFacts) -> LintedLine<'a> {
+        let words: Vec<BootWord> = cmdline::words(text.trim_end_matches(['\n', '\0']))
+            .map(|raw| BootWord {
                 raw,
                 parameter: Parameter::parse(raw),
             })
@@ -71,10 +71,10 @@ impl<'a> Line<'a> {
             .iter()
             .position(|word| word.parameter.ends_the_kernels_part())
             .unwrap_or(words.len());
-        let mut line = Line {
+        let mut line = LintedLine {
             text,
             words,
-            ours,
+            kernel_word_count: ours,
             isolcpus: Vec::new(),
             domain: CpuSet::new(),
             managed: CpuSet::new(),
@@ -96,7 +96,7 @@ impl<'a> Line<'a> {
         };
         let (domain, managed, nohz) = (with("domain"), with("managed_irq"), with("nohz"));
         let nohz_full = line.cpus("nohz_full").unwrap_or_default();
-        Line {
+        LintedLine {
             domain,
             managed,
             nohz,
@@ -106,21 +106,18 @@ impl<'a> Line<'a> {
     }
 
     /// The kernel's words with their indexes.
-    pub fn kernel(&self) -> impl Iterator<Item = (usize, &Word<'a>)> {
-        self.words.iter().enumerate().take(self.ours)
+    pub fn kernel(&self) -> impl Iterator<Item = (usize, &BootWord<'a>)> {
+        self.words.iter().enumerate().take(self.kernel_word_count)
     }
 
     /// Every occurrence of a parameter.
-    pub fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = (usize, &'b Word<'a>)> + 'b {
-        self.kernel()
-            .filter(move |(_, word)| same_name(word.name(), name))
+    pub fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = (usize, &'b BootWord<'a>)> + 'b {
+        self.kernel().filter(move |(_, word)| same_name(word.name(), name))
     }
 
     /// The last occurrence, which counts for most parameters.
-    pub fn last(&self, name: &str) -> Option<(usize, &Word<'a>)> {
-        self.kernel()
-            .filter(|(_, word)| same_name(word.name(), name))
-            .last()
+    pub fn last(&self, name: &str) -> Option<(usize, &BootWord<'a>)> {
+        self.kernel().filter(|(_, word)| same_name(word.name(), name)).last()
     }
 
     /// Whether the parameter is present.
@@ -129,12 +126,12 @@ impl<'a> Line<'a> {
     }
 
     /// The last occurrence, if it has one of these values.
-    pub fn is(&self, name: &str, values: &[&str]) -> Option<(usize, &Word<'a>)> {
+    pub fn is(&self, name: &str, values: &[&str]) -> Option<(usize, &BootWord<'a>)> {
         self.last(name).filter(|(_, word)| values.contains(&word.value()))
     }
 
     /// The occurrence that counts: the last one; for `nohz_full=` the first one from 4.15 on.
-    pub fn counting(&self, name: &str) -> Option<(usize, &Word<'a>)> {
+    pub fn counting(&self, name: &str) -> Option<(usize, &BootWord<'a>)> {
         match same_name(name, "nohz_full") {
             true => self.nohz_full_word(),
             false => self.last(name),
@@ -142,7 +139,7 @@ impl<'a> Line<'a> {
     }
 
     /// The `nohz_full=` that counts. If the kernel does not store one, the next one may count.
-    fn nohz_full_word(&self) -> Option<(usize, &Word<'a>)> {
+    fn nohz_full_word(&self) -> Option<(usize, &BootWord<'a>)> {
         if !first_counts(self.facts) {
             return self.last("nohz_full");
         }

@@ -1,11 +1,11 @@
 //! Rules about memory and the preemption model: values that do not mean what they appear to mean.
 
 use super::Check::One;
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 
-pub(super) const HUGEPAGES_ORDER: Rule = Rule {
+pub(super) const HUGEPAGES_ORDER: LintRule = LintRule {
     id: "hugepages-order",
     level: Warning,
     truth: "hugepages= counts pages of the size named in front of it; without hugepagesz= in front it means the default size",
@@ -15,27 +15,27 @@ pub(super) const HUGEPAGES_ORDER: Rule = Rule {
         let (Some((size, _)), Some((count, word))) = (first("hugepagesz"), first("hugepages")) else {
             return None;
         };
-        (count < size).then(|| Hit::on(word.raw))
+        (count < size).then(|| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const NUMA_VALUE: Rule = Rule {
+pub(super) const NUMA_VALUE: LintRule = LintRule {
     id: "numa-balancing-value",
     level: Warning,
     truth: "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
     fix: "numa_balancing=disable, or kernel.numa_balancing at run time",
     check: One(|line| {
         let (place, word) = line.last("numa_balancing")?;
-        let hit = || Hit::on(word.raw);
+        let hit = || LintHit::on(word.raw);
         match word.value() {
             "enable" | "disable" => None,
-            "0" | "off" | "no" => Some(hit().edit(Edit::Set(place, "numa_balancing=disable".to_owned()))),
+            "0" | "off" | "no" => Some(hit().edit(LineEdit::Set(place, "numa_balancing=disable".to_owned()))),
             _ => Some(hit()),
         }
     }),
 };
 
-pub(super) const THP_VALUE: Rule = Rule {
+pub(super) const THP_VALUE: LintRule = LintRule {
     id: "transparent-hugepage-value",
     level: Warning,
     truth: "transparent_hugepage= takes always, madvise or never; another value is not understood",
@@ -43,11 +43,11 @@ pub(super) const THP_VALUE: Rule = Rule {
     check: One(|line| {
         let found = line.last("transparent_hugepage");
         let wrong = found.filter(|(_, word)| !["always", "madvise", "never"].contains(&word.value()));
-        wrong.map(|(_, word)| Hit::on(word.raw))
+        wrong.map(|(_, word)| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const PREEMPT_IGNORED: Rule = Rule {
+pub(super) const PREEMPT_IGNORED: LintRule = LintRule {
     id: "preempt-ignored",
     level: Warning,
     truth: "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
@@ -55,13 +55,12 @@ pub(super) const PREEMPT_IGNORED: Rule = Rule {
     check: One(|line| {
         let (_, word) = line.last("preempt")?;
         let dynamic = line.facts.has("CONFIG_PREEMPT_DYNAMIC");
-        let ignored = line.facts.realtime == Some(true)
-            || dynamic == Some(false)
-            || line.facts.since((5, 12)) == Some(false);
+        let ignored =
+            line.facts.realtime == Some(true) || dynamic == Some(false) || line.facts.since((5, 12)) == Some(false);
         match (ignored, dynamic) {
-            (true, _) => Some(Hit::on(word.raw)),
+            (true, _) => Some(LintHit::on(word.raw)),
             (false, None) => Some(
-                Hit::on(word.raw)
+                LintHit::on(word.raw)
                     .at(Info)
                     .because("this kernel's configuration is not known here")
                     .fix("give its configuration with --config FILE"),
@@ -71,7 +70,7 @@ pub(super) const PREEMPT_IGNORED: Rule = Rule {
     }),
 };
 
-pub(super) const PREEMPT_VALUE: Rule = Rule {
+pub(super) const PREEMPT_VALUE: LintRule = LintRule {
     id: "preempt-value",
     level: Error,
     truth: "preempt= takes none, voluntary, full, and lazy from 6.13 on",
@@ -83,6 +82,6 @@ pub(super) const PREEMPT_VALUE: Rule = Rule {
             "lazy" => line.facts.since((6, 13)) != Some(false),
             _ => false,
         };
-        (!known).then(|| Hit::on(word.raw).drop([place]))
+        (!known).then(|| LintHit::on(word.raw).drop([place]))
     }),
 };

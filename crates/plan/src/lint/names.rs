@@ -4,16 +4,16 @@
 //! `unknown_bootoption`): it takes a word with a dot for a parameter of a module that is not loaded yet.
 
 use super::Check::Each;
-use super::line::{LISTS, Line, Word};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::line::{BootWord, LISTS, LintedLine};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::Warning;
-use crate::parameters::{Reader, parameter, parameters};
+use crate::parameters::{ParameterReader, parameter, parameters};
 use crate::settings::settings;
 use crate::{KNOBS, words};
 use machine::{CpuSet, same_name};
 
-pub(super) const MISSPELLED: Rule = Rule {
+pub(super) const MISSPELLED: LintRule = LintRule {
     id: "misspelled-parameter",
     level: Warning,
     truth: "no kernel has this parameter; it is handed to init and does nothing",
@@ -35,7 +35,7 @@ pub(super) const MISSPELLED: Rule = Rule {
     }),
 };
 
-pub(super) const FOREIGN: Rule = Rule {
+pub(super) const FOREIGN: LintRule = LintRule {
     id: "foreign-parameter",
     level: Warning,
     truth: "the kernel has no parameter of this name, and does nothing for it",
@@ -43,20 +43,18 @@ pub(super) const FOREIGN: Rule = Rule {
     check: Each(|line| {
         unknown(line)
             .filter_map(|(place, word)| {
-                let row = FOREIGN_NAMES
-                    .iter()
-                    .find(|row| same_name(row.name, word.name()))?;
+                let row = FOREIGN_NAMES.iter().find(|row| same_name(row.name, word.name()))?;
                 let hit = match row.value.of(line, word) {
                     Some(value) => instead(line, place, row.means, format!("{}{value}", row.means)),
-                    None => Hit::on(word.raw).fix(format!("write {}", row.means)),
+                    None => LintHit::on(word.raw).fix(format!("write {}", row.means)),
                 };
-                Some(hit.because(row.whose))
+                Some(hit.because(row.origin))
             })
             .collect()
     }),
 };
 
-pub(super) const SYSCTL: Rule = Rule {
+pub(super) const SYSCTL: LintRule = LintRule {
     id: "sysctl-as-parameter",
     level: Warning,
     truth: "a sysctl is no boot parameter of its own: the kernel sets nothing",
@@ -67,11 +65,11 @@ pub(super) const SYSCTL: Rule = Rule {
                 let value = word.parameter.value.as_ref()?;
                 let name = sysctl(word.name())?;
                 let right = format!("sysctl.{name}={value}");
-                let hit = Hit::on(word.raw);
+                let hit = LintHit::on(word.raw);
                 Some(match line.facts.since((5, 8)) {
                     Some(true) => hit
                         .fix(format!("write {right}"))
-                        .edit(Edit::Set(place, right)),
+                        .edit(LineEdit::Set(place, right)),
                     _ => hit.fix(format!(
                         "write {right} where the kernel is 5.8 or later; else write {value} to /proc/sys/{} at run time",
                         name.replace('.', "/")
@@ -83,22 +81,22 @@ pub(super) const SYSCTL: Rule = Rule {
 };
 
 /// The kernel's words that no table contains.
-fn unknown<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>)> {
+fn unknown<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<'a>)> {
     line.kernel().filter(|(_, word)| parameter(word.name()).is_none())
 }
 
 /// A hit that suggests another word. If the line already has that parameter, this word is removed: the correctly
 /// spelled one counts.
-fn instead(line: &Line, place: usize, meant: &str, right: String) -> Hit {
+fn instead(line: &LintedLine, place: usize, meant: &str, right: String) -> LintHit {
     let raw = line.words.get(place).map_or("", |word| word.raw);
     if line.has(meant) {
-        return Hit::on(raw)
+        return LintHit::on(raw)
             .fix(format!("take it out: {meant} is on the line"))
             .drop([place]);
     }
-    Hit::on(raw)
+    LintHit::on(raw)
         .fix(format!("write {right}"))
-        .edit(Edit::Set(place, right))
+        .edit(LineEdit::Set(place, right))
 }
 
 /// Maximum difference between two names in letters; a swapped pair counts as two.
@@ -125,7 +123,7 @@ fn meant_word(name: &str) -> Option<&'static str> {
         return None;
     }
     parameters()
-        .filter(|row| row.reader == Reader::Kernel)
+        .filter(|row| row.reader == ParameterReader::Kernel)
         .map(|row| (letters(row.name), row.name))
         .find(|(own, _)| own.len() >= LONG && *own != written && words::distance(own, &written) == 1)
         .map(|(_, own)| own)
@@ -169,14 +167,14 @@ fn sysctl(name: &str) -> Option<String> {
 struct ForeignName {
     name: &'static str,
     /// Where the name comes from.
-    whose: &'static str,
+    origin: &'static str,
     /// The kernel's name for the same thing.
     means: &'static str,
-    value: Value,
+    value: ValueConversion,
 }
 
 /// How its value is converted to the kernel's parameter.
-enum Value {
+enum ValueConversion {
     /// Unchanged.
     Same,
     /// There is none, and the word isolates CPUs: the user decides.
@@ -185,13 +183,13 @@ enum Value {
     Mask,
 }
 
-impl Value {
+impl ValueConversion {
     /// The value with its `=`; `None` if it cannot be converted.
-    fn of(&self, line: &Line, word: &Word) -> Option<String> {
+    fn of(&self, line: &LintedLine, word: &BootWord) -> Option<String> {
         match self {
-            Value::Same => word.parameter.value.as_ref().map(|value| format!("={value}")),
-            Value::Bare => None,
-            Value::Mask => {
+            ValueConversion::Same => word.parameter.value.as_ref().map(|value| format!("={value}")),
+            ValueConversion::Bare => None,
+            ValueConversion::Mask => {
                 let cpus = CpuSet::parse_mask(word.value()).ok()?;
                 let known = line.facts.since((6, 6)) == Some(true) && !cpus.is_empty();
                 known.then(|| format!("={cpus}"))
@@ -203,39 +201,39 @@ impl Value {
 const FOREIGN_NAMES: &[ForeignName] = &[
     ForeignName {
         name: "isolated_cpus",
-        whose: "the kernel's own name is isolcpus",
+        origin: "the kernel's own name is isolcpus",
         means: "isolcpus",
-        value: Value::Same,
+        value: ValueConversion::Same,
     },
     ForeignName {
         name: "isolated_cores",
-        whose: "isolated_cores is a variable of TuneD's profiles",
+        origin: "isolated_cores is a variable of TuneD's profiles",
         means: "isolcpus",
-        value: Value::Same,
+        value: ValueConversion::Same,
     },
     ForeignName {
         name: "CPUAffinity",
-        whose: "CPUAffinity= is a line of systemd's system.conf",
+        origin: "CPUAffinity= is a line of systemd's system.conf",
         means: "systemd.cpu_affinity",
-        value: Value::Same,
+        value: ValueConversion::Same,
     },
     ForeignName {
         name: "noht",
-        whose: "kernels of today switch the second threads off by nosmt",
+        origin: "kernels of today switch the second threads off by nosmt",
         means: "nosmt",
-        value: Value::Bare,
+        value: ValueConversion::Bare,
     },
     ForeignName {
         name: "workqueue.cpumask",
-        whose: "cpumask is a file in /sys/devices/virtual/workqueue; the boot parameter takes a list and came with 6.6",
+        origin: "cpumask is a file in /sys/devices/virtual/workqueue; the boot parameter takes a list and came with 6.6",
         means: "workqueue.unbound_cpus",
-        value: Value::Mask,
+        value: ValueConversion::Mask,
     },
     ForeignName {
         name: "processor_idle.max_cstate",
-        whose: "the driver's file is called processor_idle, its module processor",
+        origin: "the driver's file is called processor_idle, its module processor",
         means: "processor.max_cstate",
-        value: Value::Same,
+        value: ValueConversion::Same,
     },
 ];
 
@@ -245,7 +243,7 @@ mod tests {
     use crate::parameters::parameters;
 
     #[test]
-    fn no_parameter_of_the_kernel_looks_misspelled_or_foreign() {
+    fn no_kernel_parameter_counts_as_misspelled_or_foreign() {
         // From `Documentation/admin-guide/kernel-parameters.txt`: names similar to those that isolate.
         const KNOWN: &[&str] = &[
             "maxcpus",
@@ -291,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn list_parameters_are_further_apart_than_a_misspelling() {
+    fn list_parameters_differ_by_more_than_a_misspelling() {
         let plain = |name: &str| name.replace(['_', '-'], "");
         for (place, one) in LISTS.iter().enumerate() {
             for other in &LISTS[place + 1..] {
@@ -302,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn sysctls_have_one_full_name() {
+    fn sysctls_get_their_full_name() {
         for (name, full) in [
             ("timer_migration", Some("kernel.timer_migration")),
             ("sched_rt_runtime_us", Some("kernel.sched_rt_runtime_us")),

@@ -3,8 +3,8 @@
 //! `unknown_bootoption`), so every parameter in its value is lost.
 
 use super::Check::Each;
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::Error;
 
 /// Variables in files that hold a boot line.
@@ -19,7 +19,7 @@ const VARIABLES: &[&str] = &[
     "default_kernel_opts",
 ];
 
-pub(super) const VARIABLE: Rule = Rule {
+pub(super) const VARIABLE: LintRule = LintRule {
     id: "loader-variable",
     level: Error,
     truth: "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
@@ -28,8 +28,8 @@ pub(super) const VARIABLE: Rule = Rule {
         line.kernel()
             .filter(|(_, word)| VARIABLES.contains(&word.name()))
             .map(|(place, word)| match word.value() {
-                "" => Hit::on(word.raw).drop([place]),
-                value => Hit::on(word.raw).edit(Edit::Set(place, value.to_owned())),
+                "" => LintHit::on(word.raw).drop([place]),
+                value => LintHit::on(word.raw).edit(LineEdit::Set(place, value.to_owned())),
             })
             .collect()
     }),
@@ -49,7 +49,7 @@ mod tests {
     use super::assigned;
 
     #[test]
-    fn only_a_whole_assignment_is_unwrapped() {
+    fn only_a_complete_assignment_is_unwrapped() {
         for (text, line) in [
             (
                 "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet isolcpus=3\"",

@@ -1,22 +1,22 @@
 //! Rules about idle states and frequency.
 
 use super::Check::{Each, One};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{Info, Warning};
 
-pub(super) const IDLE_POLL: Rule = Rule {
+pub(super) const IDLE_POLL: LintRule = LintRule {
     id: "idle-poll",
     level: Warning,
     truth: "idle=poll lets every CPU spin when idle: heat, less turbo, and a sibling thread that steals the core",
     fix: "forbid deep idle on the isolated CPUs only: cpuN/power/pm_qos_resume_latency_us",
     check: Each(|line| {
         let words = line.is("idle", &["poll"]).into_iter().chain(line.last("nohlt"));
-        words.map(|(_, word)| Hit::on(word.raw)).collect()
+        words.map(|(_, word)| LintHit::on(word.raw)).collect()
     }),
 };
 
-pub(super) const IDLE_FALLS_BACK: Rule = Rule {
+pub(super) const IDLE_FALLS_BACK: LintRule = LintRule {
     id: "intel-idle-falls-back",
     level: Info,
     truth: "intel_idle.max_cstate=0 does not forbid idle states: it switches the driver off and acpi_idle takes over",
@@ -25,22 +25,22 @@ pub(super) const IDLE_FALLS_BACK: Rule = Rule {
         let found = line.is("intel_idle.max_cstate", &["0"]);
         let limited = line.has("processor.max_cstate") || line.is("idle", &["poll", "halt"]).is_some();
         let limited = limited || line.is("cpuidle.off", &["1"]).is_some();
-        found.filter(|_| !limited).map(|(_, word)| Hit::on(word.raw))
+        found.filter(|_| !limited).map(|(_, word)| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const CSTATE_ZERO: Rule = Rule {
+pub(super) const CSTATE_ZERO: LintRule = LintRule {
     id: "max-cstate-zero",
     level: Info,
     truth: "processor.max_cstate=0 means 1: C1 stays allowed",
     fix: "write 1, so that the line says what happens",
     check: One(|line| {
         let found = line.is("processor.max_cstate", &["0"]);
-        found.map(|(_, word)| Hit::on(word.raw))
+        found.map(|(_, word)| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const PSTATE_OFF: Rule = Rule {
+pub(super) const PSTATE_OFF: LintRule = LintRule {
     id: "pstate-driver-off",
     level: Info,
     truth: "switching the processor's own frequency driver off is old advice; the governor `performance` with the driver in place normally does better",
@@ -50,22 +50,22 @@ pub(super) const PSTATE_OFF: Rule = Rule {
             .is("intel_pstate", &["disable"])
             .into_iter()
             .chain(line.is("amd_pstate", &["disable"]));
-        words.map(|(_, word)| Hit::on(word.raw)).collect()
+        words.map(|(_, word)| LintHit::on(word.raw)).collect()
     }),
 };
 
-pub(super) const ASPM: Rule = Rule {
+pub(super) const ASPM: LintRule = LintRule {
     id: "pcie-aspm-off",
     level: Info,
     truth: "pcie_aspm=off does not switch link power saving off: it leaves it as the firmware set it",
     fix: "pcie_aspm.policy=performance",
     check: One(|line| {
         let found = line.is("pcie_aspm", &["off"]);
-        found.map(|(_, word)| Hit::on(word.raw))
+        found.map(|(_, word)| LintHit::on(word.raw))
     }),
 };
 
-pub(super) const ASPM_VALUE: Rule = Rule {
+pub(super) const ASPM_VALUE: LintRule = LintRule {
     id: "pcie-aspm-value",
     level: Warning,
     truth: "pcie_aspm= takes off or force; another value is not understood and changes nothing",
@@ -76,9 +76,9 @@ pub(super) const ASPM_VALUE: Rule = Rule {
             .filter(|(_, word)| !["off", "force"].contains(&word.value()))
             .map(|(place, word)| match word.value() {
                 "default" | "performance" | "powersave" | "powersupersave" => {
-                    Hit::on(word.raw).edit(Edit::Set(place, format!("pcie_aspm.policy={}", word.value())))
+                    LintHit::on(word.raw).edit(LineEdit::Set(place, format!("pcie_aspm.policy={}", word.value())))
                 }
-                _ => Hit::on(word.raw),
+                _ => LintHit::on(word.raw),
             })
     }),
 };

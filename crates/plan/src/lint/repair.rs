@@ -1,14 +1,14 @@
 //! Rewrites a boot line word by word; words without findings stay as written.
 
-use super::facts::Facts;
-use super::line::Line;
-use super::{Hit, Rule, hits};
+use super::facts::KernelFacts;
+use super::line::LintedLine;
+use super::{LintHit, LintRule, hits};
 use crate::Level;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One change of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Edit {
+pub(crate) enum LineEdit {
     /// Removes a word.
     Drop(usize),
     /// Replaces a word with another one, or with several.
@@ -21,34 +21,32 @@ pub(crate) enum Edit {
 const ROUNDS: usize = 24;
 
 /// The line with every repair that the rules offer. A word with an error and no repair is removed.
-pub(super) fn repaired(text: &str, facts: &Facts) -> String {
+pub(super) fn repaired(text: &str, facts: &KernelFacts) -> String {
     // What a kernel reported about a line says nothing about another line.
-    let facts = Facts {
+    let facts = KernelFacts {
         outcome: None,
         ..facts.clone()
     };
     let mut text = text.trim().to_owned();
     for _ in 0..ROUNDS {
-        let line = Line::new(&text, &facts);
-        let all: Vec<(&Rule, Hit)> = hits(&line).collect();
-        let mut edits: Vec<Edit> = Vec::new();
+        let line = LintedLine::new(&text, &facts);
+        let all: Vec<(&LintRule, LintHit)> = hits(&line).collect();
+        let mut edits: Vec<LineEdit> = Vec::new();
         let (mut places, mut added) = (BTreeSet::new(), BTreeSet::new());
         // Missing words are added to the repaired line.
-        let changes = all
-            .iter()
-            .any(|(_, hit)| !hit.edits.is_empty() && !only_adds(hit));
+        let changes = all.iter().any(|(_, hit)| !hit.edits.is_empty() && !only_adds(hit));
         for (_, hit) in all.iter().filter(|(_, hit)| !changes || !only_adds(hit)) {
-            let conflicts = |edit: &Edit| match edit {
-                Edit::Drop(place) | Edit::Set(place, _) => places.contains(place),
-                Edit::Add(text) => added.contains(text.as_str()),
+            let conflicts = |edit: &LineEdit| match edit {
+                LineEdit::Drop(place) | LineEdit::Set(place, _) => places.contains(place),
+                LineEdit::Add(text) => added.contains(text.as_str()),
             };
             if hit.edits.iter().any(conflicts) {
                 continue;
             }
             for edit in &hit.edits {
                 match edit {
-                    Edit::Drop(place) | Edit::Set(place, _) => _ = places.insert(*place),
-                    Edit::Add(text) => _ = added.insert(text.as_str()),
+                    LineEdit::Drop(place) | LineEdit::Set(place, _) => _ = places.insert(*place),
+                    LineEdit::Add(text) => _ = added.insert(text.as_str()),
                 }
                 edits.push(edit.clone());
             }
@@ -69,34 +67,34 @@ pub(super) fn repaired(text: &str, facts: &Facts) -> String {
 }
 
 /// Removes the words with errors that have no repair.
-fn last_resort(line: &Line, all: &[(&Rule, Hit)]) -> Vec<Edit> {
+fn last_resort(line: &LintedLine, all: &[(&LintRule, LintHit)]) -> Vec<LineEdit> {
     let errors = all
         .iter()
         .filter(|(rule, hit)| hit.level.unwrap_or(rule.level) == Level::Error && hit.edits.is_empty());
     let subjects: BTreeSet<&str> = errors.map(|(_, hit)| hit.subject.as_str()).collect();
     line.kernel()
         .filter(|(_, word)| subjects.contains(word.raw))
-        .map(|(place, _)| Edit::Drop(place))
+        .map(|(place, _)| LineEdit::Drop(place))
         .collect()
 }
 
-fn only_adds(hit: &Hit) -> bool {
-    hit.edits.iter().all(|edit| matches!(edit, Edit::Add(_)))
+fn only_adds(hit: &LintHit) -> bool {
+    hit.edits.iter().all(|edit| matches!(edit, LineEdit::Add(_)))
 }
 
-fn rewrite(line: &Line, edits: &[Edit]) -> String {
+fn rewrite(line: &LintedLine, edits: &[LineEdit]) -> String {
     let mut changed: BTreeMap<usize, &str> = BTreeMap::new();
     let mut added: Vec<&str> = Vec::new();
     for edit in edits {
         match edit {
-            Edit::Drop(place) => _ = changed.insert(*place, ""),
-            Edit::Set(place, text) => _ = changed.insert(*place, text),
-            Edit::Add(text) => added.push(text),
+            LineEdit::Drop(place) => _ = changed.insert(*place, ""),
+            LineEdit::Set(place, text) => _ = changed.insert(*place, text),
+            LineEdit::Add(text) => added.push(text),
         }
     }
     let mut words: Vec<&str> = Vec::new();
     for (place, word) in line.words.iter().enumerate() {
-        if place == line.ours {
+        if place == line.kernel_word_count {
             words.append(&mut added);
         }
         words.push(changed.get(&place).copied().unwrap_or(word.raw));

@@ -2,12 +2,12 @@
 
 use super::Check::Each;
 use super::isolcpus::raw;
-use super::line::{Isolcpus, Line};
+use super::line::{Isolcpus, LintedLine};
 use super::occurrence::clash;
-use super::{Hit, Rule};
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 
-pub(super) const TWICE: Rule = Rule {
+pub(super) const TWICE: LintRule = LintRule {
     id: "isolcpus-twice",
     level: Error,
     truth: "from 4.15 on the kernel keeps the first isolcpus= of a flag and drops a later one with other CPUs (\"must match\"), up to 5.17 whatever its flags; up to 4.14 the last one counts",
@@ -36,21 +36,19 @@ pub(super) const TWICE: Rule = Rule {
 
 /// What is wrong with the second of two occurrences that share a flag. An edit never isolates CPUs that an empty list
 /// leaves unisolated.
-fn clashing(line: &Line, one: &Isolcpus, other: &Isolcpus) -> Option<Hit> {
+fn clashing(line: &LintedLine, one: &Isolcpus, other: &Isolcpus) -> Option<LintHit> {
     let since = |version| line.facts.since(version);
-    let hit = Hit::on(raw(line, other));
+    let hit = LintHit::on(raw(line, other));
     match (&one.cpus, &other.cpus) {
         (Some(first), Some(second)) if first != second => Some(
             hit.because(format!("{} comes first", raw(line, one)))
                 .drop([other.word]),
         ),
         (Some(first), None) if other.is_empty() => Some(
-            hit.because(format!(
-                "an empty list does not switch off CPU {first} in front of it"
-            ))
-            .at(if since((4, 15)).is_some() { Warning } else { Info })
-            .fix("take the first one out")
-            .drop([one.word]),
+            hit.because(format!("an empty list does not switch off CPU {first} in front of it"))
+                .at(if since((4, 15)).is_some() { Warning } else { Info })
+                .fix("take the first one out")
+                .drop([one.word]),
         ),
         // An empty list is not stored before 5.14 nor from 6.9 on (`kernel/sched/isolation.c`, `housekeeping_setup`).
         (None, Some(_)) if one.is_empty() && since((5, 14)) != Some(false) && since((6, 9)) != Some(true) => {
@@ -65,7 +63,7 @@ fn clashing(line: &Line, one: &Isolcpus, other: &Isolcpus) -> Option<Hit> {
 }
 
 /// Up to 4.14: every occurrence that is followed by another list.
-fn replaced(line: &Line) -> Vec<Hit> {
+fn replaced(line: &LintedLine) -> Vec<LintHit> {
     let Some((last, earlier)) = line.isolcpus.split_last() else {
         return Vec::new();
     };
@@ -77,7 +75,7 @@ fn replaced(line: &Line) -> Vec<Hit> {
         .iter()
         .filter(|one| one.cpus.is_some() && one.cpus != last.cpus)
         .map(|one| {
-            let hit = Hit::on(raw(line, one)).because(format!("{} follows", raw(line, last)));
+            let hit = LintHit::on(raw(line, one)).because(format!("{} follows", raw(line, last)));
             hit.at(level).drop([one.word])
         })
         .collect()

@@ -1,14 +1,14 @@
 //! Lists all rules, one line each. Findings come in this order, and of two repairs of one word the first is made. So
 //! rules about the form of the line precede those about its content.
 
-use super::Rule;
+use super::LintRule;
 use super::{
-    clock, cpus, empty, form, groups, interrupts, isolcpus, memory, names, pasted, power, rcu, repeated,
-    safety, said, tick, torn, workqueues,
+    clock, cpus, empty, form, groups, interrupts, isolcpus, kernel_messages, memory, names, pasted, power, rcu,
+    repeated, safety, tick, torn, workqueues,
 };
 
 /// Every rule.
-pub const RULES: &[&Rule] = &[
+pub const RULES: &[&LintRule] = &[
     &form::OPEN_QUOTE,
     &form::NOT_ASCII,
     &pasted::VARIABLE,
@@ -52,9 +52,9 @@ pub const RULES: &[&Rule] = &[
     &workqueues::ON_ISOLATED,
     &groups::CPUSET_OFF,
     &isolcpus::SCHED_EXT,
-    &said::NOT_KNOWN,
-    &said::COMPLAINED,
-    &said::NOT_IN_FORCE,
+    &kernel_messages::NOT_KNOWN,
+    &kernel_messages::COMPLAINED,
+    &kernel_messages::NOT_IN_FORCE,
     &isolcpus::NOHZ_REDUNDANT,
     &isolcpus::NOHZ_ONLY,
     &isolcpus::MANAGED_MISSING,
@@ -103,5 +103,5 @@ pub const RULES: &[&Rule] = &[
     &safety::AUDIT_OFF,
     &groups::CGROUP_V1,
     &groups::ENABLE_WORDS,
-    &said::NO_LOG,
+    &kernel_messages::NO_LOG,
 ];

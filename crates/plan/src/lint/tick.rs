@@ -1,14 +1,14 @@
 //! Rules about `nohz_full=` and its requirements: configuration, a tick that may stop, a stable clock, isolated domains.
 
 use super::Check::{Each, One};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 
 const NOHZ_OFF: &[&str] = &["off", "0", "n", "no", "N", "OFF", "Off", "false", "f", "F"];
 const NOHZ_ON: &[&str] = &["on", "1", "y", "yes", "Y", "ON", "On", "true", "t", "T"];
 
-pub(super) const OFF_DEFEATS: Rule = Rule {
+pub(super) const OFF_DEFEATS: LintRule = LintRule {
     id: "nohz-off-defeats-nohz-full",
     level: Error,
     truth: "nohz=off keeps the periodic tick on every CPU, so the tick of nohz_full CPUs never stops, while /sys and the kernel's messages claim that it does, and all costs of nohz_full remain (slower system calls, RCU offloading)",
@@ -17,7 +17,7 @@ pub(super) const OFF_DEFEATS: Rule = Rule {
         let (place, word) = line.is("nohz", NOHZ_OFF)?;
         let tickless = line.tickless();
         let hit = || {
-            Hit::on(word.raw)
+            LintHit::on(word.raw)
                 .because(format!("the line asks for no tick on CPU {tickless}"))
                 .drop(line.places("nohz").into_iter().chain([place]))
         };
@@ -26,7 +26,7 @@ pub(super) const OFF_DEFEATS: Rule = Rule {
     }),
 };
 
-pub(super) const UNSUPPORTED: Rule = Rule {
+pub(super) const UNSUPPORTED: LintRule = LintRule {
     id: "nohz-full-unsupported",
     level: Error,
     truth: "without CONFIG_NO_HZ_FULL the kernel does not know nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
@@ -37,11 +37,11 @@ pub(super) const UNSUPPORTED: Rule = Rule {
         match line.facts.has("CONFIG_NO_HZ_FULL") {
             Some(true) => None,
             Some(false) => {
-                let hit = Hit::on(word.raw).drop(places);
+                let hit = LintHit::on(word.raw).drop(places);
                 // It included RCU callbacks; if the kernel can, they get their own parameter.
                 let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
                 Some(if alone && !line.nohz_full.is_empty() {
-                    hit.edit(Edit::Add(format!("rcu_nocbs={}", line.nohz_full)))
+                    hit.edit(LineEdit::Add(format!("rcu_nocbs={}", line.nohz_full)))
                 } else {
                     hit
                 })
@@ -49,7 +49,7 @@ pub(super) const UNSUPPORTED: Rule = Rule {
             None => {
                 let unknown = "whether this kernel has CONFIG_NO_HZ_FULL is not known here";
                 Some(
-                    Hit::on(word.raw)
+                    LintHit::on(word.raw)
                         .at(Info)
                         .because(unknown)
                         .fix("give its configuration with --config FILE"),
@@ -59,7 +59,7 @@ pub(super) const UNSUPPORTED: Rule = Rule {
     }),
 };
 
-pub(super) const LISTS_DIFFER: Rule = Rule {
+pub(super) const LISTS_DIFFER: LintRule = LintRule {
     id: "isolation-lists-differ",
     level: Error,
     truth: "from 4.15 to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
@@ -83,18 +83,16 @@ pub(super) const LISTS_DIFFER: Rule = Rule {
             Some(false) => Error,
             None => Info,
         };
-        let hit = Hit::on(word.raw)
-            .because(format!("isolcpus= has {cpus}"))
-            .at(level);
+        let hit = LintHit::on(word.raw).because(format!("isolcpus= has {cpus}")).at(level);
         Some(if level == Error {
-            hit.edit(Edit::Set(place, format!("nohz_full={cpus}")))
+            hit.edit(LineEdit::Set(place, format!("nohz_full={cpus}")))
         } else {
             hit
         })
     }),
 };
 
-pub(super) const WITHOUT_DOMAIN: Rule = Rule {
+pub(super) const WITHOUT_DOMAIN: LintRule = LintRule {
     id: "nohz-full-without-domain",
     level: Warning,
     truth: "nohz_full= does not keep tasks away: the tick comes back with the second task, and on 7.x unbound kernel work is not moved either",
@@ -102,7 +100,7 @@ pub(super) const WITHOUT_DOMAIN: Rule = Rule {
     check: One(|line| {
         let open = line.tickless().minus(&line.domain);
         let hit = || {
-            Hit::on(open.to_string()).fix(format!(
+            LintHit::on(open.to_string()).fix(format!(
                 "{}; or isolate them with a cpuset partition at run time",
                 super::isolcpus::naming(line, &open)
             ))
@@ -111,15 +109,15 @@ pub(super) const WITHOUT_DOMAIN: Rule = Rule {
     }),
 };
 
-pub(super) const DEFAULT: Rule = Rule {
+pub(super) const DEFAULT: LintRule = LintRule {
     id: "nohz-on-redundant",
     level: Info,
     truth: "nohz=on is the default and does not by itself stop the tick of a busy CPU",
     fix: "",
-    check: One(|line| line.is("nohz", NOHZ_ON).map(|(_, word)| Hit::on(word.raw))),
+    check: One(|line| line.is("nohz", NOHZ_ON).map(|(_, word)| LintHit::on(word.raw))),
 };
 
-pub(super) const BAD_VALUE: Rule = Rule {
+pub(super) const BAD_VALUE: LintRule = LintRule {
     id: "nohz-bad-value",
     level: Error,
     truth: "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
@@ -130,22 +128,22 @@ pub(super) const BAD_VALUE: Rule = Rule {
             None => return None,
         };
         let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
-        (!known && !super::torn::begins_torn_name(line, place)).then(|| Hit::on(word.raw).drop([place]))
+        (!known && !super::torn::begins_torn_name(line, place)).then(|| LintHit::on(word.raw).drop([place]))
     }),
 };
 
-pub(super) const LOW_RESOLUTION: Rule = Rule {
+pub(super) const LOW_RESOLUTION: LintRule = LintRule {
     id: "highres-off",
     level: Warning,
     truth: "without high-resolution timers every timer waits for a tick",
     fix: "remove it",
     check: One(|line| {
         let found = line.is("highres", &["off", "0", "n"]);
-        found.map(|(place, word)| Hit::on(word.raw).drop([place]))
+        found.map(|(place, word)| LintHit::on(word.raw).drop([place]))
     }),
 };
 
-pub(super) const UNSTABLE_CLOCK: Rule = Rule {
+pub(super) const UNSTABLE_CLOCK: LintRule = LintRule {
     id: "unstable-clock-keeps-tick",
     level: Error,
     truth: "the kernel never stops the tick of a nohz_full CPU while its clock is unstable",
@@ -159,41 +157,39 @@ pub(super) const UNSTABLE_CLOCK: Rule = Rule {
             .into_iter()
             .chain(line.is("clocksource", &["jiffies", "refined-jiffies"]))
             .chain(line.last("notsc"));
-        words
-            .map(|(place, word)| Hit::on(word.raw).drop([place]))
-            .collect()
+        words.map(|(place, word)| LintHit::on(word.raw).drop([place])).collect()
     }),
 };
 
-pub(super) const RESIDUAL: Rule = Rule {
+pub(super) const RESIDUAL: LintRule = LintRule {
     id: "nohz-full-residual-tick",
     level: Info,
     truth: "before 4.17 one tick per second stays on every nohz_full CPU",
     fix: "",
     check: One(|line| {
         let old = line.facts.since((4, 17)) == Some(false) && !line.nohz_full.is_empty();
-        old.then(|| Hit::on(line.nohz_full.to_string()))
+        old.then(|| LintHit::on(line.nohz_full.to_string()))
     }),
 };
 
-pub(super) const TICK_REMAINS: Rule = Rule {
+pub(super) const TICK_REMAINS: LintRule = LintRule {
     id: "tick-and-rcu-remain",
     level: Warning,
     truth: "isolated scheduler domains alone leave the tick and RCU callbacks on these CPUs",
     fix: "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS where a steady tick is wanted",
     check: One(|line| {
         // A parameter that this kernel does not know moves nothing.
-        let kept = |option: &str, cpus: machine::CpuSet| match line.facts.has(option) {
+        let with_option = |option: &str, cpus: machine::CpuSet| match line.facts.has(option) {
             Some(false) => machine::CpuSet::new(),
             _ => cpus,
         };
-        let offloaded = kept("CONFIG_RCU_NOCB_CPU", line.cpus("rcu_nocbs").unwrap_or_default())
-            .or(&kept("CONFIG_NO_HZ_FULL", line.tickless()));
+        let offloaded = with_option("CONFIG_RCU_NOCB_CPU", line.cpus("rcu_nocbs").unwrap_or_default())
+            .or(&with_option("CONFIG_NO_HZ_FULL", line.tickless()));
         let left = line.domain.minus(&offloaded);
         if left.is_empty() {
             return None;
         }
-        let hit = Hit::on(left.to_string());
+        let hit = LintHit::on(left.to_string());
         let none = [
             line.facts.has("CONFIG_NO_HZ_FULL"),
             line.facts.has("CONFIG_RCU_NOCB_CPU"),

@@ -5,13 +5,13 @@
 //! the kernel does with the line.
 
 use super::Check::Each;
-use super::line::{LISTS, Line, Word, parse_cpus};
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::line::{BootWord, LISTS, LintedLine, parse_cpus};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::Error;
 use machine::{CpuId, same_name};
 
-pub(super) const BLANK_IN_LIST: Rule = Rule {
+pub(super) const BLANK_IN_LIST: LintRule = LintRule {
     id: "blank-in-list",
     level: Error,
     truth: "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
@@ -20,9 +20,9 @@ pub(super) const BLANK_IN_LIST: Rule = Rule {
         torn(line)
             .filter_map(|(place, joined)| {
                 let (word, stray) = (line.words.get(place)?, line.words.get(place + 1)?);
-                let hit = Hit::on(format!("{} {}", word.raw, stray.raw)).drop([place + 1]);
+                let hit = LintHit::on(format!("{} {}", word.raw, stray.raw)).drop([place + 1]);
                 Some(match joined {
-                    Some(joined) => hit.edit(Edit::Set(place, joined)),
+                    Some(joined) => hit.edit(LineEdit::Set(place, joined)),
                     None => hit.because("which CPUs are meant is not clear"),
                 })
             })
@@ -30,7 +30,7 @@ pub(super) const BLANK_IN_LIST: Rule = Rule {
     }),
 };
 
-pub(super) const BLANK_IN_NAME: Rule = Rule {
+pub(super) const BLANK_IN_NAME: LintRule = LintRule {
     id: "blank-in-name",
     level: Error,
     truth: "a blank ends the parameter: the kernel knows neither of the two words, and nothing is isolated by them",
@@ -43,9 +43,9 @@ pub(super) const BLANK_IN_NAME: Rule = Rule {
                 [(at, first), (next, second)] => {
                     let name = torn_name(first, second)?;
                     Some(
-                        Hit::on(format!("{} {}", first.raw, second.raw))
+                        LintHit::on(format!("{} {}", first.raw, second.raw))
                             .because(format!("together they are {name}="))
-                            .edit(Edit::Set(*at, format!("{name}={}", second.value())))
+                            .edit(LineEdit::Set(*at, format!("{name}={}", second.value())))
                             .drop([*next]),
                     )
                 }
@@ -56,9 +56,12 @@ pub(super) const BLANK_IN_NAME: Rule = Rule {
 };
 
 /// Each split list: the index of its parameter, and the word joined with the next one, if unambiguous.
-pub(super) fn torn<'a>(line: &'a Line) -> impl Iterator<Item = (usize, Option<String>)> + 'a {
+pub(super) fn torn<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, Option<String>)> + 'a {
     line.kernel().filter_map(move |(place, word)| {
-        let next = line.words.get(place + 1).filter(|_| place + 1 < line.ours)?;
+        let next = line
+            .words
+            .get(place + 1)
+            .filter(|_| place + 1 < line.kernel_word_count)?;
         let is_list = LISTS.iter().any(|name| same_name(name, word.name()));
         if !is_list || word.parameter.value.is_none() {
             return None;
@@ -73,7 +76,7 @@ pub(super) fn torn<'a>(line: &'a Line) -> impl Iterator<Item = (usize, Option<St
 
 /// Whether a word is the rest of a list. No parameter starts with a digit, a comma or a dash. Single digits are run
 /// levels for init, unless the list before them is incomplete.
-fn is_stray(text: &str, before: &Word) -> bool {
+fn is_stray(text: &str, before: &BootWord) -> bool {
     let runlevel = text.len() == 1 && text.starts_with(|first: char| ('0'..='6').contains(&first));
     is_part_of_list(text) && (!runlevel || is_open(before))
 }
@@ -90,7 +93,7 @@ fn is_part_of_list(text: &str) -> bool {
 }
 
 /// Whether a list is incomplete at its end.
-fn is_open(word: &Word) -> bool {
+fn is_open(word: &BootWord) -> bool {
     word.raw.ends_with([',', '-', '='])
 }
 
@@ -100,17 +103,16 @@ fn begins_with_flag(text: &str) -> bool {
 }
 
 /// `isolcpus=domain, managed_irq,2-3`, also without the first comma.
-fn joined_flags(word: &Word, rest: &str) -> Option<String> {
+fn joined_flags(word: &BootWord, rest: &str) -> Option<String> {
     let mut parts = word.value().trim_end_matches(',').split(',');
-    let only_flags =
-        word.value().is_empty() || parts.all(|part| matches!(part, "domain" | "managed_irq" | "nohz"));
+    let only_flags = word.value().is_empty() || parts.all(|part| matches!(part, "domain" | "managed_irq" | "nohz"));
     let comma = if is_open(word) { "" } else { "," };
     only_flags.then(|| format!("{}{comma}{rest}", word.raw))
 }
 
 /// Whether a word is the first part of a split name.
-pub(super) fn begins_torn_name(line: &Line, place: usize) -> bool {
-    let second = line.words.get(place + 1).filter(|_| place + 1 < line.ours);
+pub(super) fn begins_torn_name(line: &LintedLine, place: usize) -> bool {
+    let second = line.words.get(place + 1).filter(|_| place + 1 < line.kernel_word_count);
     let first = line.words.get(place);
     first
         .zip(second)
@@ -118,20 +120,18 @@ pub(super) fn begins_torn_name(line: &Line, place: usize) -> bool {
 }
 
 /// The word with the rest of its list: directly if one of both is incomplete, else by the only valid reading.
-fn joined(line: &Line, word: &Word, rest: &str) -> Option<String> {
+fn joined(line: &LintedLine, word: &BootWord, rest: &str) -> Option<String> {
     let tight = format!("{}{rest}", word.raw);
     if is_open(word) || rest.starts_with(',') {
         return Some(tight);
     }
     let spaced = format!("{},{rest}", word.raw);
-    let mut readings = [tight, spaced]
-        .into_iter()
-        .filter(|reading| is_in_order(line, reading));
+    let mut readings = [tight, spaced].into_iter().filter(|reading| is_in_order(line, reading));
     readings.next().filter(|_| readings.next().is_none())
 }
 
 /// Whether a list parses, is ascending without overlap, and names only CPUs of the machine.
-fn is_in_order(line: &Line, word: &str) -> bool {
+fn is_in_order(line: &LintedLine, word: &str) -> bool {
     let value = word.split_once('=').map_or("", |(_, value)| value);
     let list: Vec<&str> = value
         .split(',')
@@ -154,8 +154,8 @@ fn is_in_order(line: &Line, word: &str) -> bool {
 }
 
 /// The list parameter whose name two words form together: `nohz _full=2-3`.
-fn torn_name(first: &Word, second: &Word) -> Option<&'static str> {
-    let is_known = |word: &Word| LISTS.iter().any(|name| same_name(name, word.name()));
+fn torn_name(first: &BootWord, second: &BootWord) -> Option<&'static str> {
+    let is_known = |word: &BootWord| LISTS.iter().any(|name| same_name(name, word.name()));
     if first.parameter.value.is_some() || is_known(first) || is_known(second) {
         return None;
     }

@@ -1,12 +1,12 @@
 //! Rules about parameters that place threads: of the kernel, of its workqueues, of systemd.
 
 use super::Check::One;
-use super::repair::Edit;
-use super::{Hit, Rule};
+use super::repair::LineEdit;
+use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
-pub(super) const KTHREAD_CPUS: Rule = Rule {
+pub(super) const KTHREAD_CPUS: LintRule = LintRule {
     id: "kthread-cpus-unknown",
     level: Warning,
     truth: "kthread_cpus= is no parameter of the mainline kernel (StarlingX, Wind River and Ubuntu's real-time kernel patch it in); others hand it to init",
@@ -14,17 +14,13 @@ pub(super) const KTHREAD_CPUS: Rule = Rule {
     check: One(|line| {
         let release = line.facts.release.as_deref().unwrap_or_default();
         let patched = release.contains("realtime") || release.contains("-yocto") || release.contains("wrs");
-        let level = if line.facts.release.is_some() {
-            Warning
-        } else {
-            Info
-        };
+        let level = if line.facts.release.is_some() { Warning } else { Info };
         let found = line.last("kthread_cpus").filter(|_| !patched);
-        found.map(|(_, word)| Hit::on(word.raw).at(level))
+        found.map(|(_, word)| LintHit::on(word.raw).at(level))
     }),
 };
 
-pub(super) const TOO_NEW: Rule = Rule {
+pub(super) const TOO_NEW: LintRule = LintRule {
     id: "workqueue-unbound-cpus-too-new",
     level: Error,
     truth: "workqueue.unbound_cpus= came with 6.6; older kernels ignore it",
@@ -37,13 +33,13 @@ pub(super) const TOO_NEW: Rule = Rule {
         };
         let found = line.last("workqueue.unbound_cpus");
         found.map(|(place, word)| {
-            let hit = Hit::on(word.raw).at(level);
+            let hit = LintHit::on(word.raw).at(level);
             if level == Error { hit.drop([place]) } else { hit }
         })
     }),
 };
 
-pub(super) const ON_ISOLATED: Rule = Rule {
+pub(super) const ON_ISOLATED: LintRule = LintRule {
     id: "workqueue-on-isolated",
     level: Error,
     truth: "workqueue.unbound_cpus= names the CPUs that unbound kernel work may use, and some of them are isolated",
@@ -57,19 +53,19 @@ pub(super) const ON_ISOLATED: Rule = Rule {
         }
         let rest = cpus.minus(&isolated);
         let edit = if rest.is_empty() {
-            Edit::Drop(place)
+            LineEdit::Drop(place)
         } else {
-            Edit::Set(place, format!("workqueue.unbound_cpus={rest}"))
+            LineEdit::Set(place, format!("workqueue.unbound_cpus={rest}"))
         };
         Some(
-            Hit::on(word.raw)
+            LintHit::on(word.raw)
                 .because(format!("CPU {} is isolated", cpus.and(&isolated)))
                 .edit(edit),
         )
     }),
 };
 
-pub(super) const SYSTEMD_ON_ISOLATED: Rule = Rule {
+pub(super) const SYSTEMD_ON_ISOLATED: LintRule = LintRule {
     id: "systemd-affinity-on-isolated",
     level: Warning,
     truth: "systemd.cpu_affinity= names the CPUs that systemd and all services run on, and some of them are isolated",
@@ -77,16 +73,15 @@ pub(super) const SYSTEMD_ON_ISOLATED: Rule = Rule {
     check: One(|line| {
         let (place, word) = line.last("systemd.cpu_affinity")?;
         // systemd accepts commas and blanks (`parse_cpu_set`), but no strides.
-        let Ok(cpus) = CpuSet::parse_list(&word.value().split_whitespace().collect::<Vec<_>>().join(","))
-        else {
+        let Ok(cpus) = CpuSet::parse_list(&word.value().split_whitespace().collect::<Vec<_>>().join(",")) else {
             return None;
         };
         let (both, rest) = line.isolated_among(&cpus)?;
-        let hit = Hit::on(word.raw).because(format!("CPU {both} is isolated"));
+        let hit = LintHit::on(word.raw).because(format!("CPU {both} is isolated"));
         Some(if rest.is_empty() {
             hit
         } else {
-            hit.edit(Edit::Set(place, format!("systemd.cpu_affinity={rest}")))
+            hit.edit(LineEdit::Set(place, format!("systemd.cpu_affinity={rest}")))
         })
     }),
 };

@@ -1,6 +1,6 @@
 //! Isolation itself: scheduler domains, the tick, RCU, interrupts, workqueues.
 
-use super::{ParameterRow, Price, row};
+use super::{ParameterCost, ParameterRow, row};
 
 pub(super) const ROWS: &[ParameterRow] = &[
     row(
@@ -20,14 +20,14 @@ pub(super) const ROWS: &[ParameterRow] = &[
     )
     .needs("CONFIG_NO_HZ_FULL")
     .first()
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "nohz",
         "=on|off",
         "lets the tick stop on idle CPUs; off keeps it everywhere and always",
         "off makes nohz_full= void without a word",
     )
-    .price(Price::Power),
+    .price(ParameterCost::Power),
     row(
         "rcu_nocbs",
         "[=LIST]",
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "an isolated CPU sends no wake-up; the housekeeping CPUs poll all the time",
     )
     .needs("CONFIG_RCU_NOCB_CPU")
-    .price(Price::Power),
+    .price(ParameterCost::Power),
     row(
         "irqaffinity",
         "=LIST",
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "shifts the ticks of the CPUs against each other",
         "CPUs that keep their tick meet less often at the same locks; isolates nothing by itself",
     )
-    .price(Price::Power),
+    .price(ParameterCost::Power),
     row(
         "threadirqs",
         "",
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "a pinned real-time task can outrank them; always so on PREEMPT_RT",
     )
     .needs("CONFIG_IRQ_FORCED_THREADING")
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "rcupdate.rcu_normal",
         "=1|0",
@@ -94,7 +94,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "fewer IPIs to busy CPUs",
     )
     .twin("/sys/kernel/rcu_normal")
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "rcupdate.rcu_normal_after_boot",
         "=1|0",
@@ -102,7 +102,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "fewer IPIs to busy CPUs; PREEMPT_RT sets it by itself",
     )
     .twin("/sys/kernel/rcu_normal")
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "rcupdate.rcu_expedited",
         "=1|0",
@@ -117,7 +117,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "hides that a busy loop starves the kernel's own threads",
     )
     .twin("/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress")
-    .price(Price::Safety),
+    .price(ParameterCost::Safety),
     row(
         "rcutree.kthread_prio",
         "=0|1-99",
@@ -149,7 +149,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "lets arm64 have interrupts that pass masked sections",
         "perf and backtraces reach CPUs that block interrupts; every masking costs a little more",
     )
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "preempt",
         "=none|voluntary|full|lazy",

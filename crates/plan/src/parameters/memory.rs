@@ -1,6 +1,6 @@
 //! Memory and devices' access to it.
 
-use super::{ParameterRow, Price, row};
+use super::{ParameterCost, ParameterRow, row};
 
 pub(super) const ROWS: &[ParameterRow] = &[
     row(
@@ -31,7 +31,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "khugepaged and compaction interrupt with TLB shootdowns; never avoids both",
     )
     .twin("/sys/kernel/mm/transparent_hugepage/enabled")
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "numa_balancing",
         "=enable|disable",
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "it unmaps pages to see who uses them: page faults on isolated CPUs",
     )
     .twin("/proc/sys/kernel/numa_balancing")
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "iommu",
         "=pt|off|...",
@@ -59,7 +59,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "whether unmapped memory is flushed at once",
         "0 collects flushes; no isolation by itself",
     )
-    .price(Price::Safety),
+    .price(ParameterCost::Safety),
     row(
         "intel_iommu",
         "=on|off|...",
@@ -86,14 +86,14 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "zeroes memory when it is given out",
         "slower allocation in the kernel; a security decision",
     )
-    .price(Price::Security),
+    .price(ParameterCost::Security),
     row(
         "init_on_free",
         "=1|0",
         "zeroes memory when it comes back",
         "slower freeing in the kernel; a security decision",
     )
-    .price(Price::Security),
+    .price(ParameterCost::Security),
     row(
         "slab_nomerge",
         "",

@@ -1,15 +1,15 @@
 //! Safety, security, control groups, and words that programs read from the boot line.
 
-use super::{ParameterRow, Price, row};
+use super::{ParameterCost, ParameterRow, row};
 
 const HOLES: &str = "system calls become cheaper; a program that stays in user space gains nothing";
 
 const fn hole(name: &'static str, form: &'static str) -> ParameterRow {
-    row(name, form, "work-around for one hole of processors", HOLES).price(Price::Security)
+    row(name, form, "work-around for one hole of processors", HOLES).price(ParameterCost::Security)
 }
 
 const fn no_hole(name: &'static str) -> ParameterRow {
-    row(name, "", "no work-around for one hole of processors", HOLES).price(Price::Security)
+    row(name, "", "no work-around for one hole of processors", HOLES).price(ParameterCost::Security)
 }
 
 pub(super) const ROWS: &[ParameterRow] = &[
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "ignore_ce stops the poll timer; off also hides fatal errors",
     )
     .twin("/sys/devices/system/machinecheck/machinecheck0/{check_interval,ignore_ce}")
-    .price(Price::Safety)
+    .price(ParameterCost::Safety)
     .many(),
     row(
         "nomce",
@@ -28,7 +28,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "switches machine checks off (x86)",
         "hides even fatal errors, as mce=off does",
     )
-    .price(Price::Safety),
+    .price(ParameterCost::Safety),
     row(
         "nowatchdog",
         "",
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "no watchdog timer and no NMI, and no word about hung CPUs",
     )
     .twin("/proc/sys/kernel/watchdog_cpumask keeps the isolated CPUs out alone")
-    .price(Price::Safety),
+    .price(ParameterCost::Safety),
     row(
         "nosoftlockup",
         "",
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "no watchdog timer and no wake-up of migration/N",
     )
     .twin("/proc/sys/kernel/watchdog_cpumask keeps the isolated CPUs out alone")
-    .price(Price::Safety),
+    .price(ParameterCost::Safety),
     row(
         "nmi_watchdog",
         "=0|1",
@@ -52,21 +52,21 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "it costs a performance counter, and an NMI about every ten busy seconds",
     )
     .twin("/proc/sys/kernel/nmi_watchdog, or watchdog_cpumask for single CPUs")
-    .price(Price::Safety),
+    .price(ParameterCost::Safety),
     row(
         "audit",
         "=0|1",
         "the audit subsystem",
         "system calls are looked at when it is on",
     )
-    .price(Price::Security),
+    .price(ParameterCost::Security),
     row(
         "mitigations",
         "=auto|off|auto,nosmt",
         "work-arounds for holes of processors",
         HOLES,
     )
-    .price(Price::Security),
+    .price(ParameterCost::Security),
     hole("spectre_v2", "=on|off|..."),
     hole("spec_store_bypass_disable", "=on|off|..."),
     hole("l1tf", "=off|flush|..."),
@@ -76,9 +76,9 @@ pub(super) const ROWS: &[ParameterRow] = &[
     hole("mmio_stale_data", "=off|full"),
     hole("srbds", "=off|on"),
     hole("gather_data_sampling", "=off|force"),
-    row("pti", "=on|off|auto", "page table isolation (x86)", HOLES).price(Price::Security),
-    row("kpti", "=on|off", "page table isolation (arm64)", HOLES).price(Price::Security),
-    row("nopti", "", "no page table isolation (x86)", HOLES).price(Price::Security),
+    row("pti", "=on|off|auto", "page table isolation (x86)", HOLES).price(ParameterCost::Security),
+    row("kpti", "=on|off", "page table isolation (arm64)", HOLES).price(ParameterCost::Security),
+    row("nopti", "", "no page table isolation (x86)", HOLES).price(ParameterCost::Security),
     no_hole("nospectre_v1"),
     no_hole("nospectre_v2"),
     row(
@@ -134,13 +134,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "serial consoles write with interrupts off",
     )
     .many(),
-    row(
-        "quiet",
-        "",
-        "fewer messages",
-        "fewer interruptions by the console",
-    )
-    .twin("/proc/sys/kernel/printk"),
+    row("quiet", "", "fewer messages", "fewer interruptions by the console").twin("/proc/sys/kernel/printk"),
     row(
         "loglevel",
         "=NUMBER",

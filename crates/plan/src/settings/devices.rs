@@ -1,7 +1,7 @@
 //! Interrupts, workqueues, disks, network.
 
 use super::{SettingRow, row};
-use crate::parameters::Price;
+use crate::parameters::ParameterCost;
 
 pub(super) const ROWS: &[SettingRow] = &[
     row(
@@ -44,12 +44,12 @@ pub(super) const ROWS: &[SettingRow] = &[
     )
     .since("5.12")
     .stops(&["soft_net"])
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "aspm_policy",
         "/sys/module/pcie_aspm/parameters/policy",
         "power saving of PCI Express links",
         "performance: no links that have to wake",
     )
-    .price(Price::Power),
+    .price(ParameterCost::Power),
 ];

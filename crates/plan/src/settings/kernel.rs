@@ -1,7 +1,7 @@
 //! Scheduler, cpusets, timers, watchdogs, RCU, memory, idle states.
 
 use super::{SettingRow, row};
-use crate::parameters::Price;
+use crate::parameters::ParameterCost;
 
 pub(super) const ROWS: &[SettingRow] = &[
     row(
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "uses one or all threads of every core",
         "off: no task shares a core with an isolated CPU",
     )
-    .price(Price::Speed),
+    .price(ParameterCost::Speed),
     row(
         "ignore_ce",
         "/sys/devices/system/machinecheck/machinecheck0/ignore_ce",
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "1: neither poll nor interrupt; failing memory stays unseen",
     )
     .stops(&["machine_check"])
-    .price(Price::Safety),
+    .price(ParameterCost::Safety),
     row(
         "current_clocksource",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "the highest frequency that a CPU may use, in kHz",
         "as high as cpuinfo_max_freq; scaling_min_freq is set to it",
     )
-    .price(Price::Power),
+    .price(ParameterCost::Power),
     row(
         "fair_server_period",
         "/sys/kernel/debug/sched/fair_server/cpuN/period",
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "how long any CPU may take to wake",
         "0, for as long as the file is held open; for all CPUs",
     )
-    .price(Price::Power),
+    .price(ParameterCost::Power),
     row(
         "preempt_debugfs",
         "/sys/kernel/debug/sched/preempt",

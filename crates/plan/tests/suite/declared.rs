@@ -1,7 +1,7 @@
 //! `/etc/quietcore.toml` as people write it, well and badly: what it means, and which line is blamed.
 
-use plan::declared::{BootPart, ComesBack, CpuWish, Declaration, MOST_BYTES, add, parse, put_on_boot_line};
-use plan::{Profile, Shape};
+use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration, MOST_BYTES, add, parse, set_boot_flag};
+use plan::{PlacementShape, Profile};
 
 const GOOD: &str = "\
 # Two partitions.
@@ -31,20 +31,17 @@ fn every_key_is_read() {
         panic!("{declared:?}")
     };
     assert_eq!((rt.name().as_str(), rt.line), ("rt", 2));
-    assert_eq!(rt.cpus, CpuWish::Named("2-3".to_owned()));
+    assert_eq!(rt.cpus, CpuSpec::Named("2-3".to_owned()));
     assert_eq!(rt.template.profile, Profile::Strict);
-    assert_eq!(
-        rt.template.with.get("stat_interval"),
-        Some(&Some("60".to_owned()))
-    );
+    assert_eq!(rt.template.with.get("stat_interval"), Some(&Some("60".to_owned())));
     assert_eq!(rt.template.with.get("watchdog"), Some(&None));
     assert!(rt.template.without.contains("rps_cpus") && rt.template.irq_here.len() == 2);
     assert_eq!(
-        (rt.owner.as_deref(), rt.comes_back),
-        (Some("ana:audio"), ComesBack::AtBoot)
+        (rt.owner.as_deref(), rt.restored_at_boot),
+        (Some("ana:audio"), ActivationMode::AtBoot)
     );
-    assert_eq!((net.line, net.comes_back), (11, ComesBack::ByHand));
-    let CpuWish::Chosen {
+    assert_eq!((net.line, net.restored_at_boot), (11, ActivationMode::ByHand));
+    let CpuSpec::Chosen {
         count,
         near,
         shape,
@@ -60,23 +57,19 @@ fn every_key_is_read() {
     );
     assert_eq!(
         (*shape, *kind),
-        (Shape::Spread, Some(machine::CoreKind::Performance))
+        (PlacementShape::Spread, Some(machine::CoreKind::Performance))
     );
     assert_eq!(net.template.profile, Profile::Balanced);
 }
 
 #[test]
-fn nothing_declared_is_no_error() {
+fn an_empty_file_is_not_an_error() {
     for text in ["", "\n\n", "# only a comment\n", "partition = []\n"] {
         assert_eq!(parse(text.as_bytes()), Ok(Vec::new()), "{text:?}");
     }
     let bare = parse(b"[[partition]]\n").unwrap();
-    assert_eq!(
-        bare[0].name().as_str(),
-        "rt",
-        "one core, chosen, under the usual name"
-    );
-    assert!(matches!(bare[0].cpus, CpuWish::Chosen { count: None, .. }));
+    assert_eq!(bare[0].name().as_str(), "rt", "one core, chosen, under the usual name");
+    assert!(matches!(bare[0].cpus, CpuSpec::Chosen { count: None, .. }));
 }
 
 /// A partition with one more line: its line number is 3.
@@ -85,7 +78,7 @@ fn with_line(line: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_are_reported_with_their_line() {
     let long = "n".repeat(33);
     let table: &[(String, usize, &str)] = &[
         ("cpus = \"2\"\n".to_owned(), 1, "unknown field `cpus`"),
@@ -96,11 +89,7 @@ fn what_is_wrong_is_said_with_its_line() {
         (with_line("cpus = 2"), 3, "invalid type: integer"),
         (with_line("cpus = [\"2\"]"), 3, "invalid type: sequence"),
         (with_line("cpus = \"\""), 3, "isolates nothing"),
-        (
-            with_line("cpus = \"2\"\ncount = 1"),
-            4,
-            "`count` has nothing to choose",
-        ),
+        (with_line("cpus = \"2\"\ncount = 1"), 4, "`count` has nothing to choose"),
         (
             with_line("cpus = \"2\"\nkeep = \"1\""),
             4,
@@ -129,11 +118,7 @@ fn what_is_wrong_is_said_with_its_line() {
             4,
             "contradictory",
         ),
-        (
-            with_line("without = [\"cpuset_partition\"]"),
-            3,
-            "cannot be left out",
-        ),
+        (with_line("without = [\"cpuset_partition\"]"), 3, "cannot be left out"),
         (
             with_line("without = [\"irq_affinity\"]\nirq_here = [\"3\"]"),
             4,
@@ -149,16 +134,8 @@ fn what_is_wrong_is_said_with_its_line() {
             2,
             "cannot be the name",
         ),
-        (
-            "[[partition]]\nname = \"a/b\"\n".to_owned(),
-            2,
-            "cannot be the name",
-        ),
-        (
-            "[[partition]]\nname = \"-rf\"\n".to_owned(),
-            2,
-            "cannot be the name",
-        ),
+        ("[[partition]]\nname = \"a/b\"\n".to_owned(), 2, "cannot be the name"),
+        ("[[partition]]\nname = \"-rf\"\n".to_owned(), 2, "cannot be the name"),
         (
             "[[partition]]\nname = \"housekeeping\"\n".to_owned(),
             2,
@@ -169,11 +146,7 @@ fn what_is_wrong_is_said_with_its_line() {
             2,
             "cannot be the name",
         ),
-        (
-            format!("[[partition]]\nname = \"{long}\"\n"),
-            2,
-            "cannot be the name",
-        ),
+        (format!("[[partition]]\nname = \"{long}\"\n"), 2, "cannot be the name"),
         (
             "[[partition]]\ncpus = \"2\"\n[[partition]]\ncpus = \"3\"\n".to_owned(),
             3,
@@ -190,10 +163,7 @@ fn what_is_wrong_is_said_with_its_line() {
         let error = parse(text.as_bytes()).expect_err(text);
         assert_eq!(error.line, *line, "{text}: {error}");
         assert!(error.what.contains(said), "{text}: {error}");
-        assert!(
-            !error.what.contains('\n') && !error.next.is_empty(),
-            "{text}: {error}"
-        );
+        assert!(!error.what.contains('\n') && !error.next.is_empty(), "{text}: {error}");
         assert!(
             !error.to_string().contains('\u{7}'),
             "control characters stay out: {error:?}"
@@ -202,7 +172,7 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_files_that_are_too_large() {
+fn binary_and_oversized_files_are_refused() {
     let error = parse(b"# fine\n[[partition]]\nname = \"\xff\"\n").unwrap_err();
     assert_eq!(error.line, 3, "{error}");
     let huge = vec![b'#'; usize::try_from(MOST_BYTES).unwrap() + 1];
@@ -214,7 +184,7 @@ fn bytes_that_are_no_text_and_files_that_are_too_large() {
 }
 
 #[test]
-fn a_new_partition_is_added_and_everything_else_kept() {
+fn adding_a_partition_keeps_everything_else() {
     let declared = parse(GOOD.as_bytes()).unwrap();
     let mut text = String::new();
     for one in &declared {
@@ -222,7 +192,7 @@ fn a_new_partition_is_added_and_everything_else_kept() {
         assert_eq!(add(&text, one), Ok(None), "a second time changes nothing");
     }
     let again = parse(text.as_bytes()).unwrap();
-    let same = |(one, other): (&Declaration, &Declaration)| one.wants_the_same(other);
+    let same = |(one, other): (&Declaration, &Declaration)| one.is_equivalent(other);
     assert!(declared.iter().zip(&again).all(same), "{text}");
 
     let third = &parse(b"[[partition]]\nname = \"third\"\ncpus = \"7\"\n").unwrap()[0];
@@ -243,7 +213,7 @@ fn a_new_partition_is_added_and_everything_else_kept() {
 }
 
 #[test]
-fn what_is_declared_otherwise_is_not_overwritten() {
+fn a_different_declaration_is_not_overwritten() {
     let other = &parse(b"[[partition]]\ncpus = \"3\"\n").unwrap()[0];
     let error = add(GOOD, other).unwrap_err();
     assert_eq!(
@@ -257,18 +227,12 @@ fn what_is_declared_otherwise_is_not_overwritten() {
 }
 
 #[test]
-fn the_boot_line_belongs_to_a_partition_where_that_is_said() {
-    let parts = |text: &str| -> Vec<BootPart> {
-        parse(text.as_bytes())
-            .unwrap()
-            .iter()
-            .map(|one| one.boot)
-            .collect()
-    };
+fn boot_true_puts_a_partition_on_the_boot_line() {
+    let parts = |text: &str| -> Vec<BootPart> { parse(text.as_bytes()).unwrap().iter().map(|one| one.boot).collect() };
     let text = "[[partition]]\ncpus = \"3\"\nboot = true # so\n\n[[partition]]\nname = \"b\"\ncpus = \"2\"\nboot = false\n\n# last\n[[partition]]\nname = \"c\"\ncpus = \"1\"  # one\n";
     assert_eq!(
         parts(text),
-        [BootPart::OnLine, BootPart::RunTimeOnly, BootPart::Unsaid]
+        [BootPart::OnLine, BootPart::RunTimeOnly, BootPart::Unspecified]
     );
     for name in ["count = 1", "near = \"eth0\""] {
         let error = parse(format!("[[partition]]\n{name}\n\nboot = true\n").as_bytes()).unwrap_err();
@@ -278,28 +242,28 @@ fn the_boot_line_belongs_to_a_partition_where_that_is_said() {
 
     let all = parse(text.as_bytes()).unwrap();
     let names: Vec<_> = all.iter().map(|one| one.name().clone()).collect();
-    let put = put_on_boot_line(text, &names[2..]).unwrap().unwrap();
+    let put = set_boot_flag(text, &names[2..]).unwrap().unwrap();
     assert_eq!(put, format!("{text}boot = true\n"), "everything else is kept");
-    assert_eq!(put_on_boot_line(&put, &names[2..]), Ok(None));
-    let put = put_on_boot_line(text, &names).unwrap().unwrap();
+    assert_eq!(set_boot_flag(&put, &names[2..]), Ok(None));
+    let put = set_boot_flag(text, &names).unwrap().unwrap();
     assert_eq!(parts(&put), [BootPart::OnLine; 3]);
-    assert_eq!(put_on_boot_line(text, &names[..1]), Ok(None));
+    assert_eq!(set_boot_flag(text, &names[..1]), Ok(None));
     let inline = "partition = [{ cpus = \"3\" }]\n";
-    let put = put_on_boot_line(inline, &names[..1]).unwrap().unwrap();
+    let put = set_boot_flag(inline, &names[..1]).unwrap().unwrap();
     assert_eq!(parts(&put), [BootPart::OnLine]);
-    assert!(put_on_boot_line("[[partition]]\ncount = 1\n", &names[..1]).is_err());
+    assert!(set_boot_flag("[[partition]]\ncount = 1\n", &names[..1]).is_err());
 }
 
 /// `apply --save` twice, the second time with the boot line, is one partition; and who says nothing takes nothing away.
 #[test]
-fn saving_with_the_boot_line_adds_that_to_the_partition_that_is_there() {
+fn saving_with_the_boot_line_extends_the_existing_partition() {
     let text = "# mine\n[[partition]]\nname = \"rt\"\ncpus = \"3\"\n";
     let mut new = parse(text.as_bytes()).unwrap().remove(0);
     new.boot = BootPart::OnLine;
     let put = add(text, &new).unwrap().unwrap();
     assert_eq!(put, format!("{text}boot = true\n"));
     assert_eq!(add(&put, &new), Ok(None));
-    new.boot = BootPart::Unsaid;
+    new.boot = BootPart::Unspecified;
     assert_eq!(add(&put, &new), Ok(None));
     assert_eq!(
         add(
@@ -335,7 +299,7 @@ fn work_of(text: &str) -> std::time::Duration {
 }
 
 #[test]
-fn four_times_as_many_partitions_do_not_take_sixteen_times_as_long() {
+fn parsing_time_is_not_quadratic_in_the_partitions() {
     let many = |count: u32| -> String {
         let one = |cpu| format!("[[partition]]\nname = \"p{cpu}\"\ncpus = \"{cpu}\"\n");
         (0..count).map(one).collect()

@@ -2,22 +2,22 @@
 
 use machine::{CpuSet, Machine};
 use plan::Level;
-use plan::diff::{Diff, Reading, diff};
+use plan::diff::{Diff, MachineReading, diff};
 use root::Root;
 use std::collections::BTreeMap;
 
 /// A machine as its files.
 #[derive(Clone)]
-struct Files(BTreeMap<String, String>);
+struct DiffMachine(BTreeMap<String, String>);
 
 const CPU: &str = "/sys/devices/system/cpu";
 const SETS: &str = "/sys/fs/cgroup/cpuset";
 
-impl Files {
+impl DiffMachine {
     /// Four CPUs on one boot, CPU 2-3 isolated by the boot line and by a v1 partition, one disk, two
     /// interrupts, some tasks.
-    fn base() -> Files {
-        let mut files = Files(BTreeMap::new());
+    fn base() -> DiffMachine {
+        let mut files = DiffMachine(BTreeMap::new());
         let plain = [
             ("/proc/version", "Linux version 6.12.0-rt (x) #1 SMP PREEMPT_RT"),
             ("/proc/sys/kernel/osrelease", "6.12.0-rt"),
@@ -66,21 +66,21 @@ impl Files {
         self.0.insert(path.to_owned(), text.to_owned());
     }
 
-    fn with(&self, path: &str, text: &str) -> Files {
+    fn with(&self, path: &str, text: &str) -> DiffMachine {
         let mut changed = self.clone();
         changed.set(path, text);
         changed
     }
 
-    fn with_task(&self, tid: u32, comm: &str, allowed: &str) -> Files {
+    fn with_task(&self, tid: u32, comm: &str, allowed: &str) -> DiffMachine {
         let mut changed = self.clone();
         changed.task(tid, comm, allowed, 0);
         changed
     }
 
-    fn without(&self, part: &str) -> Files {
+    fn without(&self, part: &str) -> DiffMachine {
         let kept = self.0.iter().filter(|(path, _)| !path.contains(part));
-        Files(kept.map(|(path, text)| (path.clone(), text.clone())).collect())
+        DiffMachine(kept.map(|(path, text)| (path.clone(), text.clone())).collect())
     }
 
     fn task(&mut self, tid: u32, comm: &str, allowed: &str, flags: u32) {
@@ -96,7 +96,7 @@ impl Files {
         );
     }
 
-    fn read(&self) -> Reading {
+    fn read(&self) -> MachineReading {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in &self.0 {
             let path = dir.path().join(path.trim_start_matches('/'));
@@ -104,7 +104,7 @@ impl Files {
             std::fs::write(path, format!("{text}\n")).unwrap();
         }
         let root = Root::open(dir.path()).unwrap();
-        Reading {
+        MachineReading {
             machine: Machine::read(&root).with_tasks(&root).with_interrupts(&root),
             settings: machine::settings::read(&root, plan::knobs::compared()),
             own_pid: None,
@@ -112,7 +112,7 @@ impl Files {
     }
 }
 
-fn told(diff: &Diff) -> Vec<(Level, &str)> {
+fn levels_and_subjects(diff: &Diff) -> Vec<(Level, &str)> {
     diff.changes
         .iter()
         .map(|change| (change.level, change.message.as_str()))
@@ -120,12 +120,12 @@ fn told(diff: &Diff) -> Vec<(Level, &str)> {
 }
 
 #[test]
-fn one_thing_changed() {
-    let base = Files::base();
+fn each_single_change_is_reported_with_its_level() {
+    let base = DiffMachine::base();
     let before = base.read();
-    let check = |after: &Files, level: Level, message: &str| {
+    let check = |after: &DiffMachine, level: Level, message: &str| {
         let found = diff(&before, &after.read(), None);
-        assert_eq!(told(&found), [(level, message)]);
+        assert_eq!(levels_and_subjects(&found), [(level, message)]);
         assert_eq!(found.isolated.to_string(), "2-3");
         assert_eq!(found.different_machines, [] as [String; 0]);
     };
@@ -170,11 +170,7 @@ fn one_thing_changed() {
     );
     let three = line("root=/dev/sda isolcpus=3 irqaffinity=0 quiet");
     check(&three, Error, "boot line: isolcpus=2-3 -> isolcpus=3");
-    check(
-        &base.with(&format!("{CPU}/online"), "0-2"),
-        Error,
-        "CPU 3 went offline",
-    );
+    check(&base.with(&format!("{CPU}/online"), "0-2"), Error, "CPU 3 went offline");
     check(
         &base.with(&format!("{CPU}/isolated"), "2"),
         Error,
@@ -195,14 +191,8 @@ fn one_thing_changed() {
     let rps = base.with("/sys/class/net/eth0/queues/rx-0/rps_cpus", "f");
     check(&rps, Error, "rps_cpus of eth0 rx-0: CPU 0 -> 0-3");
     let governor = |cpu: u32| format!("{CPU}/cpu{cpu}/cpufreq/scaling_governor");
-    let both = base
-        .with(&governor(2), "powersave")
-        .with(&governor(3), "powersave");
-    check(
-        &both,
-        Error,
-        "scaling_governor of CPU 2-3: performance -> powersave",
-    );
+    let both = base.with(&governor(2), "powersave").with(&governor(3), "powersave");
+    check(&both, Error, "scaling_governor of CPU 2-3: performance -> powersave");
     check(
         &base.with(&governor(0), "powersave"),
         Info,
@@ -215,11 +205,7 @@ fn one_thing_changed() {
         Error,
         "kernel.watchdog_cpumask: CPU 0-1 -> 0-3",
     );
-    check(
-        &base.without("cpuset/rt/"),
-        Error,
-        "partition /rt with CPU 2-3 is gone",
-    );
+    check(&base.without("cpuset/rt/"), Error, "partition /rt with CPU 2-3 is gone");
     let balanced = base.with(&format!("{SETS}/rt/cpuset.sched_load_balance"), "1");
     check(&balanced, Error, "sched_load_balance of cpuset /rt: 0 -> 1");
     check(
@@ -250,33 +236,26 @@ fn one_thing_changed() {
 }
 
 #[test]
-fn programs_that_set_things_by_themselves() {
-    let base = Files::base();
-    let found = diff(
-        &base.read(),
-        &base.with_task(400, "irqbalance", "0-1").read(),
-        None,
-    );
-    let appeared = (
-        Level::Warning,
-        "irqbalance appeared: it changes settings by itself",
-    );
-    assert_eq!(told(&found).first(), Some(&appeared));
+fn programs_that_change_settings_are_reported_first() {
+    let base = DiffMachine::base();
+    let found = diff(&base.read(), &base.with_task(400, "irqbalance", "0-1").read(), None);
+    let appeared = (Level::Warning, "irqbalance appeared: it changes settings by itself");
+    assert_eq!(levels_and_subjects(&found).first(), Some(&appeared));
 }
 
 #[test]
-fn nothing_changed_and_nothing_known() {
-    let base = Files::base();
-    assert_eq!(told(&diff(&base.read(), &base.read(), None)), []);
+fn equal_or_unknown_facts_are_no_changes() {
+    let base = DiffMachine::base();
+    assert_eq!(levels_and_subjects(&diff(&base.read(), &base.read(), None)), []);
     // What one side does not tell has not changed.
-    let nothing = Files(BTreeMap::from([("/proc/version".to_owned(), "x".to_owned())]));
-    assert_eq!(told(&diff(&base.read(), &nothing.read(), None)), []);
-    assert_eq!(told(&diff(&nothing.read(), &base.read(), None)), []);
+    let nothing = DiffMachine(BTreeMap::from([("/proc/version".to_owned(), "x".to_owned())]));
+    assert_eq!(levels_and_subjects(&diff(&base.read(), &nothing.read(), None)), []);
+    assert_eq!(levels_and_subjects(&diff(&nothing.read(), &base.read(), None)), []);
 }
 
 #[test]
-fn after_a_reboot_numbers_mean_nothing() {
-    let base = Files::base();
+fn after_a_reboot_tasks_and_interrupts_are_compared_by_name() {
+    let base = DiffMachine::base();
     let mut after = base
         .with("/proc/sys/kernel/random/boot_id", "two")
         .without("/proc/90/")
@@ -290,16 +269,16 @@ fn after_a_reboot_numbers_mean_nothing() {
         (Level::Error, "IRQ 60 ahci: CPU 0 -> 2"),
         (Level::Info, "the machine restarted in between"),
     ];
-    assert_eq!(told(&found), expected);
+    assert_eq!(levels_and_subjects(&found), expected);
 }
 
 #[test]
-fn the_cpus_that_matter_can_be_named() {
-    let base = Files::base();
+fn the_compared_cpus_can_be_given() {
+    let base = DiffMachine::base();
     let moved = base.with("/proc/irq/47/smp_affinity_list", "1");
     let one = CpuSet::parse_list("1").unwrap();
     let found = diff(&base.read(), &moved.read(), Some(&one));
-    assert_eq!(told(&found), [(Level::Error, "IRQ 47 ahci: CPU 0 -> 1")]);
+    assert_eq!(levels_and_subjects(&found), [(Level::Error, "IRQ 47 ahci: CPU 0 -> 1")]);
     let change = found.changes.first().unwrap();
     assert_eq!(
         (change.id.as_str(), change.subject.as_str()),
@@ -312,8 +291,8 @@ fn the_cpus_that_matter_can_be_named() {
 }
 
 #[test]
-fn two_machines_are_told_apart() {
-    let base = Files::base();
+fn different_machines_are_recognized() {
+    let base = DiffMachine::base();
     let other = base
         .with("/proc/cpuinfo", "model name\t: Machine B\n")
         .with(&format!("{CPU}/present"), "0-7");

@@ -1,9 +1,9 @@
 //! The files of every knob are read by a plan, captured by a snapshot, and compared by `diff`: all follow from its declaration.
 
-use machine::capture::{Also, capture};
+use machine::capture::{ExtraCapture, capture};
 use machine::{CpuId, CpuSet, Machine, settings};
-use plan::diff::{Reading, diff};
-use plan::{Compare, KNOBS, Level, knobs};
+use plan::diff::{MachineReading, diff};
+use plan::{KNOBS, Level, ReadbackComparison, knobs};
 use root::Root;
 use std::collections::BTreeMap;
 
@@ -48,13 +48,13 @@ fn machine_with(values: &BTreeMap<String, &str>) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_snapshot_plans_as_the_machine_does() {
+fn a_snapshot_gives_the_same_plan_as_the_machine() {
     let files = examples(|knob| [knob.files, knob.reads].concat());
     assert!(files.len() > 35, "{}", files.len());
     let dir = machine_with(&files.iter().map(|(_, path)| (path.clone(), "0")).collect());
     let root = Root::open(dir.path()).unwrap();
     let archive = dir.path().join("snapshot.tar");
-    let also: Vec<Also> = knobs::captured().collect();
+    let also: Vec<ExtraCapture> = knobs::captured().collect();
     capture(&root, &archive, "test", &also).unwrap();
     let cpus = CpuSet::from_iter([CpuId(3)]);
     let read = |root: &Root| settings::for_cpus(root, &cpus, knobs::planned());
@@ -79,14 +79,14 @@ fn diff_reports_a_change_of_each_file_that_a_knob_sets() {
     ];
     for (knob, path) in examples(|knob| knob.files.to_vec()) {
         let (old, new) = match knob.compare {
-            Compare::Choice => ("[a] b", "a [b]"),
-            Compare::List | Compare::Mask => ("1", "8"),
+            ReadbackComparison::Choice => ("[a] b", "a [b]"),
+            ReadbackComparison::List | ReadbackComparison::Mask => ("1", "8"),
             _ => ("1", "2"),
         };
         let read = |value| {
             let dir = machine_with(&BTreeMap::from([(path.clone(), value)]));
             let root = Root::open(dir.path()).unwrap();
-            Reading {
+            MachineReading {
                 machine: Machine::read(&root),
                 settings: settings::read(&root, knobs::compared()),
                 own_pid: None,

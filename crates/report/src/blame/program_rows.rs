@@ -1,15 +1,15 @@
 //! Formats the program's own rows: its system calls and page faults, below the table of interruptions and never part of it.
 
-use crate::style::{COLUMNS, Role, Style, cut, grouped, safe};
+use crate::style::{COLUMNS, Style, TextRole, cut, grouped, safe};
 use crate::units::time;
 use ::blame::{CpuAnswer, Interruption};
 use std::fmt::Write as _;
 
 /// Number of rows shown by default.
-const SHOWN: usize = 5;
+const MAX_ROWS: usize = 5;
 
 /// The program's own rows.
-pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::Rows, style: Style) {
+pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::RowLimit, style: Style) {
     if cpu.own.is_empty() {
         return;
     }
@@ -20,10 +20,10 @@ pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::Rows
         time(total),
         grouped(count)
     );
-    let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &line));
+    let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &line));
     let most = match rows {
-        super::Rows::First(_) => SHOWN,
-        super::Rows::All => usize::MAX,
+        super::RowLimit::First(_) => MAX_ROWS,
+        super::RowLimit::All => usize::MAX,
     };
     for row in cpu.own.iter().take(most) {
         let _ = writeln!(text, "{}", cut(&line_of(row), COLUMNS));
@@ -31,7 +31,7 @@ pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::Rows
 }
 
 fn line_of(row: &Interruption) -> String {
-    let who = row
+    let culprit_name = row
         .culprit
         .as_ref()
         .map_or(String::new(), |thread| match thread.threads {
@@ -44,7 +44,7 @@ fn line_of(row: &Interruption) -> String {
         total => [time(total), time(row.max_ns)],
     };
     format!(
-        "{:>7} {total:>9} {:>9} {longest:>9}  {}{who}",
+        "{:>7} {total:>9} {:>9} {longest:>9}  {}{culprit_name}",
         "own",
         grouped(row.count),
         safe(&row.name)

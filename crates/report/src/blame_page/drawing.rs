@@ -6,7 +6,7 @@ use crate::culprit::by;
 use crate::page::text::{Tenths, unit};
 use crate::style::{counted, safe, safe_cut};
 use crate::units::time;
-use ::blame::{CpuAnswer, Interruption, Piece, Story};
+use ::blame::{CpuAnswer, GapStory, Interruption, StoryPiece};
 use maud::{Markup, html};
 use observe::Class;
 
@@ -22,9 +22,7 @@ const NARROWEST: f64 = 0.04;
 /// The kind of a row: sets the colour and height of its bar.
 pub(super) const fn kind(row: &Interruption) -> &'static str {
     match row.class {
-        Class::Preemption | Class::KernelThread | Class::Work | Class::SystemCall | Class::PageFault => {
-            "task"
-        }
+        Class::Preemption | Class::KernelThread | Class::Work | Class::SystemCall | Class::PageFault => "task",
         Class::SoftTimer
         | Class::SoftHrtimer
         | Class::SoftSched
@@ -36,23 +34,23 @@ pub(super) const fn kind(row: &Interruption) -> &'static str {
     }
 }
 
-pub(super) fn of_piece<'a>(cpu: &'a CpuAnswer, piece: &Piece) -> Option<&'a Interruption> {
+pub(super) fn of_piece<'a>(cpu: &'a CpuAnswer, piece: &StoryPiece) -> Option<&'a Interruption> {
     cpu.interruptions.get(piece.row?)
 }
 
-pub(super) fn kind_of(cpu: &CpuAnswer, piece: &Piece) -> &'static str {
+pub(super) fn kind_of(cpu: &CpuAnswer, piece: &StoryPiece) -> &'static str {
     of_piece(cpu, piece).map_or("blank", kind)
 }
 
 /// Draws one gap with the events around it.
-pub(super) fn gap(cpu: &CpuAnswer, story: &Story, place: usize) -> Markup {
+pub(super) fn gap(cpu: &CpuAnswer, story: &GapStory, place: usize) -> Markup {
     let id = format!("g{}-{place}", cpu.cpu);
     let all = len(story).max(1);
     let scale = (WIDTH - LEFT - RIGHT) / all as f64;
     let base = TOP + 3.0 * (BAR + 2.0);
     let first = cpu.stories.iter().map(|story| story.gap.start).min().unwrap_or(0);
-    let width = |piece: &Piece| (piece.span.end - piece.span.start) as f64 * scale;
-    let drawn = |piece: &&Piece| width(piece) >= NARROWEST;
+    let width = |piece: &StoryPiece| (piece.span.end - piece.span.start) as f64 * scale;
+    let drawn = |piece: &&StoryPiece| width(piece) >= NARROWEST;
     let left_out = story.pieces.len() - story.pieces.iter().filter(drawn).count();
     html! {
         div class="zoom reading" {
@@ -91,7 +89,7 @@ fn magnifications(id: &str) -> Markup {
     }
 }
 
-fn piece(cpu: &CpuAnswer, piece: &Piece, [x, width]: [f64; 2]) -> Markup {
+fn piece(cpu: &CpuAnswer, piece: &StoryPiece, [x, width]: [f64; 2]) -> Markup {
     let row = of_piece(cpu, piece);
     let kind = kind_of(cpu, piece);
     let height = match kind {

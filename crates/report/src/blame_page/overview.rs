@@ -6,7 +6,7 @@ use crate::blame_picture::len;
 use crate::page::text::{Tenths, unit};
 use crate::style::{grouped, safe};
 use crate::units::time;
-use ::blame::{CpuAnswer, Story};
+use ::blame::{CpuAnswer, GapStory};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -32,12 +32,8 @@ pub(super) fn overview(cpu: &CpuAnswer) -> Markup {
     let longest = gaps().map(|(_, ns)| ns).max().unwrap_or(1).max(10);
     let shortest = gaps().map(|(_, ns)| ns).min().unwrap_or(1).max(1);
     let window = end.saturating_sub(begin).max(1);
-    let (low, high) = (
-        (shortest as f64).log10(),
-        (longest.max(shortest * 10) as f64).log10(),
-    );
-    let y =
-        |ns: u64| BASE - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
+    let (low, high) = ((shortest as f64).log10(), (longest.max(shortest * 10) as f64).log10());
+    let y = |ns: u64| BASE - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
     let columns = columns(cpu, begin, window);
     html! {
         figure.readout {
@@ -68,7 +64,7 @@ pub(super) fn overview(cpu: &CpuAnswer) -> Markup {
 struct Column<'a> {
     place: usize,
     ns: u64,
-    story: &'a Story,
+    story: &'a GapStory,
 }
 
 /// The positions with a gap, in order.
@@ -108,7 +104,7 @@ fn marks(cpu: &CpuAnswer, begin: u64, columns: &[Column]) -> Markup {
                 width=(Tenths((right - left) as f64 * PLANE / COLUMNS as f64)) height=(STRIP) {
                 title {
                     (unit(&time(column.ns))) ", " (unit(&time(column.story.gap.start - begin))) " after the first gap, most of it "
-                    (safe(&who(cpu, column.story)))
+                    (safe(&culprit_text(cpu, column.story)))
                 }
             }
         }
@@ -133,7 +129,7 @@ fn caption(cpu: &CpuAnswer) -> Markup {
 }
 
 /// The kind with most time in a gap.
-fn most_of(cpu: &CpuAnswer, story: &Story) -> &'static str {
+fn most_of(cpu: &CpuAnswer, story: &GapStory) -> &'static str {
     let sum = |kind: &str| -> u64 {
         let pieces = story.pieces.iter().filter(|piece| kind_of(cpu, piece) == kind);
         pieces.map(|piece| piece.span.end - piece.span.start).sum()
@@ -143,7 +139,7 @@ fn most_of(cpu: &CpuAnswer, story: &Story) -> &'static str {
 }
 
 /// The culprit with most time in a gap: `by kworker/1:2`.
-fn who(cpu: &CpuAnswer, story: &Story) -> String {
+fn culprit_text(cpu: &CpuAnswer, story: &GapStory) -> String {
     let mut sums: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     for piece in &story.pieces {
         let name = of_piece(cpu, piece).map(|row| row.name.as_str());

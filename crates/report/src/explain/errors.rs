@@ -4,7 +4,7 @@
 //! Sources: `kernel/sched/syscalls.c`, `__sched_setaffinity`; `kernel/irq/proc.c`, `write_irq_affinity`; the refusals that
 //! each knob declares.
 
-use super::Entry;
+use super::Explanation;
 use plan::{KNOBS, Knob};
 
 /// One error number.
@@ -95,12 +95,12 @@ pub(super) fn of_knob(knob: &Knob) -> String {
 }
 
 /// The meaning of an error number or the call.
-pub(super) fn explained(word: &str) -> Option<Entry> {
+pub(super) fn explained(word: &str) -> Option<Explanation> {
     if CALLS.contains(&word) {
         return Some(pinning());
     }
     let row = ERRORS.iter().find(|row| row.name == word)?;
-    let mut entry = Entry::new("error number", row.name, row.what).part("sched_setaffinity", row.pinning);
+    let mut entry = Explanation::new("error number", row.name, row.what).part("sched_setaffinity", row.pinning);
     for knob in KNOBS {
         entry = entry.part(knob.name, knob.refusal(row.number).unwrap_or_default());
     }
@@ -113,8 +113,8 @@ pub(super) fn explained(word: &str) -> Option<Entry> {
 const THEN: &str = "start the program in the partition (`quietcore run`) or bring it there (`quietcore move`); the CPUs \
                     that it may use are in Cpus_allowed_list of /proc/PID/status and in cpuset.cpus.effective of its cgroup";
 
-fn pinning() -> Entry {
-    let mut entry = Entry::new(
+fn pinning() -> Explanation {
+    let mut entry = Explanation::new(
         "system call",
         "sched_setaffinity",
         "Pins a thread to CPUs; taskset and pthread_setaffinity_np are made of it.",
@@ -135,15 +135,12 @@ mod tests {
 
     fn text(word: &str) -> String {
         let entry = explained(word).unwrap();
-        let parts = entry
-            .parts
-            .iter()
-            .map(|part| format!("{}: {}", part.label, part.text));
+        let parts = entry.parts.iter().map(|part| format!("{}: {}", part.label, part.text));
         parts.collect::<Vec<_>>().join("\n")
     }
 
     #[test]
-    fn a_program_outside_its_partition() {
+    fn einval_explains_a_program_outside_its_partition() {
         for word in ["EINVAL", "sched_setaffinity", "pthread_setaffinity_np", "taskset"] {
             let text = text(word);
             for part in ["outside a partition", "quietcore run", "quietcore move"] {
@@ -153,21 +150,16 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_of_a_knob_is_named() {
+    fn every_refusal_of_a_knob_has_an_explanation() {
         for knob in KNOBS {
-            assert!(
-                !of_knob(knob).contains("error "),
-                "{}: {}",
-                knob.name,
-                of_knob(knob)
-            );
+            assert!(!of_knob(knob).contains("error "), "{}: {}", knob.name, of_knob(knob));
         }
         let irq = KNOBS.iter().find(|knob| knob.name == "irq_affinity").unwrap();
         assert!(of_knob(irq).starts_with("EIO, EPERM: the kernel manages its mask itself"));
     }
 
     #[test]
-    fn refusals_of_interrupts() {
+    fn refusals_of_interrupt_masks_are_explained() {
         assert!(text("EIO").contains("irq_affinity: the kernel manages its mask itself"));
         assert!(text("ENOSPC").contains("irq_affinity: these CPUs have no free interrupt vector"));
         assert!(!text("EIO").contains("sched_setaffinity"));

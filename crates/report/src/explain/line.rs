@@ -1,8 +1,8 @@
 //! Formats the report on a boot line, as text and as JSON.
 
 use crate::findings_text;
-use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use plan::lint::Verdict;
+use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use plan::lint::LintResult;
 use plan::{Finding, Level};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ pub struct LintReport<'a> {
 impl<'a> LintReport<'a> {
     /// Creates the report on a boot line and its verdict.
     #[must_use]
-    pub fn new(cmdline: &'a str, kernel: Option<&'a str>, verdict: &'a Verdict) -> LintReport<'a> {
+    pub fn new(cmdline: &'a str, kernel: Option<&'a str>, verdict: &'a LintResult) -> LintReport<'a> {
         LintReport {
             schema: super::EXPLAIN_SCHEMA,
             cmdline,
@@ -68,24 +68,18 @@ pub fn lint_text(report: &LintReport, style: Style) -> String {
             false => format!("kernel {}", safe(kernel)),
         },
     );
-    let count = |level| {
-        report
-            .findings
-            .iter()
-            .filter(|finding| finding.level == level)
-            .count()
-    };
+    let count = |level| report.findings.iter().filter(|finding| finding.level == level).count();
     let head = format!(
         "Boot line for {kernel}: {}, {}, {}",
         counted(count(Level::Error), "error"),
         counted(count(Level::Warning), "warning"),
         counted(count(Level::Info), "remark")
     );
-    let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head, 0, COLUMNS)));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&head, 0, COLUMNS)));
     let _ = writeln!(text, "  {}", wrap(&safe(report.cmdline), 2, COLUMNS));
     text.push_str(&findings_text(report.findings, style));
     if report.suggested != report.cmdline.trim() {
-        let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Suggested"));
+        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Suggested"));
         // On one line, for copying.
         let _ = writeln!(text, "{}", safe(report.suggested));
     }

@@ -17,7 +17,7 @@ pub trait Surroundings {
 /// A machine for tests.
 #[cfg(test)]
 #[derive(Default)]
-pub(super) struct Bench {
+pub(super) struct ExampleMachine {
     pub interrupt: Option<Interrupt>,
     pub cpus: Option<(CpuSet, CpuSet)>,
     pub threads: Option<Vec<&'static str>>,
@@ -25,7 +25,7 @@ pub(super) struct Bench {
 }
 
 #[cfg(test)]
-impl Surroundings for Bench {
+impl Surroundings for ExampleMachine {
     fn interrupt(&self, irq: u32) -> Option<Interrupt> {
         self.interrupt.clone().filter(|one| one.irq == irq)
     }

@@ -3,26 +3,26 @@
 use super::errors;
 use super::surroundings::Surroundings;
 use super::threads::of_thread;
-use super::{Entry, sentence};
+use super::{Explanation, sentence};
 use crate::kernel_threads::{KERNEL_THREADS, kernel_thread};
-use crate::style::{COLUMNS, Role, Style, wrap};
-use observe::{CLASSES, COUNTERS, ClassRow, Counter, Place, counter};
+use crate::style::{COLUMNS, Style, TextRole, wrap};
+use observe::{CLASSES, COUNTERS, ClassRow, CounterDefinition, CounterFile, counter};
 use plan::lint::RULES;
-use plan::parameters::{ParameterRow, Price, Reader, parameter, parameters};
+use plan::parameters::{ParameterCost, ParameterReader, ParameterRow, parameter, parameters};
 use plan::settings::{SettingRow, setting, settings};
 use plan::words::nearest;
-use plan::{KNOBS, Knob, Level, Taken, Takes};
+use plan::{KNOBS, Knob, KnobUse, KnobValueKind, Level};
 use std::fmt::Write as _;
 
 /// The word is in no table; these are the most similar ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Near(pub Vec<String>);
+pub struct SimilarWords(pub Vec<String>);
 
 /// All meanings of a word.
 ///
 /// # Errors
-/// [`Near`] for a word in no table.
-pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Entry>, Near> {
+/// [`SimilarWords`] for a word in no table.
+pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Explanation>, SimilarWords> {
     let word = word.trim();
     // `nohz_full=2-3` asks about nohz_full.
     let name = word.split_once('=').map_or(word, |(name, _)| name);
@@ -53,7 +53,7 @@ pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Entry>, Near> 
     if entries.is_empty() {
         let all = words();
         let near = nearest(word, all.iter().map(String::as_str), 5);
-        return Err(Near(near.into_iter().map(str::to_owned).collect()));
+        return Err(SimilarWords(near.into_iter().map(str::to_owned).collect()));
     }
     Ok(entries)
 }
@@ -98,7 +98,7 @@ fn groups() -> Vec<(&'static str, Vec<String>)> {
 pub fn contents_text(style: Style) -> String {
     let mut text = String::new();
     for (title, names) in groups() {
-        let _ = writeln!(text, "{}", style.paint(Role::Head, title));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Head, title));
         // Names with blanks are quoted for the shell.
         let names: Vec<String> = names
             .iter()
@@ -116,13 +116,13 @@ pub fn contents_text(style: Style) -> String {
     text
 }
 
-fn of_knob(knob: &Knob) -> Entry {
-    Entry::new("knob", knob.name, sentence(knob.what))
+fn of_knob(knob: &Knob) -> Explanation {
+    Explanation::new("knob", knob.name, sentence(knob.what))
         .part("file", [knob.files, knob.related].concat().join(", "))
         .part("isolated CPUs", knob.isolation)
         .part("since", knob.since)
         .part("needs", knob.needs)
-        .part("taken", taken(knob))
+        .part("taken", usage_text(knob))
         .part("stops", knob.stops.join(", "))
         .part("price", price(knob.price))
         .part("side effects", knob.side_effects)
@@ -132,25 +132,25 @@ fn of_knob(knob: &Knob) -> Entry {
 }
 
 /// Which profile contains a knob, and how to request or omit it.
-fn taken(knob: &Knob) -> String {
+fn usage_text(knob: &Knob) -> String {
     let value = match (knob.takes, knob.usual) {
-        (Takes::Nothing, _) => String::new(),
+        (KnobValueKind::Nothing, _) => String::new(),
         (takes, "") => format!("={}", takes.text()),
         (takes, usual) => format!("={} (usual: {usual})", takes.text()),
     };
     let by_name = format!("--with {}{value}", knob.name);
-    match (knob.taken, knob.needed) {
-        (Taken::ByName, _) => format!("by name only: {by_name}"),
-        (Taken::From(profile), "") => {
+    match (knob.usage, knob.needed) {
+        (KnobUse::ByName, _) => format!("by name only: {by_name}"),
+        (KnobUse::From(profile), "") => {
             let profile = format!("{profile:?}").to_lowercase();
             format!("profile {profile} and above; {by_name}; --without {}", knob.name)
         }
-        (Taken::From(_), needed) => format!("always: {needed}"),
+        (KnobUse::From(_), needed) => format!("always: {needed}"),
     }
 }
 
-fn of_setting(row: &SettingRow) -> Entry {
-    Entry::new("setting", row.name, sentence(row.what))
+fn of_setting(row: &SettingRow) -> Explanation {
+    Explanation::new("setting", row.name, sentence(row.what))
         .part("file", row.path)
         .part("isolated CPUs", row.isolation)
         .part("since", row.since)
@@ -158,8 +158,8 @@ fn of_setting(row: &SettingRow) -> Entry {
         .part("price", price(row.price))
 }
 
-fn of_parameter(row: &ParameterRow) -> Entry {
-    Entry::new(
+fn of_parameter(row: &ParameterRow) -> Explanation {
+    Explanation::new(
         "boot parameter",
         format!("{}{}", row.name, row.form),
         sentence(row.what),
@@ -171,7 +171,7 @@ fn of_parameter(row: &ParameterRow) -> Entry {
     .part("price", price(row.price))
     .part(
         "read by",
-        if row.reader == Reader::Program {
+        if row.reader == ParameterReader::Program {
             "programs, not the kernel"
         } else {
             ""
@@ -179,25 +179,25 @@ fn of_parameter(row: &ParameterRow) -> Entry {
     )
 }
 
-fn price(price: Price) -> &'static str {
+fn price(price: ParameterCost) -> &'static str {
     match price {
-        Price::None => "",
-        Price::Speed => "speed elsewhere",
-        Price::Power => "power and heat",
-        Price::Safety => "safety: faults stay unseen; never set without being asked for",
-        Price::Security => "security; never set without being asked for",
+        ParameterCost::None => "",
+        ParameterCost::Speed => "speed elsewhere",
+        ParameterCost::Power => "power and heat",
+        ParameterCost::Safety => "safety: faults stay unseen; never set without being asked for",
+        ParameterCost::Security => "security; never set without being asked for",
     }
 }
 
-fn of_counter(row: &Counter) -> Entry {
+fn of_counter(row: &CounterDefinition) -> Explanation {
     let place = match row.place {
-        Place::Interrupts => "/proc/interrupts",
-        Place::X86 => "/proc/interrupts (x86)",
-        Place::Arm => "/proc/interrupts (arm, arm64)",
-        Place::Softirqs => "/proc/softirqs",
+        CounterFile::Interrupts => "/proc/interrupts",
+        CounterFile::X86 => "/proc/interrupts (x86)",
+        CounterFile::Arm => "/proc/interrupts (arm, arm64)",
+        CounterFile::Softirqs => "/proc/softirqs",
     };
     let class = row.class.row();
-    Entry::new("counter", row.name, format!("Counts {}.", row.what))
+    Explanation::new("counter", row.name, format!("Counts {}.", row.what))
         .part("where", place)
         .part("class", class.name)
         .part("what it is", class.what)
@@ -206,16 +206,16 @@ fn of_counter(row: &Counter) -> Entry {
 }
 
 /// arm prints `IPI0:` and so on, and has changed their order over the years.
-fn ipi(word: &str) -> Option<Entry> {
+fn ipi(word: &str) -> Option<Explanation> {
     let number = word.strip_prefix("IPI")?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     let kinds: Vec<&str> = COUNTERS
         .iter()
-        .filter(|row| row.place == Place::Arm && row.name.contains(' '))
+        .filter(|row| row.place == CounterFile::Arm && row.name.contains(' '))
         .map(|row| row.name)
         .collect();
     is_number.then(|| {
-        Entry::new(
+        Explanation::new(
             "counter",
             word,
             "An interrupt from one CPU to another, on arm and arm64.",
@@ -245,20 +245,20 @@ fn is_class(row: &ClassRow, word: &str) -> bool {
     row.name.eq_ignore_ascii_case(word) || class_word(row) == word
 }
 
-fn of_class(row: &ClassRow) -> Entry {
+fn of_class(row: &ClassRow) -> Explanation {
     let counters: Vec<&str> = COUNTERS
         .iter()
         .filter(|one| one.class == row.class)
         .map(|one| one.name)
         .collect();
-    Entry::new("interruption class", class_word(row), row.what)
+    Explanation::new("interruption class", class_word(row), row.what)
         .part("name", row.name)
         .part("usual cause", row.cause)
         .part("what stops it", row.knob)
         .part("counters", counters.join(", "))
 }
 
-fn of_finding(word: &str) -> Option<Entry> {
+fn of_finding(word: &str) -> Option<Explanation> {
     if let Some(rule) = RULES.iter().find(|rule| rule.id == word) {
         let level = match rule.level {
             Level::Error => "error",
@@ -266,24 +266,24 @@ fn of_finding(word: &str) -> Option<Entry> {
             Level::Info => "info",
         };
         return Some(
-            Entry::new("finding", rule.id, sentence(rule.truth))
+            Explanation::new("finding", rule.id, sentence(rule.truth))
                 .part("about", "boot lines")
                 .part("level", level)
                 .part("fix", rule.fix),
         );
     }
     let row = plan::findings().find(|row| row.id.as_str() == word)?;
-    Some(Entry::new("finding", row.id.as_str(), sentence(row.what)).part("about", row.about))
+    Some(Explanation::new("finding", row.id.as_str(), sentence(row.what)).part("about", row.about))
 }
 
 /// `irq/47`, with the machine's facts about it.
-fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
+fn numbered(word: &str, here: &dyn Surroundings) -> Option<Explanation> {
     const WHAT: &str = "An interrupt of a device, with a number. It fires on one CPU of its mask.";
     if word == "irq/N" {
-        return Some(Entry::new("interrupt", word, WHAT).part("moved with", MOVE_IRQ));
+        return Some(Explanation::new("interrupt", word, WHAT).part("moved with", MOVE_IRQ));
     }
     let number: u32 = word.strip_prefix("irq/")?.split('-').next()?.parse().ok()?;
-    let entry = Entry::new("interrupt", format!("irq/{number}"), WHAT);
+    let entry = Explanation::new("interrupt", format!("irq/{number}"), WHAT);
     let Some(seen) = here.interrupt(number) else {
         return Some(
             entry
@@ -331,8 +331,10 @@ fn movable(seen: &machine::Interrupt, here: &dyn Surroundings) -> String {
         Some(_) if here.lacks_managed_irq() => {
             "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq needs kernel 5.6".to_owned()
         }
-        Some(_) => "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
-            .to_owned(),
+        Some(_) => {
+            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
+                .to_owned()
+        }
         None if seen.settable.or(seen.managed.map(|managed| !managed)).is_some() => "yes".to_owned(),
         None => "this kernel does not tell before one tries".to_owned(),
     }
@@ -342,16 +344,16 @@ const MOVE_IRQ: &str = "/proc/irq/N/smp_affinity_list (knob irq_affinity)";
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::Bench;
+    use super::super::surroundings::ExampleMachine;
     use super::*;
     use machine::Interrupt;
 
     #[test]
-    fn every_word_of_the_list_is_explained() {
+    fn every_listed_word_has_an_explanation() {
         let all = words();
         assert!(all.len() > 200, "{}", all.len());
         for word in all {
-            let entries = explain(&word, &Bench::default()).unwrap();
+            let entries = explain(&word, &ExampleMachine::default()).unwrap();
             assert!(!entries.is_empty(), "{word}");
             assert!(
                 entries
@@ -363,9 +365,9 @@ mod tests {
     }
 
     #[test]
-    fn words_find_their_tables() {
+    fn words_are_found_in_their_tables() {
         let kinds = |word: &str| -> Vec<&str> {
-            explain(word, &Bench::default())
+            explain(word, &ExampleMachine::default())
                 .unwrap()
                 .iter()
                 .map(|entry| entry.kind)
@@ -398,18 +400,15 @@ mod tests {
     }
 
     #[test]
-    fn unknown_words_name_the_nearest() {
-        let near = |word: &str| explain(word, &Bench::default()).unwrap_err().0;
-        assert_eq!(
-            near("rq_afinity").first().map(String::as_str),
-            Some("rq_affinity")
-        );
+    fn unknown_words_suggest_the_nearest() {
+        let near = |word: &str| explain(word, &ExampleMachine::default()).unwrap_err().0;
+        assert_eq!(near("rq_afinity").first().map(String::as_str), Some("rq_affinity"));
         assert_eq!(near("isolcpu").first().map(String::as_str), Some("isolcpus"));
         assert!(near("").is_empty() && near("\u{1b}[2Jxxxxxxxxxxxxxxxxxx").is_empty());
     }
 
     #[test]
-    fn an_interrupt_shows_what_the_machine_says() {
+    fn an_interrupt_shows_its_state_on_this_machine() {
         let seen = Interrupt {
             irq: 47,
             name: "ahci".to_owned(),
@@ -420,9 +419,9 @@ mod tests {
         };
         let entries = explain(
             "irq/47",
-            &Bench {
+            &ExampleMachine {
                 interrupt: Some(seen.clone()),
-                ..Bench::default()
+                ..ExampleMachine::default()
             },
         )
         .unwrap();
@@ -434,17 +433,14 @@ mod tests {
             "isolcpus=managed_irq",
         ] {
             assert!(
-                text.split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" ")
-                    .contains(part),
+                text.split_whitespace().collect::<Vec<_>>().join(" ").contains(part),
                 "{part} in {text}"
             );
         }
-        let old = Bench {
+        let old = ExampleMachine {
             interrupt: Some(seen),
             lacks_managed_irq: true,
-            ..Bench::default()
+            ..ExampleMachine::default()
         };
         let text = crate::explain::explain_text(&explain("irq/47", &old).unwrap(), Style::Plain);
         assert!(

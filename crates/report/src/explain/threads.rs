@@ -1,22 +1,22 @@
 //! Explains a kernel thread: what it does, which kernels have it, where it runs on this machine.
 
 use super::surroundings::Surroundings;
-use super::{Entry, sentence};
-use crate::kernel_threads::{KernelThread, Moving};
+use super::{Explanation, sentence};
+use crate::kernel_threads::{KernelThread, Movability};
 use machine::CpuId;
 
 /// The row of a kernel thread, with the facts of the current machine.
-pub(super) fn of_thread(word: &str, row: &KernelThread, here: &dyn Surroundings) -> Entry {
+pub(super) fn of_thread(word: &str, row: &KernelThread, here: &dyn Surroundings) -> Explanation {
     let (moved, why) = match row.moving {
-        Moving::Bound => (
+        Movability::Bound => (
             "no: the kernel binds it to its CPU (PF_NO_SETAFFINITY), so only its work can be avoided",
             "each CPU has one, isolated or not",
         ),
-        Moving::Free => (
+        Movability::Free => (
             "yes, like any task: sched_setaffinity, or a cpuset (knob task_placement)",
             "it is started where its parent kthreadd may run; isolcpus= alone does not limit that before 7.0",
         ),
-        Moving::Follows => (
+        Movability::Follows => (
             "not by itself: it follows what it works for",
             "what it works for may be done there",
         ),
@@ -24,20 +24,20 @@ pub(super) fn of_thread(word: &str, row: &KernelThread, here: &dyn Surroundings)
     let knob = match row.pattern {
         "irq/#-*" => "irq_affinity",
         "kworker/u*" | "kworker/*" => "workqueue_cpumask",
-        _ if row.moving == Moving::Free => "task_placement",
+        _ if row.moving == Movability::Free => "task_placement",
         _ => "",
     };
-    let cpu = if row.moving == Moving::Bound {
+    let cpu = if row.moving == Movability::Bound {
         cpu_of(word, row.pattern)
     } else {
         None
     };
     let only = match (row.only, row.moving) {
         ("", _) => String::new(),
-        (only, Moving::Bound) => format!("only with {only}; then {why}"),
+        (only, Movability::Bound) => format!("only with {only}; then {why}"),
         (only, _) => format!("only with {only}"),
     };
-    Entry::new("kernel thread", word, sentence(&format!("It {}", row.what)))
+    Explanation::new("kernel thread", word, sentence(&format!("It {}", row.what)))
         .part("bound to", cpu.map(|cpu| bound_to(cpu, here)).unwrap_or_default())
         .part("exists", &*only)
         .part("why there", if only.is_empty() { why } else { "" })
@@ -60,10 +60,7 @@ fn bound_to(cpu: u32, here: &dyn Surroundings) -> String {
 
 /// Whether a thread of exactly this name runs, if the word is a name and not a pattern.
 fn now(word: &str, row: &KernelThread, cpu: Option<u32>, here: &dyn Surroundings) -> &'static str {
-    let absent = |cpu: u32| {
-        here.cpus()
-            .is_some_and(|(possible, _)| !possible.contains(CpuId(cpu)))
-    };
+    let absent = |cpu: u32| here.cpus().is_some_and(|(possible, _)| !possible.contains(CpuId(cpu)));
     if word == row.pattern || cpu.is_some_and(absent) {
         return "";
     }
@@ -87,39 +84,39 @@ fn cpu_of(word: &str, pattern: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::Bench;
+    use super::super::surroundings::ExampleMachine;
     use super::super::{explain, explain_text};
     use crate::style::Style;
     use machine::CpuSet;
 
-    fn text(word: &str, here: &Bench) -> String {
+    fn text(word: &str, here: &ExampleMachine) -> String {
         let text = explain_text(&explain(word, here).unwrap(), Style::Plain);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    fn two_cpus() -> Bench {
+    fn two_cpus() -> ExampleMachine {
         let list = |text: &str| CpuSet::parse_list(text).unwrap();
-        Bench {
+        ExampleMachine {
             cpus: Some((list("0-1"), list("0"))),
             threads: Some(vec!["migration/0", "kthreadd"]),
-            ..Bench::default()
+            ..ExampleMachine::default()
         }
     }
 
     #[test]
-    fn a_thread_that_only_some_kernels_have_is_not_said_to_be_everywhere() {
-        let rcuc = text("rcuc/1", &Bench::default());
+    fn a_thread_of_some_kernels_is_explained_as_conditional() {
+        let rcuc = text("rcuc/1", &ExampleMachine::default());
         assert!(
             rcuc.contains("exists only with threaded RCU callbacks: PREEMPT_RT, rcutree.use_softirq=0"),
             "{rcuc}"
         );
-        let migration = text("migration/1", &Bench::default());
+        let migration = text("migration/1", &ExampleMachine::default());
         assert!(migration.contains("why there each CPU has one"), "{migration}");
-        assert!(text("rcub/1", &Bench::default()).contains("can be moved yes"));
+        assert!(text("rcub/1", &ExampleMachine::default()).contains("can be moved yes"));
     }
 
     #[test]
-    fn a_cpu_that_the_machine_lacks_is_named() {
+    fn a_cpu_that_the_machine_lacks_is_reported() {
         let here = two_cpus();
         let absent = text("rcuc/2", &here);
         assert!(
@@ -131,11 +128,11 @@ mod tests {
     }
 
     #[test]
-    fn whether_a_thread_runs_is_said_of_names_alone() {
+    fn presence_is_reported_only_for_concrete_thread_names() {
         let here = two_cpus();
         assert!(text("migration/0", &here).contains("now a thread of this name runs here"));
         assert!(text("rcuc/0", &here).contains("now no thread of this name runs here"));
         assert!(!text("rcuc/#", &here).contains("of this name runs"));
-        assert!(!text("rcuc/0", &Bench::default()).contains("of this name runs"));
+        assert!(!text("rcuc/0", &ExampleMachine::default()).contains("of this name runs"));
     }
 }

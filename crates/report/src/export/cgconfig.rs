@@ -2,9 +2,9 @@
 //!
 //! The configuration contains the cpusets; the service does everything else (existing tasks, interrupts, workqueues).
 
-use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
+use super::{ExportForm, ExportObstacle, ExportSubject, ExportedFile, comment, comments, quote};
 use machine::{Hierarchy, Version};
-use plan::{Action, Movers, Undo};
+use plan::{Action, TaskSelector, UndoMethod};
 
 pub(super) const FORM: ExportForm = ExportForm {
     name: "cgconfig",
@@ -14,7 +14,7 @@ pub(super) const FORM: ExportForm = ExportForm {
 
 const CONFIGURATION: &str = "/etc/cgconfig.conf";
 
-fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
+fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
     match subject.hierarchy() {
         Some(hierarchy) if hierarchy.version == Version::V1 => Ok(vec![
             ExportedFile {
@@ -23,25 +23,29 @@ fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
                 content: configuration(subject, hierarchy),
             },
             ExportedFile {
-                path: format!("/etc/systemd/system/quietcore-{}-cgconfig.service", subject.plan.partition),
+                path: format!(
+                    "/etc/systemd/system/quietcore-{}-cgconfig.service",
+                    subject.plan.partition
+                ),
                 mode: 0o644,
                 content: service(subject),
             },
         ]),
-        Some(_) => Err(Unfit {
-            why: "cpusets are cgroup v2 on this machine, and cgconfig.conf cannot make a partition there and read back \
+        Some(_) => Err(ExportObstacle {
+            why:
+                "cpusets are cgroup v2 on this machine, and cgconfig.conf cannot make a partition there and read back \
                   whether it is valid"
-                .to_owned(),
+                    .to_owned(),
             next: "use --export systemd or --export shell".to_owned(),
         }),
-        None => Err(Unfit {
+        None => Err(ExportObstacle {
             why: "no cpuset controller is mounted on this machine, and cgconfig.conf sets up nothing else".to_owned(),
             next: "use --export shell".to_owned(),
         }),
     }
 }
 
-fn configuration(subject: &Subject, hierarchy: &Hierarchy) -> String {
+fn configuration(subject: &ExportSubject, hierarchy: &Hierarchy) -> String {
     let plan = subject.plan;
     let mut text = comments(&[
         &format!(
@@ -74,7 +78,7 @@ fn configuration(subject: &Subject, hierarchy: &Hierarchy) -> String {
 }
 
 /// Permissions: adding tasks to a set, and changing it.
-fn permissions(subject: &Subject, set: &str) -> String {
+fn permissions(subject: &ExportSubject, set: &str) -> String {
     let owner = subject.changes().find_map(|change| match &change.action {
         Action::GiveFile { path, uid, gid, .. } if path.starts_with(&format!("{set}/")) => {
             let group = gid.map_or_else(|| "root".to_owned(), |gid| gid.to_string());
@@ -99,12 +103,12 @@ fn permissions(subject: &Subject, set: &str) -> String {
 }
 
 /// The files of a new set, in the order of the plan: no task can join before CPUs and memory nodes are set.
-fn values<'a>(subject: &Subject<'a>, set: &str) -> Vec<(&'a str, &'a str)> {
+fn values<'a>(subject: &ExportSubject<'a>, set: &str) -> Vec<(&'a str, &'a str)> {
     let values = subject.changes().filter_map(|change| match &change.action {
         Action::Write {
             path,
             value,
-            undo: Undo::WithSet,
+            undo: UndoMethod::WithSet,
             ..
         } => {
             let (folder, file) = path.rsplit_once('/')?;
@@ -126,7 +130,7 @@ struct ServiceLines {
     stop: Vec<String>,
 }
 
-fn service_lines(subject: &Subject) -> ServiceLines {
+fn service_lines(subject: &ExportSubject) -> ServiceLines {
     let mut lines = ServiceLines::default();
     let mut made = false;
     for change in subject.changes() {
@@ -135,7 +139,7 @@ fn service_lines(subject: &Subject) -> ServiceLines {
             Action::Write {
                 path,
                 value,
-                undo: Undo::Restore,
+                undo: UndoMethod::Restore,
                 ..
             } => {
                 let (word, start) = if made {
@@ -173,7 +177,7 @@ fn service_lines(subject: &Subject) -> ServiceLines {
     lines
 }
 
-fn service(subject: &Subject) -> String {
+fn service(subject: &ExportSubject) -> String {
     let ServiceLines {
         before,
         after,
@@ -222,11 +226,11 @@ fn print_to(value: &str, path: &str) -> String {
 }
 
 /// In passes, because a task that forks while it is moved leaves children behind; tasks that the kernel refuses stay.
-fn move_tasks(from: &str, to: &str, who: &Movers) -> String {
-    let which = match who {
-        Movers::All | Movers::These(_) => "",
+fn move_tasks(from: &str, to: &str, movers: &TaskSelector) -> String {
+    let which = match movers {
+        TaskSelector::All | TaskSelector::These(_) => "",
         // Kernel threads have no executable.
-        Movers::UserSpace => "[ -e /proc/$tid/exe ] && ",
+        TaskSelector::UserSpace => "[ -e /proc/$tid/exe ] && ",
     };
     let command = format!(
         "for pass in 1 2 3 4 5; do while read tid; do {which}echo \"$tid\" >{to}; done <{from}; done 2>/dev/null",

@@ -31,12 +31,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_words() {
+    fn hostile_words_are_quoted() {
         assert_eq!(shell("a'b$(c)"), "'a'\\''b$(c)'");
-        assert_eq!(
-            unit_argument("echo $x 5% \"\\\n"),
-            "\"echo $$x 5%% \\\"\\\\\\x0a\""
-        );
+        assert_eq!(unit_argument("echo $x 5% \"\\\n"), "\"echo $$x 5%% \\\"\\\\\\x0a\"");
         assert_eq!(unit_name("a-b"), "a\\x2db");
     }
 }

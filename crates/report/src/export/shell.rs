@@ -3,9 +3,9 @@
 //! Each change is one function that checks, saves, makes, undoes and verifies it. The parts that all of them share are in
 //! `shell/functions.sh`; the script's verbs are in `shell/verbs.sh`.
 
-use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
+use super::{ExportForm, ExportObstacle, ExportSubject, ExportedFile, comment, comments, quote};
 use machine::Version;
-use plan::{Action, Change, Compare, Movers, OnRefusal, Undo};
+use plan::{Action, Change, ReadbackComparison, RefusalPolicy, TaskSelector, UndoMethod};
 use std::fmt::Write as _;
 
 pub(super) const FORM: ExportForm = ExportForm {
@@ -17,7 +17,7 @@ pub(super) const FORM: ExportForm = ExportForm {
 const FUNCTIONS: &str = include_str!("shell/functions.sh");
 const VERBS: &str = include_str!("shell/verbs.sh");
 
-fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
+fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
     let plan = subject.plan;
     let mut text = String::from("#!/bin/sh\n");
     text.push_str(&comment(&format!(
@@ -59,11 +59,7 @@ fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
     text.push_str("forward() {\n");
     text.extend((1..=count).map(|number| format!("    change_{number} \"$1\"\n")));
     text.push_str("    :\n}\nbackward() {\n");
-    text.extend(
-        (1..=count)
-            .rev()
-            .map(|number| format!("    change_{number} \"$1\"\n")),
-    );
+    text.extend((1..=count).rev().map(|number| format!("    change_{number} \"$1\"\n")));
     text.push_str("    :\n}\n\n");
     text.push_str(VERBS);
     Ok(vec![ExportedFile {
@@ -74,7 +70,7 @@ fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
 }
 
 /// Writes one function per change; returns their number.
-fn changes(subject: &Subject, text: &mut String) -> usize {
+fn changes(subject: &ExportSubject, text: &mut String) -> usize {
     let rule = "# ---- the changes, each with its reason ";
     let _ = writeln!(text, "{rule:-<114}\n");
     let mut count = 0;
@@ -86,7 +82,7 @@ fn changes(subject: &Subject, text: &mut String) -> usize {
     count
 }
 
-fn call(subject: &Subject, number: usize, change: &Change) -> String {
+fn call(subject: &ExportSubject, number: usize, change: &Change) -> String {
     match &change.action {
         Action::Write {
             path,
@@ -97,8 +93,8 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
         } => {
             let (path, value) = (quote::shell(path), quote::shell(value));
             match undo {
-                Undo::WithSet => format!("inside \"$1\" {} {path} {value}", kind(*compare)),
-                Undo::Restore => format!(
+                UndoMethod::WithSet => format!("inside \"$1\" {} {path} {value}", kind(*compare)),
+                UndoMethod::Restore => format!(
                     "file \"$1\" {number} {} {} {path} {value}",
                     kind(*compare),
                     refusal(*on_refusal)
@@ -124,15 +120,11 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
         Action::RemoveSet { path } => format!("[ \"$1\" != apply ] || rmdir {}", quote::shell(path)),
         Action::MoveTasks { from, to, who, .. } => {
             let who = match who {
-                Movers::UserSpace => " user",
+                TaskSelector::UserSpace => " user",
                 // Single threads are named manually, which no exported plan does.
-                Movers::All | Movers::These(_) => "",
+                TaskSelector::All | TaskSelector::These(_) => "",
             };
-            format!(
-                "tasks_between \"$1\" {} {}{who}",
-                quote::shell(from),
-                quote::shell(to)
-            )
+            format!("tasks_between \"$1\" {} {}{who}", quote::shell(from), quote::shell(to))
         }
         Action::NarrowTasks { .. } => "kernel_threads \"$1\"".to_owned(),
         Action::CycleCpus { cpus } => {
@@ -142,7 +134,7 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
     }
 }
 
-fn make_set(subject: &Subject, path: &str) -> String {
+fn make_set(subject: &ExportSubject, path: &str) -> String {
     let (mount, members) = match subject.hierarchy() {
         Some(hierarchy) if hierarchy.version == Version::V1 => (hierarchy.mount.as_str(), "tasks"),
         Some(hierarchy) => (hierarchy.mount.as_str(), "cgroup.procs"),
@@ -153,19 +145,19 @@ fn make_set(subject: &Subject, path: &str) -> String {
 }
 
 /// Its name for `same` in the script.
-fn kind(compare: Compare) -> &'static str {
+fn kind(compare: ReadbackComparison) -> &'static str {
     match compare {
-        Compare::List => "list",
-        Compare::Mask => "mask",
-        Compare::Text => "text",
-        Compare::Word => "word",
-        Compare::Choice => "choice",
+        ReadbackComparison::List => "list",
+        ReadbackComparison::Mask => "mask",
+        ReadbackComparison::Text => "text",
+        ReadbackComparison::Word => "word",
+        ReadbackComparison::Choice => "choice",
     }
 }
 
-fn refusal(on_refusal: OnRefusal) -> &'static str {
+fn refusal(on_refusal: RefusalPolicy) -> &'static str {
     match on_refusal {
-        OnRefusal::Fatal => "fatal",
-        OnRefusal::Report => "report",
+        RefusalPolicy::Fatal => "fatal",
+        RefusalPolicy::Report => "report",
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `AllowedCPUs=` and `AllowedMemoryNodes=` exist since systemd 244 and work on cgroup v2 only (systemd.resource-control(5)).
 
-use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
+use super::{ExportForm, ExportObstacle, ExportSubject, ExportedFile, comment, comments, quote};
 use machine::Version;
 
 pub(super) const FORM: ExportForm = ExportForm {
@@ -11,7 +11,7 @@ pub(super) const FORM: ExportForm = ExportForm {
     write,
 };
 
-fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
+fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
     let is_v2 = subject
         .hierarchy()
         .is_some_and(|hierarchy| hierarchy.version == Version::V2);
@@ -38,7 +38,7 @@ fn file(path: String, content: String) -> ExportedFile {
     }
 }
 
-fn service(subject: &Subject, is_v2: bool) -> ExportedFile {
+fn service(subject: &ExportSubject, is_v2: bool) -> ExportedFile {
     let plan = subject.plan;
     let slice = quote::unit_name(&plan.partition);
     let mut text = comments(&[
@@ -87,7 +87,7 @@ WantedBy=multi-user.target
     )
 }
 
-fn drop_in(subject: &Subject, unit: &str, section: &str) -> ExportedFile {
+fn drop_in(subject: &ExportSubject, unit: &str, section: &str) -> ExportedFile {
     let plan = subject.plan;
     let mut text = comments(&[
         "systemd 244 or later, cgroup v2. Without it systemd may widen this unit to all CPUs again when it writes its \
@@ -101,7 +101,7 @@ fn drop_in(subject: &Subject, unit: &str, section: &str) -> ExportedFile {
     )
 }
 
-fn slice(subject: &Subject) -> ExportedFile {
+fn slice(subject: &ExportSubject) -> ExportedFile {
     let plan = subject.plan;
     let name = quote::unit_name(&plan.partition);
     let mut text = comments(&[
@@ -134,7 +134,7 @@ AllowedCPUs={isolated}
     file(format!("/etc/systemd/system/{name}.slice"), text)
 }
 
-fn manager(subject: &Subject, is_v2: bool) -> ExportedFile {
+fn manager(subject: &ExportSubject, is_v2: bool) -> ExportedFile {
     let plan = subject.plan;
     let mut text = comments(&[
         "CPUAffinity= pins the first process, and with it every service that does not set its own. It takes a reboot \

@@ -3,9 +3,9 @@
 //! TuneD isolates by affinity: its `scheduler` plug-in pins every thread and every interrupt, `sysfs` and `sysctl`
 //! write files, `bootloader` edits the boot line. It creates no cpuset partition.
 
-use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments};
+use super::{ExportForm, ExportObstacle, ExportSubject, ExportedFile, comment, comments};
 use crate::style::safe;
-use plan::{Action, Undo};
+use plan::{Action, UndoMethod};
 
 pub(super) const FORM: ExportForm = ExportForm {
     name: "tuned",
@@ -14,7 +14,7 @@ pub(super) const FORM: ExportForm = ExportForm {
 };
 
 /// The TuneD equivalent of a change.
-enum Part<'a> {
+enum TunedEquivalent<'a> {
     /// A line of `[sysctl]`.
     Sysctl(String, &'a str),
     /// A line of `[sysfs]`.
@@ -27,18 +27,19 @@ enum Part<'a> {
     Nothing,
 }
 
-fn part(action: &Action) -> Part<'_> {
+fn part(action: &Action) -> TunedEquivalent<'_> {
     match action {
-        Action::MoveTasks { .. } | Action::NarrowTasks { .. } => Part::Scheduler,
+        Action::MoveTasks { .. } | Action::NarrowTasks { .. } => TunedEquivalent::Scheduler,
         // Its own settings for irqbalance follow from the intent.
-        Action::GiveFile { .. } | Action::BanCpus { .. } | Action::CycleCpus { .. } => Part::Nothing,
+        Action::GiveFile { .. } | Action::BanCpus { .. } | Action::CycleCpus { .. } => TunedEquivalent::Nothing,
         Action::MakeSet { .. }
         | Action::RemoveSet { .. }
         | Action::StartSlice { .. }
         | Action::MakePartition { .. }
         | Action::Write {
-            undo: Undo::WithSet, ..
-        } => Part::Partition,
+            undo: UndoMethod::WithSet,
+            ..
+        } => TunedEquivalent::Partition,
         Action::Write { path, value, .. } => {
             if let Some(name) = path.strip_prefix("/proc/sys/") {
                 // As in sysctl(8): a dot that belongs to a name becomes a slash.
@@ -47,21 +48,21 @@ fn part(action: &Action) -> Part<'_> {
                     '.' => '/',
                     other => other,
                 });
-                Part::Sysctl(swapped.collect(), value)
+                TunedEquivalent::Sysctl(swapped.collect(), value)
             } else if path.starts_with("/proc/irq/") {
-                Part::Scheduler
+                TunedEquivalent::Scheduler
             } else if path.contains("cpuset.") || path.ends_with("cgroup.subtree_control") {
-                Part::Partition
+                TunedEquivalent::Partition
             } else if path.starts_with("/sys/") {
-                Part::Sysfs(path, value)
+                TunedEquivalent::Sysfs(path, value)
             } else {
-                Part::Nothing
+                TunedEquivalent::Nothing
             }
         }
     }
 }
 
-fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
+fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
     let name = format!("quietcore-{}", subject.plan.partition);
     let variables = format!("/etc/tuned/{name}-variables.conf");
     Ok(vec![
@@ -91,20 +92,20 @@ struct ProfileLines {
     lost: String,
 }
 
-fn profile_lines(subject: &Subject) -> ProfileLines {
+fn profile_lines(subject: &ExportSubject) -> ProfileLines {
     let mut lines = ProfileLines::default();
     for change in subject.changes() {
         // Only file names, but TuneD interprets line ends and `${` in a variables file.
         let plain = |text: &str| !text.contains(['$', '\n', '#', ';', '=']);
         match part(&change.action) {
-            Part::Sysctl(key, value) if plain(&key) => {
+            TunedEquivalent::Sysctl(key, value) if plain(&key) => {
                 lines.sysctl.push_str(&format!("{key}={value}\n"));
             }
-            Part::Sysfs(path, value) if plain(path) => {
+            TunedEquivalent::Sysfs(path, value) if plain(path) => {
                 lines.sysfs.push_str(&format!("{path}={value}\n"));
             }
-            Part::Scheduler | Part::Partition => {}
-            Part::Sysctl(..) | Part::Sysfs(..) | Part::Nothing => {
+            TunedEquivalent::Scheduler | TunedEquivalent::Partition => {}
+            TunedEquivalent::Sysctl(..) | TunedEquivalent::Sysfs(..) | TunedEquivalent::Nothing => {
                 lines.lost.push_str(&comment(&format!(
                     "Not here, TuneD cannot write it: {} ({})",
                     change.target, change.why
@@ -115,7 +116,7 @@ fn profile_lines(subject: &Subject) -> ProfileLines {
     lines
 }
 
-fn profile(subject: &Subject, name: &str, variables: &str) -> String {
+fn profile(subject: &ExportSubject, name: &str, variables: &str) -> String {
     let plan = subject.plan;
     let lines = profile_lines(subject);
     let mut text = comments(&[

@@ -9,13 +9,13 @@ mod cores;
 mod marks;
 mod place;
 
-use super::View;
-use crate::style::{COLUMNS, Role, Style, counted, wrap};
+use super::InspectView;
+use crate::style::{COLUMNS, Style, TextRole, counted, wrap};
 use core_columns::CoreColumns;
 use cores::{cores, is_threaded};
 use machine::{Cpu, CpuSet, Machine};
 use marks::Marks;
-use place::{Labels, Lines, Place, full_place, lines};
+use place::{CpuLocation, CpusByLocation, LocationLabels, full_place, lines};
 use std::io::{self, Write};
 
 /// Maximum number of CPUs drawn individually.
@@ -24,7 +24,7 @@ const DRAWN: usize = 160;
 /// Maximum number of lines in the short form.
 const LINES: usize = 48;
 
-pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let shown = |cpu: &&Cpu| view.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu.id));
     let cpus: Vec<&Cpu> = machine.topology.cpus.iter().filter(shown).collect();
     if cpus.is_empty() {
@@ -66,32 +66,28 @@ fn package_head(package: Option<i64>, all: &[&Cpu], style: Style) -> String {
     };
     format!(
         "{}  {}",
-        style.paint(Role::Head, &name),
-        style.paint(Role::Quiet, &count)
+        style.paint(TextRole::Head, &name),
+        style.paint(TextRole::Quiet, &count)
     )
 }
 
 /// Lines with labels, below the heads of their packages.
 struct LabelledLines<'a> {
-    lines: Lines<'a>,
-    labels: Labels<'a>,
+    lines: CpusByLocation<'a>,
+    labels: LocationLabels<'a>,
     /// The width of the label, with its margins.
     indent: usize,
 }
 
 impl<'a> LabelledLines<'a> {
-    fn new(machine: &'a Machine, cpus: &[&Cpu], lines: Lines<'a>) -> LabelledLines<'a> {
-        let labels = Labels::of(machine, cpus);
+    fn new(machine: &'a Machine, cpus: &[&Cpu], lines: CpusByLocation<'a>) -> LabelledLines<'a> {
+        let labels = LocationLabels::of(machine, cpus);
         let widths = lines.values().map(|(place, _)| labels.text(place).len());
         let indent = match widths.max().unwrap_or(0) {
             0 => 2,
             width => 2 + width + 3,
         };
-        LabelledLines {
-            lines,
-            labels,
-            indent,
-        }
+        LabelledLines { lines, labels, indent }
     }
 
     /// Writes the head of each package, and each of its lines: its label, and what `content` writes for its CPUs.
@@ -110,43 +106,26 @@ impl<'a> LabelledLines<'a> {
             }
             let label = self.labels.text(place);
             let gap = self.indent - 2 - label.len();
-            let line = format!(
-                "  {}{:gap$}{}",
-                style.paint(Role::Quiet, &label),
-                "",
-                content(here)
-            );
+            let line = format!("  {}{:gap$}{}", style.paint(TextRole::Quiet, &label), "", content(here));
             writeln!(out, "{}", line.trim_end())?;
         }
         Ok(())
     }
 }
 
-fn draw(
-    machine: &Machine,
-    cpus: &[&Cpu],
-    marks: &Marks,
-    style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let rows = LabelledLines::new(machine, cpus, lines(cpus, full_place));
     let columns = CoreColumns::new(cpus, &rows.lines, marks, style);
     rows.write(cpus, style, out, |here| columns.text(here, rows.indent))
 }
 
-fn summarise(
-    machine: &Machine,
-    cpus: &[&Cpu],
-    marks: &Marks,
-    style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let by_node = |cpu: &Cpu| Place {
+fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let by_node = |cpu: &Cpu| CpuLocation {
         die: None,
         llc: None,
         ..full_place(cpu)
     };
-    let by_package = |cpu: &Cpu| Place {
+    let by_package = |cpu: &Cpu| CpuLocation {
         node: None,
         ..by_node(cpu)
     };
@@ -164,7 +143,7 @@ fn summarise(
     writeln!(
         out,
         "  {}",
-        style.paint(Role::Quiet, "--cpus LIST draws some of them one by one")
+        style.paint(TextRole::Quiet, "--cpus LIST draws some of them one by one")
     )
 }
 
@@ -186,13 +165,7 @@ fn marked_set(cpus: &[&Cpu], marks: &Marks) -> String {
     text
 }
 
-fn legend(
-    machine: &Machine,
-    cpus: &[&Cpu],
-    marks: &Marks,
-    style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn legend(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let set: CpuSet = cpus.iter().map(|cpu| cpu.id).collect();
     let mut words: Vec<String> = Vec::new();
     if cpus.len() <= DRAWN {
@@ -224,7 +197,7 @@ fn legend(
             used = 2;
         }
         let gap = if used > 2 { "   " } else { "" };
-        write!(out, "{gap}{}", style.paint(Role::Quiet, word))?;
+        write!(out, "{gap}{}", style.paint(TextRole::Quiet, word))?;
         used += width;
     }
     writeln!(out)

@@ -1,15 +1,15 @@
 //! Lists which interrupts may fire on the isolated CPUs, and which have fired there.
 
-use super::{View, subject_cpus};
-use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe_cut};
+use super::{InspectView, subject_cpus};
+use crate::style::{COLUMNS, Style, TextRole, counted, cut, grouped, safe_cut};
 use machine::{CpuId, CpuSet, Interrupt, Machine};
 use std::io::{self, Write};
 
-pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let (cpus, why) = subject_cpus(machine, view);
     let narrowed = view.cpus.is_some();
     let title = format!("Interrupts and CPU {} ({why})", cut(&cpus.to_string(), 40));
-    writeln!(out, "{}\n", style.paint(Role::Head, &title))?;
+    writeln!(out, "{}\n", style.paint(TextRole::Head, &title))?;
     let Some(interrupts) = &machine.interrupts else {
         return writeln!(out, "  Unknown: /proc/interrupts and /proc/irq are not here.");
     };
@@ -25,7 +25,7 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
         .collect();
     // Order by importance: those that fire there, those that may fire there, the rest.
     shown.sort_by_key(|irq| (!table.fires(irq), !table.may(irq), irq.irq));
-    writeln!(out, "{}", style.paint(Role::Quiet, &table.head()))?;
+    writeln!(out, "{}", style.paint(TextRole::Quiet, &table.head()))?;
     let rows = view.interrupts.rows();
     for irq in shown.iter().take(rows) {
         writeln!(out, "{}", table.row(irq))?;
@@ -50,15 +50,11 @@ struct IrqTable {
 
 impl IrqTable {
     fn may(&self, irq: &Interrupt) -> bool {
-        irq.affinity
-            .as_ref()
-            .is_some_and(|set| set.intersects(&self.cpus))
+        irq.affinity.as_ref().is_some_and(|set| set.intersects(&self.cpus))
     }
 
     fn fires(&self, irq: &Interrupt) -> bool {
-        irq.effective
-            .as_ref()
-            .is_some_and(|set| set.intersects(&self.cpus))
+        irq.effective.as_ref().is_some_and(|set| set.intersects(&self.cpus))
     }
 
     /// How often it fired on these CPUs.
@@ -99,8 +95,8 @@ impl IrqTable {
         };
         let (mark, role) = match () {
             () if self.everything => ("", None),
-            () if self.fires(irq) => ("!", Some(Role::Bad)),
-            () if self.may(irq) => ("?", Some(Role::Care)),
+            () if self.fires(irq) => ("!", Some(TextRole::Bad)),
+            () if self.may(irq) => ("?", Some(TextRole::Warning)),
             () => ("", None),
         };
         let name = if irq.name.is_empty() {
@@ -114,7 +110,7 @@ impl IrqTable {
             format!("{:>13} {:>13}", grouped(self.here(irq)), grouped(total(irq)))
         };
         let text = columns([
-            &format!("{mark}{}", kept_by(irq)),
+            &format!("{mark}{}", immutability_mark(irq)),
             &irq.irq.to_string(),
             &set(&irq.affinity, 11),
             &set(&irq.effective, 9),
@@ -127,7 +123,7 @@ impl IrqTable {
 
     /// The meaning of the marks in the list.
     fn write_legend(&self, shown: &[&Interrupt], out: &mut dyn Write) -> io::Result<()> {
-        let has = |mark: &str| shown.iter().any(|irq| kept_by(irq) == mark);
+        let has = |mark: &str| shown.iter().any(|irq| immutability_mark(irq) == mark);
         writeln!(out)?;
         for (is_needed, text) in [
             (
@@ -148,7 +144,7 @@ impl IrqTable {
             ),
         ] {
             if is_needed {
-                writeln!(out, "  {}", self.style.paint(Role::Quiet, text))?;
+                writeln!(out, "  {}", self.style.paint(TextRole::Quiet, text))?;
             }
         }
         Ok(())
@@ -160,7 +156,7 @@ fn columns([marks, irq, asked, effective, counts, name]: [&str; 6]) -> String {
 }
 
 /// Why a mask cannot change: `m` the kernel manages it, `f` it is fixed.
-fn kept_by(irq: &Interrupt) -> &'static str {
+fn immutability_mark(irq: &Interrupt) -> &'static str {
     match irq.immovable() {
         Some(reason) if reason.follows_managed_irq() => "m",
         Some(_) => "f",

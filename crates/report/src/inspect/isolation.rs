@@ -1,6 +1,6 @@
 //! Shows the current isolation, in the terms of each mechanism.
 
-use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
 use machine::{CpuSet, Machine, Partition, Version};
 use std::io::{self, Write};
 
@@ -65,16 +65,13 @@ const BOOT_WORDS: [&str; 12] = [
 ];
 
 pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n{}", style.paint(Role::Head, "Isolation in force"))?;
+    writeln!(out, "\n{}", style.paint(TextRole::Head, "Isolation in force"))?;
     line(out, "boot line", &boot_words(machine))?;
     let isolation = &machine.isolation;
     line(
         out,
         "isolcpus",
-        &set(
-            &isolation.boot_isolated,
-            "out of the scheduler's domains since boot",
-        ),
+        &set(&isolation.boot_isolated, "out of the scheduler's domains since boot"),
     )?;
     line(
         out,
@@ -102,11 +99,7 @@ pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io:
         line(out, "partitions", text)?;
     }
     for (place, partition) in partitions.iter().enumerate() {
-        line(
-            out,
-            if place == 0 { "partitions" } else { "" },
-            &describe(partition),
-        )?;
+        line(out, if place == 0 { "partitions" } else { "" }, &describe(partition))?;
     }
     if let Some(cpus) = &isolation.kept_free {
         let text = format!(
@@ -150,9 +143,7 @@ fn describe(partition: &Partition) -> String {
         Version::V1 => ("v1", "no load balancing".to_owned()),
         Version::V2 => ("v2", kind.to_owned()),
     };
-    let invalid = invalid.map_or_else(String::new, |why| {
-        format!("; INVALID, takes nothing: {}", safe(why))
-    });
+    let invalid = invalid.map_or_else(String::new, |why| format!("; INVALID, takes nothing: {}", safe(why)));
     format!("{} ({version}): {cpus}, {how}{invalid}", safe(&partition.name))
 }
 

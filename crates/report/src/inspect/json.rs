@@ -1,9 +1,9 @@
 //! Writes the JSON of `inspect`. Rows are serialised one by one, so that a hundred thousand tasks need no second copy.
 
-use super::{Part, View};
+use super::{InspectView, PartDetail};
 use machine::{
-    Cache, CpuId, CpuSet, Immovable, Interrupt, Isolation, Machine, Node, Partition, Policy, Preemption,
-    Task, Unreadable, Version,
+    Cache, CpuId, CpuSet, ImmovableReason, Interrupt, Isolation, Machine, Node, Partition, Policy, Preemption, Task,
+    UnreadableFile, Version,
 };
 use root::Origin;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -13,26 +13,26 @@ use std::io::{self, Write};
 /// The schema of the document.
 pub const INSPECT_SCHEMA: &str = "quietcore.inspect/1";
 
-pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::Result<()> {
-    let wanted = |cpu: CpuId| view.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu));
+pub(super) fn write(machine: &Machine, view: &InspectView, out: &mut dyn Write) -> io::Result<()> {
+    let is_selected = |cpu: CpuId| view.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu));
     let touches = |set: &Option<CpuSet>| match (&view.cpus, set) {
         (Some(cpus), Some(set)) => set.intersects(cpus),
         _ => true,
     };
     let tasks = machine.tasks.as_deref().map(|tasks| {
-        Rows(move || {
-            let here = move |task: &&Task| task.cpu.is_some_and(wanted) || touches(&task.allowed);
+        RowSequence(move || {
+            let here = move |task: &&Task| task.cpu.is_some_and(is_selected) || touches(&task.allowed);
             tasks.iter().filter(here).map(TaskRow::from)
         })
     });
     let irqs = machine.interrupts.as_deref().map(|irqs| {
-        Rows(move || {
+        RowSequence(move || {
             irqs.iter()
                 .filter(move |irq| touches(&irq.affinity) || touches(&irq.effective))
                 .map(IrqRow::from)
         })
     });
-    let document = Document {
+    let document = InspectDocument {
         schema: INSPECT_SCHEMA,
         origin: machine.origin,
         kernel: KernelRow {
@@ -49,12 +49,12 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
         possible: &machine.topology.possible,
         present: &machine.topology.present,
         online: &machine.topology.online,
-        cpus: Rows(|| machine.topology.cpus.iter().filter(move |cpu| wanted(cpu.id))),
+        cpus: RowSequence(|| machine.topology.cpus.iter().filter(move |cpu| is_selected(cpu.id))),
         nodes: &machine.topology.nodes,
         caches: &machine.topology.caches,
         isolation: IsolationRow {
             isolation: &machine.isolation,
-            partitions: Rows(|| machine.isolation.partitions.iter().map(PartitionRow::from)),
+            partitions: RowSequence(|| machine.isolation.partitions.iter().map(PartitionRow::from)),
         },
         cgroups: CgroupsRow {
             cpuset: machine.cgroups.cpuset.as_ref().map(|set| CpusetRow {
@@ -66,17 +66,17 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
             owners: &machine.cgroups.owners,
         },
         unreadable: &machine.unreadable,
-        tasks: (view.tasks != Part::Left).then_some(tasks),
-        irqs: (view.interrupts != Part::Left).then_some(irqs),
+        tasks: (view.tasks != PartDetail::Left).then_some(tasks),
+        irqs: (view.interrupts != PartDetail::Left).then_some(irqs),
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")
 }
 
 /// A sequence that is generated while it is written.
-struct Rows<F>(F);
+struct RowSequence<F>(F);
 
-impl<F, I> Serialize for Rows<F>
+impl<F, I> Serialize for RowSequence<F>
 where
     F: Fn() -> I,
     I: Iterator<Item: Serialize>,
@@ -91,7 +91,7 @@ where
 }
 
 #[derive(Serialize)]
-struct Document<'a, C: Serialize, P: Serialize, T: Serialize, I: Serialize> {
+struct InspectDocument<'a, C: Serialize, P: Serialize, T: Serialize, I: Serialize> {
     schema: &'static str,
     origin: Origin,
     kernel: KernelRow<'a>,
@@ -105,7 +105,7 @@ struct Document<'a, C: Serialize, P: Serialize, T: Serialize, I: Serialize> {
     caches: &'a [Cache],
     isolation: IsolationRow<'a, P>,
     cgroups: CgroupsRow<'a>,
-    unreadable: &'a [Unreadable],
+    unreadable: &'a [UnreadableFile],
     // Outer `None`: not requested. Inner `None`: requested, but unknown, which is `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Option<T>>,
@@ -214,7 +214,7 @@ struct IrqRow<'a> {
     managed: Option<bool>,
     /// Why writing its mask does not move it; `null` if no reason is known.
     immovable: Option<&'static str>,
-    counts: Counts<'a>,
+    counts: CountsByCpu<'a>,
 }
 
 impl<'a> From<&'a Interrupt> for IrqRow<'a> {
@@ -226,16 +226,16 @@ impl<'a> From<&'a Interrupt> for IrqRow<'a> {
             affinity: &irq.affinity,
             effective: &irq.effective,
             managed: irq.managed,
-            immovable: irq.immovable().map(Immovable::name),
-            counts: Counts(&irq.counts),
+            immovable: irq.immovable().map(ImmovableReason::name),
+            counts: CountsByCpu(&irq.counts),
         }
     }
 }
 
 /// An object from CPU number to count; omitted CPUs counted nothing.
-struct Counts<'a>(&'a [(u32, u64)]);
+struct CountsByCpu<'a>(&'a [(u32, u64)]);
 
-impl Serialize for Counts<'_> {
+impl Serialize for CountsByCpu<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (cpu, count) in self.0 {

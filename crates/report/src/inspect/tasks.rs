@@ -1,17 +1,17 @@
 //! Lists tasks that may run on the isolated CPUs, and tasks that are there: as `ps -eLo psr,pid,tid,policy,rtprio,comm`,
 //! sorted by possible remedy.
 
-use super::{View, subject_cpus};
-use crate::kernel_threads::{KEEP, KernelThread, Moving, kernel_thread};
-use crate::style::{COLUMNS, Role, Style, counted, cut, safe_cut, wrap};
+use super::{InspectView, subject_cpus};
+use crate::kernel_threads::{KernelThread, MOVE_TO_HOUSEKEEPING, Movability, kernel_thread};
+use crate::style::{COLUMNS, Style, TextRole, counted, cut, safe_cut, wrap};
 use machine::{CpuSet, Machine, Policy, Task};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let (cpus, why) = subject_cpus(machine, view);
     let title = format!("Tasks that may run on CPU {} ({why})", cut(&cpus.to_string(), 40));
-    writeln!(out, "{}\n", style.paint(Role::Head, &title))?;
+    writeln!(out, "{}\n", style.paint(TextRole::Head, &title))?;
     let Some(tasks) = &machine.tasks else {
         return writeln!(
             out,
@@ -78,13 +78,13 @@ fn per_cpu(cpus: &CpuSet, kinds: [&Vec<&Task>; 3], out: &mut dyn Write) -> io::R
 /// How a list of tasks is shown.
 struct TaskTable<'a> {
     cpus: &'a CpuSet,
-    view: &'a View,
+    view: &'a InspectView,
     style: Style,
 }
 
 impl TaskTable<'_> {
     fn write(&self, tasks: &[&Task], title: &str, out: &mut dyn Write) -> io::Result<()> {
-        let title = self.style.paint(Role::Head, title);
+        let title = self.style.paint(TextRole::Head, title);
         writeln!(out, "\n{title}: {}", counted(tasks.len(), "thread"))?;
         if tasks.is_empty() {
             return Ok(());
@@ -92,7 +92,7 @@ impl TaskTable<'_> {
         let mut tasks: Vec<&Task> = tasks.to_vec();
         tasks.sort_by_key(|task| (!is_there(task, self.cpus), task.cpu, task.pid, task.key.tid));
         let head = columns(["PSR", "PID", "TID", "POL", "RTPRIO", "ALLOWED", "NAME"]);
-        writeln!(out, "{}", self.style.paint(Role::Quiet, &head))?;
+        writeln!(out, "{}", self.style.paint(TextRole::Quiet, &head))?;
         let rows = self.view.tasks.rows();
         for task in tasks.iter().take(rows) {
             writeln!(out, "{}", self.row(task))?;
@@ -129,8 +129,8 @@ impl TaskTable<'_> {
         ]);
         match (self.view.cpus.is_some(), is_there(task, self.cpus)) {
             (false, _) => text,
-            (true, true) => self.style.paint(Role::Care, &text),
-            (true, false) => self.style.paint(Role::Quiet, &text),
+            (true, true) => self.style.paint(TextRole::Warning, &text),
+            (true, false) => self.style.paint(TextRole::Quiet, &text),
         }
     }
 }
@@ -181,7 +181,7 @@ fn explain(tasks: &[&Task], style: Style, out: &mut dyn Write) -> io::Result<()>
     writeln!(
         out,
         "\n{}",
-        style.paint(Role::Quiet, "  What they do, and how they are kept quiet:")
+        style.paint(TextRole::Quiet, "  What they do, and how they are kept quiet:")
     )?;
     for (pattern, (row, tasks)) in known {
         entry(out, pattern, tasks.len(), row)?;
@@ -194,7 +194,7 @@ fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn W
     writeln!(
         out,
         "\n{}: {}",
-        style.paint(Role::Head, title),
+        style.paint(TextRole::Head, title),
         counted(tasks.len(), "thread")
     )?;
     let (known, unknown) = kinds(tasks);
@@ -215,11 +215,7 @@ fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn W
         writeln!(
             out,
             "  {}",
-            wrap(
-                &format!("others, which no table here knows: {shown}{more}"),
-                4,
-                COLUMNS
-            )
+            wrap(&format!("others, which no table here knows: {shown}{more}"), 4, COLUMNS)
         )?;
     }
     if !tasks.is_empty() {
@@ -229,7 +225,7 @@ fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn W
         } else {
             "They run only when there is work for their CPU."
         };
-        writeln!(out, "  {}", style.paint(Role::Quiet, text))?;
+        writeln!(out, "  {}", style.paint(TextRole::Quiet, text))?;
     }
     Ok(())
 }
@@ -237,9 +233,9 @@ fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn W
 fn entry(out: &mut dyn Write, pattern: &str, count: usize, row: &KernelThread) -> io::Result<()> {
     let name = pattern.replace('#', "N");
     let cure = match row.moving {
-        Moving::Follows => format!(" -> follows {}", row.cure),
-        Moving::Free if row.cure == KEEP => String::new(),
-        Moving::Free | Moving::Bound => format!(" -> {}", row.cure),
+        Movability::Follows => format!(" -> follows {}", row.cure),
+        Movability::Free if row.cure == MOVE_TO_HOUSEKEEPING => String::new(),
+        Movability::Free | Movability::Bound => format!(" -> {}", row.cure),
     };
     if name.chars().count() > 18 {
         writeln!(out, "  {name}")?;

@@ -1,7 +1,7 @@
 //! Lists the kernel threads of 5.10 to 7.x.
 
-use super::Moving::{Bound, Follows, Free};
-use super::{KEEP, KernelThread, Moving};
+use super::Movability::{Bound, Follows, Free};
+use super::{KernelThread, MOVE_TO_HOUSEKEEPING, Movability};
 
 /// The cure of a rescuer, a thread of every workqueue with WQ_MEM_RECLAIM (`kworker/R-NAME` since 6.9).
 const RESCUER: &str = "its workqueue; quiet while memory is enough";
@@ -18,7 +18,7 @@ const fn follows(pattern: &'static str, what: &'static str, cure: &'static str) 
     row(pattern, Follows, what, cure)
 }
 
-const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'static str) -> KernelThread {
+const fn row(pattern: &'static str, moving: Movability, what: &'static str, cure: &'static str) -> KernelThread {
     KernelThread {
         pattern,
         what,
@@ -29,12 +29,7 @@ const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'
 }
 
 const fn rescuer(pattern: &'static str) -> KernelThread {
-    row(
-        pattern,
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    )
+    row(pattern, Follows, "helps a workqueue out when memory is short", RESCUER)
 }
 
 impl KernelThread {
@@ -50,11 +45,7 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         "moves tasks off its CPU and stops it when asked (stop_machine)",
         "quiet unless tasks are moved or kernel code is patched",
     ),
-    bound(
-        "cpuhp/#",
-        "brings its CPU up and down",
-        "sleeps until CPU hotplug",
-    ),
+    bound("cpuhp/#", "brings its CPU up and down", "sleeps until CPU hotplug"),
     bound(
         "ksoftirqd/#",
         "runs softirqs that are too many for the interrupt",
@@ -96,12 +87,8 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         "better cooling",
     )
     .only("CONFIG_IDLE_INJECT"),
-    bound(
-        "rcuc/#",
-        "runs RCU callbacks of its CPU",
-        "boot with rcu_nocbs=CPUS",
-    )
-    .only("threaded RCU callbacks: PREEMPT_RT, rcutree.use_softirq=0, or CONFIG_RCU_BOOST on some kernels"),
+    bound("rcuc/#", "runs RCU callbacks of its CPU", "boot with rcu_nocbs=CPUS")
+        .only("threaded RCU callbacks: PREEMPT_RT, rcutree.use_softirq=0, or CONFIG_RCU_BOOST on some kernels"),
     free(
         "rcub/#",
         "boosts tasks that hold back RCU on the CPUs of one RCU node, whose number it has",
@@ -111,32 +98,36 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     free(
         "rcuop/#",
         "runs RCU callbacks for a CPU that has offloaded them",
-        KEEP,
+        MOVE_TO_HOUSEKEEPING,
     )
     .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
     free(
         "rcuos/#",
         "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
-        KEEP,
+        MOVE_TO_HOUSEKEEPING,
     )
     .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
     free(
         "rcuob/#",
         "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
-        KEEP,
+        MOVE_TO_HOUSEKEEPING,
     )
     .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
-    free("rcuog/#", "waits for RCU for a group of offloaded CPUs", KEEP)
-        .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
+    free(
+        "rcuog/#",
+        "waits for RCU for a group of offloaded CPUs",
+        MOVE_TO_HOUSEKEEPING,
+    )
+    .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
     free(
         "rcu_exp_par_gp_kthread_worker/#",
         "expedites RCU for a group of CPUs",
-        KEEP,
+        MOVE_TO_HOUSEKEEPING,
     ),
     free(
         "rcu_*",
         "waits for RCU grace periods and cleans up after them",
-        KEEP,
+        MOVE_TO_HOUSEKEEPING,
     ),
     follows(
         "kworker/u*",
@@ -171,7 +162,7 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     free(
         "kthreadd",
         "starts every other kernel thread, which inherit where it may run",
-        KEEP,
+        MOVE_TO_HOUSEKEEPING,
     ),
     free(
         "kswapd*",
@@ -191,51 +182,59 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     free("ksmd", "merges equal pages", "/sys/kernel/mm/ksm/run 0"),
     free("kdamon*", "watches how memory is used", "end the DAMON user"),
     free("kauditd", "hands audit records out", "fewer audit rules"),
-    free("khungtaskd", "looks for tasks that hang", KEEP),
+    free("khungtaskd", "looks for tasks that hang", MOVE_TO_HOUSEKEEPING),
     bound(
         "watchdog/#",
         "touches the lockup watchdog of its CPU (before 4.19)",
         "take the CPU out of kernel.watchdog_cpumask",
     )
     .only("a lockup watchdog, before 4.19"),
-    free("watchdogd", "feeds the hardware watchdog", KEEP),
+    free("watchdogd", "feeds the hardware watchdog", MOVE_TO_HOUSEKEEPING),
     free(
         "oom_reaper",
         "reclaims memory of killed tasks",
         "keep enough memory free",
     ),
+    free("kdevtmpfs", "makes device nodes", "quiet unless devices come and go"),
     free(
-        "kdevtmpfs",
-        "makes device nodes",
-        "quiet unless devices come and go",
+        "jbd2/*",
+        "writes the journal of an ext4 file system",
+        MOVE_TO_HOUSEKEEPING,
     ),
-    free("jbd2/*", "writes the journal of an ext4 file system", KEEP),
     free(
         "sugov:*",
         "sets the frequency for the schedutil governor",
         "governor performance",
     ),
-    free("napi/*", "polls a network card", KEEP),
-    free("spi#", "drives an SPI bus", KEEP),
+    free("napi/*", "polls a network card", MOVE_TO_HOUSEKEEPING),
+    free("spi#", "drives an SPI bus", MOVE_TO_HOUSEKEEPING),
+    free("scsi_*", "recovers a SCSI host from errors", "quiet without errors"),
+    free("psimon", "watches pressure for a task that asked", MOVE_TO_HOUSEKEEPING),
+    free("hwrng", "reads the hardware random generator", MOVE_TO_HOUSEKEEPING),
     free(
-        "scsi_*",
-        "recovers a SCSI host from errors",
-        "quiet without errors",
+        "pool_workqueue_*",
+        "takes apart workqueues that ended",
+        MOVE_TO_HOUSEKEEPING,
     ),
-    free("psimon", "watches pressure for a task that asked", KEEP),
-    free("hwrng", "reads the hardware random generator", KEEP),
-    free("pool_workqueue_*", "takes apart workqueues that ended", KEEP),
-    free("xfsaild/*", "writes metadata of an XFS file system back", KEEP),
+    free(
+        "xfsaild/*",
+        "writes metadata of an XFS file system back",
+        MOVE_TO_HOUSEKEEPING,
+    ),
     follows("xfs*", "helps a workqueue of XFS out", RESCUER),
-    free("btrfs-*", "cleans and commits a btrfs file system", KEEP),
-    free("dmcrypt_write*", "writes encrypted blocks", KEEP),
-    free("md#_*", "keeps a software RAID in step", KEEP),
-    free("nfsd", "serves NFS", KEEP),
-    free("lockd", "keeps NFS locks", KEEP),
-    free("loop#", "serves a loop device", KEEP),
-    free("usb-storage", "drives a USB disk", KEEP),
-    free("mmcqd/#", "drives an SD card (old kernels)", KEEP),
-    free("card#-crtc#", "shows frames on a display", KEEP),
+    free(
+        "btrfs-*",
+        "cleans and commits a btrfs file system",
+        MOVE_TO_HOUSEKEEPING,
+    ),
+    free("dmcrypt_write*", "writes encrypted blocks", MOVE_TO_HOUSEKEEPING),
+    free("md#_*", "keeps a software RAID in step", MOVE_TO_HOUSEKEEPING),
+    free("nfsd", "serves NFS", MOVE_TO_HOUSEKEEPING),
+    free("lockd", "keeps NFS locks", MOVE_TO_HOUSEKEEPING),
+    free("loop#", "serves a loop device", MOVE_TO_HOUSEKEEPING),
+    free("usb-storage", "drives a USB disk", MOVE_TO_HOUSEKEEPING),
+    free("mmcqd/#", "drives an SD card (old kernels)", MOVE_TO_HOUSEKEEPING),
+    free("card#-crtc#", "shows frames on a display", MOVE_TO_HOUSEKEEPING),
     free(
         "vhost-*",
         "moves packets or blocks of a virtual machine",
@@ -256,7 +255,7 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         "polls a program's io_uring",
         "IORING_SETUP_SQ_AFF in the program",
     ),
-    free("ksgxd", "takes memory of enclaves back", KEEP),
+    free("ksgxd", "takes memory of enclaves back", MOVE_TO_HOUSEKEEPING),
     free(
         "hwlatd*",
         "looks for gaps that firmware makes, with interrupts off",
@@ -277,8 +276,8 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         "runs what other CPUs want to stop this one for",
         "quiet unless tasks are moved",
     ),
-    free("cryptomgr_*", "tests an algorithm and ends", KEEP),
-    free("card*", "serves a display or sound device", KEEP),
+    free("cryptomgr_*", "tests an algorithm and ends", MOVE_TO_HOUSEKEEPING),
+    free("card*", "serves a display or sound device", MOVE_TO_HOUSEKEEPING),
     follows("ext4-rsv-conver*", "helps a workqueue of ext4 out", RESCUER),
     rescuer("kblockd"),
     rescuer("kintegrityd"),

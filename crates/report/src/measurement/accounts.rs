@@ -5,7 +5,7 @@ use super::{counter, thread};
 use crate::style::{COLUMNS, counted, grouped, safe, wrap};
 use crate::units::time;
 use measure::programs::ProgramResult;
-use measure::{Count, GapLabel, Kind, Measurement, ThreadResult};
+use measure::{CountResult, GapLabel, Measurement, MeasurementKind, ThreadResult};
 use std::fmt::Write as _;
 
 /// The results of a measurement besides its histograms: the accounts of each thread, and the exits of programs.
@@ -18,7 +18,7 @@ pub(crate) fn measured_text(measurement: &Measurement) -> String {
 /// That nothing was lost, and further facts about a thread.
 pub(super) fn accounts(thread: &ThreadResult) -> String {
     let mut text = String::new();
-    let what = due(thread.kind);
+    let what = expected_name(thread.kind);
     let mut parts = vec![format!(
         "{} {what} = {} recorded + {} missed",
         grouped(thread.expected),
@@ -26,12 +26,7 @@ pub(super) fn accounts(thread: &ThreadResult) -> String {
         grouped(thread.missed)
     )];
     parts.extend(own(thread));
-    let _ = writeln!(
-        text,
-        "{:>5} {}",
-        thread.cpu.0,
-        wrap(&parts.join("; "), 6, COLUMNS)
-    );
+    let _ = writeln!(text, "{:>5} {}", thread.cpu.0, wrap(&parts.join("; "), 6, COLUMNS));
     for line in lines(thread) {
         let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
     }
@@ -45,10 +40,10 @@ pub(super) fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
 }
 
 /// The name of the samples that a thread of this kind expects.
-pub(super) fn due(kind: Kind) -> &'static str {
+pub(super) fn expected_name(kind: MeasurementKind) -> &'static str {
     match kind {
-        Kind::Latency | Kind::All => "wake-ups expected",
-        Kind::Noise => "gaps seen",
+        MeasurementKind::Latency | MeasurementKind::All => "wake-ups expected",
+        MeasurementKind::Noise => "gaps seen",
     }
 }
 
@@ -87,7 +82,7 @@ pub(super) fn own(thread: &ThreadResult) -> Vec<String> {
         parts.push(format!("{} taken by others", time(stolen)));
     }
     let labels = thread.gaps.iter().flatten().filter_map(|gap| gap.label);
-    let has = |wanted| labels.clone().any(|label| label == wanted);
+    let has = |label_text| labels.clone().any(|label| label == label_text);
     if let Some(own) = thread.own_ns.filter(|own| *own > 0) {
         let mut by = Vec::new();
         if let Some(count) = thread.own_wake_ups {
@@ -142,7 +137,7 @@ fn count_lines(thread: &ThreadResult) -> Vec<String> {
         .collect()
 }
 
-fn count_text(count: &Count) -> Option<String> {
+fn count_text(count: &CountResult) -> Option<String> {
     let number = count.count?;
     Some(match count.unit.as_str() {
         "ns" => format!("{} {}", count_name(count), time(number)),
@@ -150,6 +145,6 @@ fn count_text(count: &Count) -> Option<String> {
     })
 }
 
-fn count_name(count: &Count) -> String {
+fn count_name(count: &CountResult) -> String {
     safe(&count.name).replace('_', " ")
 }

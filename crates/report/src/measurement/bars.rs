@@ -1,9 +1,9 @@
 //! Draws small histograms of one thread: its samples and, if it missed wake-ups, next to it all expected wake-ups.
 
 use crate::bins::logarithmic;
-use crate::style::{Role, Style, grouped};
+use crate::style::{Style, TextRole, grouped};
 use crate::units::time;
-use measure::{Kind, ThreadResult};
+use measure::{MeasurementKind, ThreadResult};
 use std::fmt::Write as _;
 
 /// The histograms of a thread; empty without samples.
@@ -12,17 +12,13 @@ pub(super) fn of_thread(thread: &ThreadResult, style: Style) -> String {
     // Without missed wake-ups, the schedule equals the samples.
     let schedule = thread.schedule.as_ref().filter(|_| thread.missed > 0);
     let name = match (thread.kind, schedule) {
-        (Kind::Noise, _) => format!("CPU {cpu}, gaps"),
+        (MeasurementKind::Noise, _) => format!("CPU {cpu}, gaps"),
         (_, None) => format!("CPU {cpu}"),
         (_, Some(_)) => format!("CPU {cpu}, as sampled"),
     };
     let mut text = drawn(&name, &thread.histogram, style);
     if let Some(schedule) = schedule {
-        text.push_str(&drawn(
-            &format!("CPU {cpu}, all expected"),
-            &schedule.histogram,
-            style,
-        ));
+        text.push_str(&drawn(&format!("CPU {cpu}, all expected"), &schedule.histogram, style));
     }
     text
 }
@@ -38,7 +34,7 @@ fn drawn(name: &str, histogram: &[(u64, u64)], style: Style) -> String {
     let Some(most) = bins.iter().map(|bin| bin.count).max() else {
         return text;
     };
-    let hint = style.paint(Role::Quiet, "(bars grow with the logarithm of the count)");
+    let hint = style.paint(TextRole::Quiet, "(bars grow with the logarithm of the count)");
     let _ = writeln!(text, "\n  {name}  {hint}");
     #[allow(
         clippy::cast_precision_loss,

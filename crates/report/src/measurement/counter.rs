@@ -1,7 +1,7 @@
 //! Formats facts about the counter that a thread has read: whether it is steady, its rate, its offset from other CPUs.
 
 use crate::units::time;
-use measure::{Counter, CounterOffset, CounterRate, ThreadResult};
+use measure::{CounterInfo, CounterOffset, CounterRate, ThreadResult};
 
 /// One line each, without indent; none for a thread that read no counter.
 pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
@@ -11,13 +11,13 @@ pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
     let mut lines = vec![what(counter)];
     lines.extend(counter.rate.as_ref().map(rate));
     lines.push(match counter.offset {
-        Some(offset) => apart(offset),
+        Some(offset) => offset_text(offset),
         None => "how far it is from the counters of other CPUs is unknown".to_owned(),
     });
     lines
 }
 
-fn what(counter: &Counter) -> String {
+fn what(counter: &CounterInfo) -> String {
     let steady = match counter.invariant {
         Some(true) => "invariant",
         Some(false) => "NOT invariant",
@@ -56,7 +56,7 @@ fn rate(rate: &CounterRate) -> String {
     text
 }
 
-fn apart(offset: CounterOffset) -> String {
+fn offset_text(offset: CounterOffset) -> String {
     let doubt = time(offset.uncertainty_ns);
     let trip = time(offset.round_trip_ns);
     let ns = offset.offset_ns.unsigned_abs();
@@ -69,11 +69,7 @@ fn apart(offset: CounterOffset) -> String {
         false => format!(
             "its counter is {} {} that of CPU {}, give or take {doubt} (way and back {trip})",
             time(ns),
-            if offset.offset_ns < 0 {
-                "behind"
-            } else {
-                "ahead of"
-            },
+            if offset.offset_ns < 0 { "behind" } else { "ahead of" },
             offset.against
         ),
     }

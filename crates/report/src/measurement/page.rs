@@ -7,7 +7,7 @@ mod tables;
 
 use super::accounts::program_words;
 use super::{not_representative, title};
-use crate::bound::{Side, rounded};
+use crate::bound::{BoundSide, rounded};
 use crate::page::picture::{SCRIPT, STYLE};
 use crate::page::text::unit;
 use crate::page::{self, CPUS};
@@ -17,7 +17,7 @@ use crate::style::{grouped, safe};
 use crate::units::{maybe_time, percent, rate, time};
 use machine::{CpuSet, Nanos};
 use maud::{Markup, html};
-use measure::{Kind, Measurement};
+use measure::{Measurement, MeasurementKind};
 
 /// The page. The whole result is embedded as JSON under the name `json_name`, to be saved with one click.
 #[must_use]
@@ -44,26 +44,21 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
         (page::environment(environment, &facts, &[]))
         (page::footer(&environment.tool_version, json_name, json.as_deref()))
     };
-    page::page(
-        &format!("quietcore: {}", cpus(measurement)),
-        STYLE,
-        SCRIPT,
-        &content,
-    )
+    page::page(&format!("quietcore: {}", cpus(measurement)), STYLE, SCRIPT, &content)
 }
 
 /// The heading of the tables of one of several kinds.
-const fn heading(kind: Kind, kinds: usize) -> &'static str {
+const fn heading(kind: MeasurementKind, kinds: usize) -> &'static str {
     match (kinds, kind) {
         (1, _) => "Every CPU",
-        (_, Kind::Noise) => "Gaps on every CPU",
-        (_, Kind::Latency | Kind::All) => "Wake-ups on every CPU",
+        (_, MeasurementKind::Noise) => "Gaps on every CPU",
+        (_, MeasurementKind::Latency | MeasurementKind::All) => "Wake-ups on every CPU",
     }
 }
 
 /// The threads of each kind separately; a measurement without threads keeps its intended kind.
 fn of_each_kind(measurement: &Measurement) -> Vec<Measurement> {
-    let mut kinds: Vec<Measurement> = [Kind::Latency, Kind::Noise]
+    let mut kinds: Vec<Measurement> = [MeasurementKind::Latency, MeasurementKind::Noise]
         .into_iter()
         .map(|kind| {
             let mut one = measurement.clone();
@@ -73,7 +68,7 @@ fn of_each_kind(measurement: &Measurement) -> Vec<Measurement> {
         })
         .collect();
     if measurement.threads.is_empty() {
-        kinds.retain(|one| measurement.kind == Kind::All || one.kind == measurement.kind);
+        kinds.retain(|one| measurement.kind == MeasurementKind::All || one.kind == measurement.kind);
     } else {
         kinds.retain(|one| !one.threads.is_empty());
     }
@@ -100,14 +95,14 @@ fn cpus(measurement: &Measurement) -> String {
 fn header(measurement: &Measurement) -> Markup {
     let environment = &measurement.environment;
     let model = environment.model_name.as_deref().unwrap_or("processor unknown");
-    let release = environment.release.as_deref().map_or_else(
-        || "kernel unknown".to_owned(),
-        |release| format!("Linux {release}"),
-    );
+    let release = environment
+        .release
+        .as_deref()
+        .map_or_else(|| "kernel unknown".to_owned(), |release| format!("Linux {release}"));
     let kind = match measurement.kind {
-        Kind::Latency => "latency",
-        Kind::All => "all",
-        Kind::Noise => "noise",
+        MeasurementKind::Latency => "latency",
+        MeasurementKind::All => "all",
+        MeasurementKind::Noise => "noise",
     };
     html! {
         @if environment.emulated {
@@ -157,13 +152,15 @@ fn headline(measurement: &Measurement) -> String {
 
 fn sentence(measurement: &Measurement) -> String {
     match (measurement.kind, worst(measurement)) {
-        (Kind::Latency | Kind::All, Some(worst)) => format!("The latest wake-up came {} late.", Nanos(worst)),
-        (Kind::Latency | Kind::All, None) => "No wake-up was recorded.".to_owned(),
-        (Kind::Noise, Some(worst)) => format!(
+        (MeasurementKind::Latency | MeasurementKind::All, Some(worst)) => {
+            format!("The latest wake-up came {} late.", Nanos(worst))
+        }
+        (MeasurementKind::Latency | MeasurementKind::All, None) => "No wake-up was recorded.".to_owned(),
+        (MeasurementKind::Noise, Some(worst)) => format!(
             "The program was stopped for {} at most.",
-            rounded(worst, Side::Upper)
+            rounded(worst, BoundSide::Upper)
         ),
-        (Kind::Noise, None) => "The program was never stopped.".to_owned(),
+        (MeasurementKind::Noise, None) => "The program was never stopped.".to_owned(),
     }
 }
 
@@ -180,16 +177,16 @@ fn tiles(kinds: &[Measurement]) -> Markup {
 fn tiles_of(measurement: &Measurement) -> Vec<(&'static str, String)> {
     let sum = |each: fn(&measure::ThreadResult) -> u64| -> u64 { measurement.threads.iter().map(each).sum() };
     match measurement.kind {
-        Kind::Latency | Kind::All => vec![
+        MeasurementKind::Latency | MeasurementKind::All => vec![
             ("worst wake-up", maybe_time(worst(measurement))),
             (
                 "99.9 % of wake-ups within",
-                tail(measurement).map_or_else(|| "-".to_owned(), |ns| rounded(ns, Side::Upper).to_string()),
+                tail(measurement).map_or_else(|| "-".to_owned(), |ns| rounded(ns, BoundSide::Upper).to_string()),
             ),
             ("wake-ups recorded", grouped(sum(|thread| thread.recorded))),
             ("wake-ups missed", grouped(sum(|thread| thread.missed))),
         ],
-        Kind::Noise => vec![
+        MeasurementKind::Noise => vec![
             ("longest gap in a busy loop", maybe_time(worst(measurement))),
             (
                 "gaps per second",

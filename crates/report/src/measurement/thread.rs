@@ -1,10 +1,10 @@
 //! Formats facts about one thread below the table: the rest of its statistics, its schedule, its period, its spikes.
 
-use crate::bound::{Side, at_least, at_most, number_bound};
+use crate::bound::{BoundSide, at_least, at_most, number_bound};
 use crate::style::grouped;
 use crate::units::{maybe_mean, maybe_time};
 use machine::Nanos;
-use measure::{Distribution, Jitter, Proof, Spike, ThreadResult, Verdict};
+use measure::{ClaimVerdict, Distribution, Jitter, LateWakeUp, Proof, ThreadResult};
 
 /// One line each, without indent.
 pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
@@ -89,14 +89,10 @@ fn period(jitter: &Jitter) -> String {
 fn proof(proof: &Proof) -> String {
     let limit = at_most(proof.limit_ns);
     let seen = match (proof.trials, proof.above) {
-        (Some(trials), above) => format!(
-            "{} of {} were later than {limit}",
-            grouped(above),
-            grouped(trials)
-        ),
+        (Some(trials), above) => format!("{} of {} were later than {limit}", grouped(above), grouped(trials)),
         (None, above) => format!("{} gaps were longer than {limit}", grouped(above)),
     };
-    let upper = |bound| number_bound(bound, 2, Side::Upper);
+    let upper = |bound| number_bound(bound, 2, BoundSide::Upper);
     let what = match proof.trials {
         Some(_) => format!("at most {} of all wake-ups are", upper(proof.bound)),
         None => format!("there are at most {} of them per second", upper(proof.bound)),
@@ -112,15 +108,12 @@ fn proof(proof: &Proof) -> String {
     );
     if let Some(claim) = proof.claim {
         let verdict = match claim.verdict {
-            Verdict::Shown => "shown",
-            Verdict::NotShown => "not shown yet",
-            Verdict::Refuted => "REFUTED",
+            ClaimVerdict::Shown => "shown",
+            ClaimVerdict::NotShown => "not shown yet",
+            ClaimVerdict::Refuted => "REFUTED",
         };
-        text.push_str(&format!(
-            "; the claim of {} is {verdict}",
-            as_given(claim.at_most)
-        ));
-        if let Some(needed) = claim.needed_ns.filter(|_| claim.verdict == Verdict::NotShown) {
+        text.push_str(&format!("; the claim of {} is {verdict}", as_given(claim.at_most)));
+        if let Some(needed) = claim.needed_ns.filter(|_| claim.verdict == ClaimVerdict::NotShown) {
             text.push_str(&format!(
                 ", it would take {} in all, without another one",
                 long_time(needed)
@@ -152,11 +145,11 @@ fn long_time(ns: u64) -> String {
 
 /// The number of spikes, and the worst ones; the result contains all.
 fn spikes(thread: &ThreadResult) -> Option<String> {
-    const SHOWN: usize = 5;
+    const MAX_LISTED: usize = 5;
     let (from, total) = (thread.spike_ns?, thread.spikes_total?);
-    let mut worst: Vec<&Spike> = thread.spikes.iter().flatten().collect();
+    let mut worst: Vec<&LateWakeUp> = thread.spikes.iter().flatten().collect();
     worst.sort_unstable_by_key(|spike| std::cmp::Reverse(spike.late_ns));
-    worst.truncate(SHOWN);
+    worst.truncate(MAX_LISTED);
     worst.sort_unstable_by_key(|spike| spike.at_ns);
     let shown: Vec<String> = worst
         .iter()
@@ -170,11 +163,7 @@ fn spikes(thread: &ThreadResult) -> Option<String> {
         true => String::new(),
         false => format!(": {which}{}", shown.join(", ")),
     };
-    Some(format!(
-        "{} came {} late or more{list}",
-        grouped(total),
-        at_least(from)
-    ))
+    Some(format!("{} came {} late or more{list}", grouped(total), at_least(from)))
 }
 
 #[cfg(test)]
@@ -182,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_is_printed_as_it_was_made() {
+    fn a_claim_is_printed_as_given() {
         for (value, text) in [
             (0.0012, "0.0012"),
             (0.002, "0.002"),

@@ -57,14 +57,14 @@ impl Scale {
 }
 
 /// A part of a curve: from, to (nanoseconds), and its share of the samples.
-type Step = (f64, f64, f64);
+type CurveStep = (f64, f64, f64);
 
 /// Draws the curves, as a figure that can be zoomed; `None` without samples. `id` must be unique on the page.
 pub(crate) fn curves(id: &str, title: &str, axis: &str, scale: Scale, all: &[Curve]) -> Option<Markup> {
-    let steps: Vec<Vec<Step>> = all.iter().map(|curve| steps(curve, scale)).collect();
+    let steps: Vec<Vec<CurveStep>> = all.iter().map(|curve| steps(curve, scale)).collect();
     let seen = || steps.iter().flatten().filter(|step| step.2 > 0.0);
-    let least = |from: fn(&Step) -> f64| seen().map(from).fold(f64::INFINITY, f64::min);
-    let most = |from: fn(&Step) -> f64| seen().map(from).fold(0.0, f64::max);
+    let least = |from: fn(&CurveStep) -> f64| seen().map(from).fold(f64::INFINITY, f64::min);
+    let most = |from: fn(&CurveStep) -> f64| seen().map(from).fold(0.0, f64::max);
     seen().next()?;
     #[allow(clippy::cast_precision_loss)]
     let worst = all.iter().filter_map(|curve| curve.worst_ns).max().unwrap_or(0) as f64;
@@ -108,7 +108,7 @@ fn controls() -> Markup {
 }
 
 #[allow(clippy::cast_precision_loss)] // A drawing needs no more.
-fn steps(curve: &Curve, scale: Scale) -> Vec<Step> {
+fn steps(curve: &Curve, scale: Scale) -> Vec<CurveStep> {
     let samples = curve.samples().max(1) as f64;
     match scale {
         Scale::Logarithmic => logarithmic(&curve.histogram, PER_DECADE)
@@ -117,7 +117,7 @@ fn steps(curve: &Curve, scale: Scale) -> Vec<Step> {
             .collect(),
         Scale::Linear(top_ns) => {
             let width = (top_ns / BINS).max(1);
-            let mut steps: Vec<Step> = (0..BINS)
+            let mut steps: Vec<CurveStep> = (0..BINS)
                 .map(|bin| ((bin * width) as f64, ((bin + 1) * width) as f64, 0.0))
                 .collect();
             for (low_ns, count) in &curve.histogram {
@@ -166,19 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn a_single_late_sample_is_an_island_of_the_logarithmic_drawing() {
+    fn a_single_late_sample_is_a_separate_part_of_the_curve() {
         let svg = drawn(Scale::Logarithmic);
         let path = first_path(&svg);
         assert_eq!(path.matches('M').count(), 3, "{path}");
         assert!(svg.contains("<title>&lt;none&gt;</title>") && svg.contains("all &amp; everything"));
-        assert!(
-            svg.contains(">0.1\u{a0}%<") && svg.contains(">100\u{a0}%<"),
-            "{svg}"
-        );
+        assert!(svg.contains(">0.1\u{a0}%<") && svg.contains(">100\u{a0}%<"), "{svg}");
     }
 
     #[test]
-    fn the_linear_drawing_ends_where_it_is_told_to() {
+    fn the_linear_scale_ends_at_the_given_value() {
         let svg = drawn(Scale::Linear(4_000));
         let path = first_path(&svg);
         assert_eq!(path.matches('M').count(), 2, "{path}");
@@ -186,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_has_a_flag_where_the_scale_reaches() {
+    fn the_worst_value_has_a_flag_if_the_scale_reaches_it() {
         let far = drawn(Scale::Logarithmic);
         assert!(far.contains(">&lt;none&gt;: worst 90.1\u{a0}µs<"), "{far}");
         assert_eq!(far.matches("class=\"flag k0\"").count(), 1);
@@ -194,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_drawn_of_nothing() {
+    fn empty_curves_are_not_drawn() {
         let none = curve(0, "none", &[]);
         for scale in [Scale::Logarithmic, Scale::Linear(1_000), Scale::Linear(0)] {
             assert!(curves("a", "b", "c", scale, std::slice::from_ref(&none)).is_none());

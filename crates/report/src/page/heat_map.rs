@@ -5,7 +5,7 @@ use super::text::{Tenths, unit};
 use crate::bound::at_most;
 use crate::units::time;
 use maud::{Markup, html};
-use measure::{Kind, OverTime, ThreadResult};
+use measure::{MeasurementKind, ThreadResult, TimeSeries};
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 64.0;
@@ -41,20 +41,20 @@ const LATE: Shades = [
 ];
 
 /// Draws the threads of one kind; `None` if no sample has a timestamp.
-pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<Markup> {
+pub(crate) fn heat_map(kind: MeasurementKind, threads: &[ThreadResult]) -> Option<Markup> {
     let with_times = threads
         .iter()
         .filter_map(|thread| Some((thread, narrowed(kind, thread.over_time.as_ref()?))));
-    let rows: Vec<(&ThreadResult, OverTime)> = with_times.take(ROWS).collect();
+    let rows: Vec<(&ThreadResult, TimeSeries)> = with_times.take(ROWS).collect();
     let window_ns = rows.iter().map(|(thread, _)| thread.duration_ns).max()?.max(1);
     let (id, title, shades, what) = match kind {
-        Kind::Noise => (
+        MeasurementKind::Noise => (
             "stolen",
             "Stolen time of every CPU",
             STOLEN,
             "the share of its time that was stolen",
         ),
-        Kind::Latency | Kind::All => (
+        MeasurementKind::Latency | MeasurementKind::All => (
             "late",
             "Latest wake-up of every CPU",
             LATE,
@@ -83,13 +83,13 @@ pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<Markup> {
 }
 
 /// The same with fewer parts, each a whole number of the measurement's own parts.
-fn narrowed(kind: Kind, over_time: &OverTime) -> OverTime {
+fn narrowed(kind: MeasurementKind, over_time: &TimeSeries) -> TimeSeries {
     let many = over_time.values_ns.len().div_ceil(FIELDS).max(1);
     let joined = |parts: &[u64]| match kind {
-        Kind::Noise => parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)),
-        Kind::Latency | Kind::All => parts.iter().copied().max().unwrap_or(0),
+        MeasurementKind::Noise => parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)),
+        MeasurementKind::Latency | MeasurementKind::All => parts.iter().copied().max().unwrap_or(0),
     };
-    OverTime {
+    TimeSeries {
         begins_ns: over_time.begins_ns,
         part_ns: over_time.part_ns.saturating_mul(many as u64),
         values_ns: over_time.values_ns.chunks(many).map(joined).collect(),
@@ -111,9 +111,9 @@ fn legend(shades: &Shades) -> Markup {
 
 fn fields(
     top: f64,
-    kind: Kind,
+    kind: MeasurementKind,
     thread: &ThreadResult,
-    over_time: &OverTime,
+    over_time: &TimeSeries,
     (window_ns, shades): (u64, &Shades),
 ) -> Markup {
     let wide = (WIDTH - LEFT - RIGHT) / window_ns as f64;
@@ -124,8 +124,8 @@ fn fields(
         // The last part ends after the window, by less than its length.
         let length_ns = over_time.part_ns.min(window_ns.saturating_sub(from_ns));
         let weight = match kind {
-            Kind::Noise => per_million(value, length_ns),
-            Kind::Latency | Kind::All => value,
+            MeasurementKind::Noise => per_million(value, length_ns),
+            MeasurementKind::Latency | MeasurementKind::All => value,
         };
         let shade = shades.iter().rposition(|(least, _)| weight >= *least)?;
         Some((shade, value, from_ns, length_ns))
@@ -137,8 +137,8 @@ fn fields(
                 title {
                     "CPU " (thread.cpu.0) ", from " (unit(&time(from_ns))) ": "
                     @match kind {
-                        Kind::Noise => { (unit(&time(value))) " stolen" }
-                        Kind::Latency | Kind::All => { (unit(&at_most(value))) " late at most" }
+                        MeasurementKind::Noise => { (unit(&time(value))) " stolen" }
+                        MeasurementKind::Latency | MeasurementKind::All => { (unit(&at_most(value))) " late at most" }
                     }
                 }
             }

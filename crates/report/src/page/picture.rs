@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_common_is_so_of_every_curve() {
+    fn the_common_range_covers_every_curve() {
         assert_eq!(common(&of(&[&[(1_000, 99), (2_000, 1)]])), Some(1_001));
         assert_eq!(common(&of(&[&[(1_000, 98), (2_000, 2)]])), Some(2_001));
         assert_eq!(common(&of(&[&[(1_000, 5)], &[(7, 500)], &[]])), Some(1_001));
@@ -137,7 +137,7 @@ mod tests {
 
     /// A common value is visible on the linear scale even if the scale ends exactly there.
     #[test]
-    fn both_scales_are_there_or_no_choice_is() {
+    fn a_choice_of_scales_needs_both_scales() {
         let curves = of(&[&[(1_000, 5)]]);
         let page = drawn(&curves, common(&curves));
         assert!(page.contains("class=\"lins plot\"") && page.contains("class=\"scales\""));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_notes_stay_text() {
+    fn names_and_notes_are_escaped() {
         let page = drawn(&of(&[&[(1_000, 5)]]), None);
         assert!(
             page.contains("&lt;b&gt;0 <small>with &lt;i&gt; 5\u{a0}µs</small>"),

@@ -5,7 +5,7 @@ use super::text::{Tenths, unit};
 use crate::style::{counted, safe};
 use crate::units::time;
 use maud::{Markup, html};
-use measure::{Gap, GapLabel, ThreadResult};
+use measure::{GapLabel, MeasuredGap, ThreadResult};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 640.0;
@@ -59,9 +59,9 @@ pub(crate) fn gaps(cpu: u32, strips: &[Strip]) -> Option<Markup> {
 
 fn label(name: &str, thread: &ThreadResult) -> String {
     let all = usize::try_from(thread.expected).unwrap_or(usize::MAX);
-    let kept = thread.gaps.as_ref().map_or(0, Vec::len);
-    let part = if kept < all {
-        format!(", {} of them drawn", crate::style::grouped(kept as u64))
+    let gap_count = thread.gaps.as_ref().map_or(0, Vec::len);
+    let part = if gap_count < all {
+        format!(", {} of them drawn", crate::style::grouped(gap_count as u64))
     } else {
         String::new()
     };
@@ -75,12 +75,8 @@ fn label(name: &str, thread: &ThreadResult) -> String {
 )]
 fn strip(top: f64, one: &Strip, [shortest, longest, window]: [u64; 3]) -> Markup {
     let base = top + STRIP;
-    let (low, high) = (
-        (shortest as f64).log10(),
-        (longest.max(shortest * 10) as f64).log10(),
-    );
-    let y =
-        |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
+    let (low, high) = ((shortest as f64).log10(), (longest.max(shortest * 10) as f64).log10());
+    let y = |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
     let decades = || ((low.ceil() as u32)..=(high.floor() as u32)).map(|decade| 10_u64.pow(decade.min(19)));
     let gaps = one.thread.gaps.as_deref().unwrap_or_default();
     // Two paths: interruptions by others, and kernel work caused only by this sampler.
@@ -114,7 +110,7 @@ fn strip(top: f64, one: &Strip, [shortest, longest, window]: [u64; 3]) -> Markup
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss
 )]
-fn path<'a>(gaps: impl Iterator<Item = &'a Gap>, window: u64, ends: impl Fn(u64) -> (f64, f64)) -> String {
+fn path<'a>(gaps: impl Iterator<Item = &'a MeasuredGap>, window: u64, ends: impl Fn(u64) -> (f64, f64)) -> String {
     let mut tallest = vec![0_u64; COLUMNS];
     for gap in gaps {
         let place = (gap.at_ns as f64 / window as f64 * COLUMNS as f64) as usize;

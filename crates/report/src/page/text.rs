@@ -30,8 +30,7 @@ pub(crate) fn percent(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(bytes.len() + bytes.len() / 2);
     for &byte in bytes {
-        if byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b',' | b':' | b'/' | b'(' | b')')
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b',' | b':' | b'/' | b'(' | b')')
         {
             out.push(char::from(byte));
         } else {
@@ -57,17 +56,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_keep_to_their_numbers_and_control_characters_are_visible() {
-        assert_eq!(
-            unit("fell to 12.4 us, let us see"),
-            "fell to 12.4\u{a0}µs, let us see"
-        );
+    fn units_stay_with_numbers_and_control_characters_are_visible() {
+        assert_eq!(unit("fell to 12.4 us, let us see"), "fell to 12.4\u{a0}µs, let us see");
         assert_eq!(unit("0.9 % <\u{1b}"), "0.9\u{a0}% <\\u{1b}");
         assert_eq!(unit("5  s 7"), "5  s 7");
     }
 
     #[test]
-    fn bytes_of_an_address_are_percent_encoded() {
+    fn bytes_of_a_url_are_percent_encoded() {
         assert_eq!(percent(b"{\"a\": \"<%\"}"), "%7B%22a%22:%20%22%3C%25%22%7D");
     }
 }

@@ -1,8 +1,8 @@
 //! Writes the changes of an isolation, by what they are about.
 
-use super::{Entry, Story};
+use super::{JournalEntry, ProveRecord};
 use crate::page::findings;
-use crate::plan::{by_knob, company};
+use crate::plan::{by_knob, shared_owners};
 use crate::style::{counted, safe};
 use maud::{Markup, html};
 use plan::{Change, KNOBS};
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 const OPEN: usize = 12;
 
 /// The entries of the journal by their change.
-type Entries<'a> = BTreeMap<&'a str, &'a Entry>;
+type Entries<'a> = BTreeMap<&'a str, &'a JournalEntry>;
 
 /// The changes with their outcome; a plan that was not carried out is still informative.
-pub(super) fn changes(story: &Story) -> Markup {
+pub(super) fn changes(story: &ProveRecord) -> Markup {
     let Some(plan) = &story.plan else {
         return Markup::default();
     };
@@ -23,17 +23,14 @@ pub(super) fn changes(story: &Story) -> Markup {
     let entries: Entries = entries.map(|entry| (entry.change.as_str(), entry)).collect();
     let (title, how) = match story.entries.is_empty() {
         true => ("What would have been changed", "Nothing of it was done."),
-        false => (
-            "What was changed",
-            "Every change was written to the journal first.",
-        ),
+        false => ("What was changed", "Every change was written to the journal first."),
     };
     html! {
         section { "\n"
             h2 { (title) } "\n"
             p.note {
                 "Partition " code { (safe(&plan.partition)) } ": CPU " (plan.isolated) " set apart"
-                @if let Some(why) = company(plan) { " but NOT alone (" (safe(&why)) ")" }
+                @if let Some(why) = shared_owners(plan) { " but NOT alone (" (safe(&why)) ")" }
                 ", CPU " (plan.housekeeping) " keeps everything else. " (how)
             } "\n"
             @for (name, changes) in by_knob(plan) { (of_knob(name, &changes, &entries)) }
@@ -48,10 +45,7 @@ pub(super) fn changes(story: &Story) -> Markup {
 }
 
 fn of_knob(name: &str, changes: &[&Change], entries: &Entries) -> Markup {
-    let what = KNOBS
-        .iter()
-        .find(|knob| knob.name == name)
-        .map_or("", |knob| knob.what);
+    let what = KNOBS.iter().find(|knob| knob.name == name).map_or("", |knob| knob.what);
     html! {
         details open[changes.len() <= OPEN] {
             summary { (safe(&name.replace('_', " "))) " " small { (counted(changes.len(), "change")) } }

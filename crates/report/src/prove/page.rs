@@ -2,7 +2,7 @@
 //! in light and dark mode.
 
 use super::statistics::headlines;
-use super::{Outcome, Story};
+use super::{ProveRecord, StepOutcome};
 use super::{changes, sections};
 use crate::page;
 use crate::page::picture::{SCRIPT, STYLE};
@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 /// The page. The whole report is embedded as JSON, to be saved with one click.
 #[must_use]
-pub fn prove_html(story: &Story) -> String {
+pub fn prove_html(story: &ProveRecord) -> String {
     let json = story.json().ok();
     let content = html! {
         (header(story))
@@ -29,13 +29,13 @@ pub fn prove_html(story: &Story) -> String {
     page::page(&format!("quietcore: CPU {}", story.cpus), STYLE, SCRIPT, &content)
 }
 
-fn header(story: &Story) -> Markup {
+fn header(story: &ProveRecord) -> Markup {
     let environment = &story.environment;
     let model = environment.model_name.as_deref().unwrap_or("processor unknown");
-    let release = environment.release.as_deref().map_or_else(
-        || "kernel unknown".to_owned(),
-        |release| format!("Linux {release}"),
-    );
+    let release = environment
+        .release
+        .as_deref()
+        .map_or_else(|| "kernel unknown".to_owned(), |release| format!("Linux {release}"));
     let (head, rest) = first_sentence(&story.verdict);
     html! {
         @if story.emulated {
@@ -59,7 +59,7 @@ fn header(story: &Story) -> Markup {
 }
 
 /// The class and the text of each badge.
-fn badges(story: &Story) -> Vec<(&'static str, String)> {
+fn badges(story: &ProveRecord) -> Vec<(&'static str, String)> {
     let mut badges = Vec::new();
     let mut badge = |class, text: &str| badges.push((class, text.to_owned()));
     if story.isolated.is_empty() {
@@ -72,7 +72,7 @@ fn badges(story: &Story) -> Vec<(&'static str, String)> {
         Some(_) => badge("bad", "NOT everything put back"),
         None => badge("care", "nothing to put back"),
     }
-    if story.steps.iter().any(|step| step.outcome == Outcome::Failed) {
+    if story.steps.iter().any(|step| step.outcome == StepOutcome::Failed) {
         badge("bad", "a step failed");
     }
     let results = [&story.before, &story.during].into_iter().flatten();
@@ -96,7 +96,7 @@ fn first_sentence(verdict: &str) -> (&str, &str) {
     }
 }
 
-fn tiles(story: &Story) -> Markup {
+fn tiles(story: &ProveRecord) -> Markup {
     let lines = headlines(story);
     let missing = if story.during.is_none() { " missing" } else { "" };
     html! {

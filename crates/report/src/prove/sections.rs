@@ -1,7 +1,7 @@
 //! Writes the sections of the page.
 
 use super::statistics::{measured_cpus, merged, of, of_cpu};
-use super::{Outcome, Phase, Residue, Step, Story};
+use super::{ProvePhase, ProveRecord, ProveStep, Residue, StepOutcome};
 use crate::measurement::policy_text;
 use crate::page::curves::Curve;
 use crate::page::picture::{Picture, common, picture};
@@ -13,12 +13,12 @@ use crate::style::{counted, grouped, safe};
 use crate::units::{rate, time};
 use machine::Nanos;
 use maud::{Markup, html};
-use measure::{Kind, Measurement, Note};
+use measure::{Measurement, MeasurementKind, Note};
 use std::collections::BTreeMap;
 
-pub(super) fn latency(story: &Story) -> Markup {
+pub(super) fn latency(story: &ProveRecord) -> Markup {
     let axis = "how late the thread woke up";
-    measured(story, Kind::Latency, "Wake-up latency", axis, |result| {
+    measured(story, MeasurementKind::Latency, "Wake-up latency", axis, |result| {
         let thread = result.threads.first();
         let period = thread
             .and_then(|thread| thread.interval_ns)
@@ -31,9 +31,9 @@ pub(super) fn latency(story: &Story) -> Markup {
     })
 }
 
-pub(super) fn noise(story: &Story) -> Markup {
+pub(super) fn noise(story: &ProveRecord) -> Markup {
     let axis = "how long the program was stopped";
-    measured(story, Kind::Noise, "Noise", axis, |result| {
+    measured(story, MeasurementKind::Noise, "Noise", axis, |result| {
         let thread = result.threads.first();
         let policy = thread.map_or_else(String::new, |thread| format!(" ({})", policy_text(thread)));
         let threshold = thread.and_then(|thread| thread.threshold_ns);
@@ -46,8 +46,8 @@ pub(super) fn noise(story: &Story) -> Markup {
 }
 
 fn measured(
-    story: &Story,
-    kind: Kind,
+    story: &ProveRecord,
+    kind: MeasurementKind,
     title: &str,
     axis: &str,
     how: impl Fn(&Measurement) -> String,
@@ -59,10 +59,10 @@ fn measured(
     };
     let cpus = measured_cpus(story, kind);
     let shown = &cpus[..cpus.len().min(CPUS)];
-    let strips_of = if kind == Kind::Noise { shown } else { &[] };
+    let strips_of = if kind == MeasurementKind::Noise { shown } else { &[] };
     let above: Vec<&Note> = match kind {
-        Kind::Latency | Kind::All => Vec::new(),
-        Kind::Noise => notes_of(story, Kind::Latency).collect(),
+        MeasurementKind::Latency | MeasurementKind::All => Vec::new(),
+        MeasurementKind::Noise => notes_of(story, MeasurementKind::Latency).collect(),
     };
     html! {
         section { "\n"
@@ -82,7 +82,7 @@ fn measured(
                     (more_in_json(cpus.len()))
                 } "\n"
             } "\n"
-            @if kind == Kind::Latency && !story.emulated { (bound(any)) }
+            @if kind == MeasurementKind::Latency && !story.emulated { (bound(any)) }
             (notes(notes_of(story, kind), &above))
         } "\n"
     }
@@ -95,13 +95,13 @@ fn more_in_json(cpus: usize) -> Markup {
     }
 }
 
-fn strips(story: &Story, cpu: u32) -> Vec<Strip<'_>> {
+fn strips(story: &ProveRecord, cpu: u32) -> Vec<Strip<'_>> {
     let phases = [
         ("before", "before", story.before.as_ref()),
         ("during", "isolated", story.during.as_ref()),
     ];
     let strip = |(class, name, phase)| {
-        let mut threads = of(phase, Kind::Noise)?.threads.iter();
+        let mut threads = of(phase, MeasurementKind::Noise)?.threads.iter();
         let thread = threads.find(|thread| thread.cpu.0 == cpu)?;
         Some(Strip { class, name, thread })
     };
@@ -109,15 +109,15 @@ fn strips(story: &Story, cpu: u32) -> Vec<Strip<'_>> {
 }
 
 /// Both phases overlaid, each with all its measured CPUs together.
-fn drawing(story: &Story, kind: Kind, title: &str, axis: &str) -> Markup {
+fn drawing(story: &ProveRecord, kind: MeasurementKind, title: &str, axis: &str) -> Markup {
     let id = match kind {
-        Kind::Latency => "latency",
-        Kind::All => "both",
-        Kind::Noise => "noise",
+        MeasurementKind::Latency => "latency",
+        MeasurementKind::All => "both",
+        MeasurementKind::Noise => "noise",
     };
     // In the colours of the two phases on the whole page.
     let phases = [(1, "before", &story.before), (0, "isolated", &story.during)];
-    let curve = |(number, name, phase): (usize, &str, &Option<Phase>)| {
+    let curve = |(number, name, phase): (usize, &str, &Option<ProvePhase>)| {
         let result = of(phase.as_ref(), kind)?;
         let load = phase.as_ref().map(|phase| phase.load.as_str());
         Some(Curve {
@@ -135,9 +135,7 @@ fn drawing(story: &Story, kind: Kind, title: &str, axis: &str) -> Markup {
     };
     picture(&Picture {
         id,
-        title: &format!(
-            "{title}: the share of all samples of each phase, all measured CPUs together, by length"
-        ),
+        title: &format!("{title}: the share of all samples of each phase, all measured CPUs together, by length"),
         axis,
         legend,
         curves: &curves,
@@ -145,7 +143,7 @@ fn drawing(story: &Story, kind: Kind, title: &str, axis: &str) -> Markup {
     })
 }
 
-fn table(story: &Story, kind: Kind, cpu: u32) -> Markup {
+fn table(story: &ProveRecord, kind: MeasurementKind, cpu: u32) -> Markup {
     html! {
         div.scroll { table {
             caption { "CPU " (cpu) }
@@ -175,7 +173,7 @@ fn bound(result: &Measurement) -> Markup {
     }
 }
 
-fn notes_of(story: &Story, kind: Kind) -> impl Iterator<Item = &Note> {
+fn notes_of(story: &ProveRecord, kind: MeasurementKind) -> impl Iterator<Item = &Note> {
     let phases = [story.before.as_ref(), story.during.as_ref()];
     phases
         .into_iter()
@@ -183,7 +181,7 @@ fn notes_of(story: &Story, kind: Kind) -> impl Iterator<Item = &Note> {
         .flat_map(|result| &result.findings)
 }
 
-pub(super) fn residue(story: &Story) -> Markup {
+pub(super) fn residue(story: &ProveRecord) -> Markup {
     html! {
         @if !story.residue.is_empty() {
             section { "\n"
@@ -261,7 +259,7 @@ fn counters(residue: &Residue) -> Markup {
     }
 }
 
-pub(super) fn could_not(story: &Story) -> Markup {
+pub(super) fn could_not(story: &ProveRecord) -> Markup {
     html! {
         @if !story.could_not.is_empty() {
             section { "\n"
@@ -272,7 +270,7 @@ pub(super) fn could_not(story: &Story) -> Markup {
     }
 }
 
-pub(super) fn steps(story: &Story) -> Markup {
+pub(super) fn steps(story: &ProveRecord) -> Markup {
     if story.steps.is_empty() && story.restored.is_none() {
         return Markup::default();
     }
@@ -292,11 +290,11 @@ pub(super) fn steps(story: &Story) -> Markup {
     }
 }
 
-fn step(step: &Step) -> Markup {
+fn step(step: &ProveStep) -> Markup {
     let (class, word) = match step.outcome {
-        Outcome::Done => ("good", "done"),
-        Outcome::Failed => ("bad", "failed"),
-        Outcome::Skipped => ("care", "skipped"),
+        StepOutcome::Done => ("good", "done"),
+        StepOutcome::Failed => ("bad", "failed"),
+        StepOutcome::Skipped => ("care", "skipped"),
     };
     html! {
         li {
@@ -307,7 +305,7 @@ fn step(step: &Step) -> Markup {
     }
 }
 
-pub(super) fn environment(story: &Story) -> Markup {
+pub(super) fn environment(story: &ProveRecord) -> Markup {
     let first = ("CPU under test", format!("{} ({})", story.cpus, story.cpus_why));
     let last = ("exit status", story.exit_status.to_string());
     page::environment(&story.environment, &[first], &[last])

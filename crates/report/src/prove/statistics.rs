@@ -1,26 +1,26 @@
 //! Computes the report's numbers for the terminal and the page: the two phases side by side.
 
-use super::{Phase, Story};
+use super::{ProvePhase, ProveRecord};
 use crate::statistics::{per_second, stolen, tail, worst};
 use crate::style::grouped;
 use crate::units::{maybe_mean, maybe_time, percent, rate, time};
-use measure::{Kind, Measurement, ThreadResult};
+use measure::{Measurement, MeasurementKind, ThreadResult};
 use std::collections::BTreeMap;
 
 /// One line of a comparison: name, before, isolated.
-pub(super) struct Line {
+pub(super) struct StatisticsLine {
     pub what: String,
     pub before: String,
     pub during: String,
 }
 
 /// A measurement of one kind in one phase.
-pub(super) fn of(phase: Option<&Phase>, kind: Kind) -> Option<&Measurement> {
+pub(super) fn of(phase: Option<&ProvePhase>, kind: MeasurementKind) -> Option<&Measurement> {
     match kind {
-        Kind::Latency => phase?.latency.as_ref(),
-        Kind::Noise => phase?.noise.as_ref(),
+        MeasurementKind::Latency => phase?.latency.as_ref(),
+        MeasurementKind::Noise => phase?.noise.as_ref(),
         // `prove` measures one kind after the other.
-        Kind::All => None,
+        MeasurementKind::All => None,
     }
 }
 
@@ -35,41 +35,41 @@ pub(super) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
 }
 
 /// The few decisive numbers, for both phases. Empty without a measurement.
-pub(super) fn headlines(story: &Story) -> Vec<Line> {
+pub(super) fn headlines(story: &ProveRecord) -> Vec<StatisticsLine> {
     let mut lines = Vec::new();
     let phases = [story.before.as_ref(), story.during.as_ref()];
-    let mut add = |what: &str, kind: Kind, value: &dyn Fn(&Measurement) -> String| {
+    let mut add = |what: &str, kind: MeasurementKind, value: &dyn Fn(&Measurement) -> String| {
         let [before, during] = phases.map(|phase| of(phase, kind).map(value));
         if before.is_some() || during.is_some() {
             let text = |value: Option<String>| value.unwrap_or_else(|| "not measured".to_owned());
-            lines.push(Line {
+            lines.push(StatisticsLine {
                 what: what.to_owned(),
                 before: text(before),
                 during: text(during),
             });
         }
     };
-    add("worst wake-up", Kind::Latency, &|result| {
+    add("worst wake-up", MeasurementKind::Latency, &|result| {
         maybe_time(worst(result))
     });
-    add("99.9 % of wake-ups within", Kind::Latency, &|result| {
+    add("99.9 % of wake-ups within", MeasurementKind::Latency, &|result| {
         maybe_time(tail(result))
     });
-    add("longest gap in a busy loop", Kind::Noise, &|result| {
+    add("longest gap in a busy loop", MeasurementKind::Noise, &|result| {
         maybe_time(worst(result))
     });
-    add("gaps per second", Kind::Noise, &|result| {
+    add("gaps per second", MeasurementKind::Noise, &|result| {
         per_second(result).map_or_else(|| "-".to_owned(), rate)
     });
-    add("CPU time taken by others", Kind::Noise, &|result| {
+    add("CPU time taken by others", MeasurementKind::Noise, &|result| {
         stolen(result).map_or_else(|| "-".to_owned(), percent)
     });
     lines
 }
 
 /// All statistics of one CPU, for both phases.
-pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
-    let thread = |phase: Option<&Phase>| -> Option<ThreadResult> {
+pub(super) fn of_cpu(story: &ProveRecord, kind: MeasurementKind, cpu: u32) -> Vec<StatisticsLine> {
+    let thread = |phase: Option<&ProvePhase>| -> Option<ThreadResult> {
         of(phase, kind)?
             .threads
             .iter()
@@ -80,7 +80,7 @@ pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut add = |what: &str, value: &dyn Fn(&ThreadResult) -> String| {
         let text = |thread: &Option<ThreadResult>| thread.as_ref().map_or_else(|| "-".to_owned(), value);
-        lines.push(Line {
+        lines.push(StatisticsLine {
             what: what.to_owned(),
             before: text(&before),
             during: text(&during),
@@ -93,12 +93,12 @@ pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
     add("99.9 %", &|thread| maybe_time(thread.p999_ns));
     add("largest", &|thread| maybe_time(thread.max_ns));
     match kind {
-        Kind::Latency | Kind::All => {
+        MeasurementKind::Latency | MeasurementKind::All => {
             add("wake-ups expected", &|thread| grouped(thread.expected));
             add("recorded", &|thread| grouped(thread.recorded));
             add("missed", &|thread| grouped(thread.missed));
         }
-        Kind::Noise => {
+        MeasurementKind::Noise => {
             add("gaps", &|thread| grouped(thread.expected));
             add("recorded", &|thread| grouped(thread.recorded));
             add("missed", &|thread| grouped(thread.missed));
@@ -115,7 +115,7 @@ pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
 }
 
 /// CPUs that a kind was measured on, in either phase.
-pub(super) fn measured_cpus(story: &Story, kind: Kind) -> Vec<u32> {
+pub(super) fn measured_cpus(story: &ProveRecord, kind: MeasurementKind) -> Vec<u32> {
     let phases = [story.before.as_ref(), story.during.as_ref()];
     let mut cpus: Vec<u32> = phases
         .into_iter()

@@ -1,25 +1,25 @@
 //! Writes the report for a terminal.
 
 use super::statistics::headlines;
-use super::{Outcome, Residue, Restored, Story};
+use super::{ProveRecord, Residue, RestorationCheck, StepOutcome};
 use crate::measurement::notes_text;
-use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, counted, cut, safe, wrap};
 use crate::units::rate;
 use machine::Nanos;
 use std::fmt::Write as _;
 
 /// The report for a terminal: verdict first, then the evidence, at most 80 columns.
 #[must_use]
-pub fn prove_text(story: &Story, style: Style) -> String {
+pub fn prove_text(story: &ProveRecord, style: Style) -> String {
     let mut text = String::new();
     if story.emulated {
         let stamp = "EMULATED PROCESSOR: what was done and counted is real, every time is the emulator's";
-        let _ = writeln!(text, "{}", style.paint(Role::Bad, &wrap(stamp, 0, COLUMNS)));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Bad, &wrap(stamp, 0, COLUMNS)));
     }
     let _ = writeln!(
         text,
         "{}\n",
-        style.paint(Role::Head, &wrap(&safe(&story.verdict), 0, COLUMNS))
+        style.paint(TextRole::Head, &wrap(&safe(&story.verdict), 0, COLUMNS))
     );
     numbers(&mut text, story, style);
     for residue in &story.residue {
@@ -38,7 +38,7 @@ pub fn prove_text(story: &Story, style: Style) -> String {
             all
         });
     if !notes.is_empty() {
-        let _ = write!(text, "\n{}", style.paint(Role::Head, "What limits these numbers"));
+        let _ = write!(text, "\n{}", style.paint(TextRole::Head, "What limits these numbers"));
         text.push_str(&notes_text(&notes, style));
     }
     if !story.could_not.is_empty() {
@@ -50,7 +50,7 @@ pub fn prove_text(story: &Story, style: Style) -> String {
     text
 }
 
-fn numbers(text: &mut String, story: &Story, style: Style) {
+fn numbers(text: &mut String, story: &ProveRecord, style: Style) {
     let lines = headlines(story);
     if lines.is_empty() {
         let _ = writeln!(text, "  Nothing was measured.");
@@ -62,18 +62,14 @@ fn numbers(text: &mut String, story: &Story, style: Style) {
         "before",
         "isolated"
     );
-    let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
+    let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, &head));
     for line in lines {
-        let _ = writeln!(
-            text,
-            "  {:<28} {:>16} {:>16}",
-            line.what, line.before, line.during
-        );
+        let _ = writeln!(text, "  {:<28} {:>16} {:>16}", line.what, line.before, line.during);
     }
     for (name, phase) in [("before", &story.before), ("isolated", &story.during)] {
         if let Some(phase) = phase {
             let line = format!("load {name}: {}", safe(&phase.load));
-            let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(&line, 4, COLUMNS)));
+            let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &wrap(&line, 4, COLUMNS)));
         }
     }
 }
@@ -82,23 +78,18 @@ fn still(text: &mut String, residue: &Residue, style: Style) {
     let _ = writeln!(
         text,
         "\n{}",
-        style.paint(Role::Head, &format!("What still arrived on CPU {}", residue.cpu))
+        style.paint(TextRole::Head, &format!("What still arrived on CPU {}", residue.cpu))
     );
     if residue.rows.iter().all(|row| row.count == 0) {
         let _ = writeln!(text, "  Nothing that the kernel counts.");
     } else {
         let head = format!("  {:>10} {:>10}  what", "before /s", "now /s");
-        let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, &head));
     }
     residue_rows(text, residue, style);
     for irq in &residue.interrupts {
-        let line = format!(
-            "interrupt {} ({}) stayed: {}",
-            irq.irq,
-            safe(&irq.name),
-            safe(&irq.why)
-        );
-        let _ = writeln!(text, "  {}", style.paint(Role::Care, &wrap(&line, 4, COLUMNS)));
+        let line = format!("interrupt {} ({}) stayed: {}", irq.irq, safe(&irq.name), safe(&irq.why));
+        let _ = writeln!(text, "  {}", style.paint(TextRole::Warning, &wrap(&line, 4, COLUMNS)));
     }
     if !residue.threads.is_empty() {
         let mut names: Vec<String> = residue.threads.iter().map(|thread| safe(&thread.comm)).collect();
@@ -114,9 +105,9 @@ fn still(text: &mut String, residue: &Residue, style: Style) {
 
 /// The most frequent interruptions with their rates, and how to stop each.
 fn residue_rows(text: &mut String, residue: &Residue, style: Style) {
-    const SHOWN: usize = 12;
+    const MAX_LISTED: usize = 12;
     let rows: Vec<_> = residue.rows.iter().filter(|row| row.count > 0).collect();
-    for row in rows.iter().take(SHOWN) {
+    for row in rows.iter().take(MAX_LISTED) {
         let before = row.per_second_before.map_or_else(|| "?".to_owned(), rate);
         let name = format!("{} ({})", safe(&row.what), safe(&row.name));
         let _ = writeln!(
@@ -131,32 +122,25 @@ fn residue_rows(text: &mut String, residue: &Residue, style: Style) {
                 "  {:>10} {:>10}  {}",
                 "",
                 "",
-                style.paint(
-                    Role::Quiet,
-                    &wrap(&format!("-> {}", safe(&row.cure)), 28, COLUMNS)
-                )
+                style.paint(TextRole::Quiet, &wrap(&format!("-> {}", safe(&row.cure)), 28, COLUMNS))
             );
         }
     }
-    if rows.len() > SHOWN {
-        let _ = writeln!(
-            text,
-            "  and {} more, in the JSON and the page",
-            rows.len() - SHOWN
-        );
+    if rows.len() > MAX_LISTED {
+        let _ = writeln!(text, "  and {} more, in the JSON and the page", rows.len() - MAX_LISTED);
     }
 }
 
-fn steps(text: &mut String, story: &Story, style: Style) {
+fn steps(text: &mut String, story: &ProveRecord, style: Style) {
     if story.steps.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.paint(Role::Head, "What was done"));
+    let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "What was done"));
     for step in &story.steps {
         let (word, role) = match step.outcome {
-            Outcome::Done => ("done", Role::Good),
-            Outcome::Failed => ("FAILED", Role::Bad),
-            Outcome::Skipped => ("skipped", Role::Care),
+            StepOutcome::Done => ("done", TextRole::Good),
+            StepOutcome::Failed => ("FAILED", TextRole::Bad),
+            StepOutcome::Skipped => ("skipped", TextRole::Warning),
         };
         let line = format!("{}: {}", safe(&step.name), safe(&step.detail));
         let took = Nanos(step.duration_ns).to_string();
@@ -171,21 +155,21 @@ fn steps(text: &mut String, story: &Story, style: Style) {
     }
 }
 
-fn restored(text: &mut String, restored: Option<&Restored>, style: Style) {
+fn restored(text: &mut String, restored: Option<&RestorationCheck>, style: Style) {
     match restored {
         None => {}
         Some(restored) if restored.equal => {
             let _ = writeln!(
                 text,
                 "\n{}",
-                style.paint(Role::Good, "Everything is as it was before.")
+                style.paint(TextRole::Good, "Everything is as it was before.")
             );
         }
         Some(restored) => {
             let _ = writeln!(
                 text,
                 "\n{}",
-                style.paint(Role::Bad, "NOT everything is as it was before:")
+                style.paint(TextRole::Bad, "NOT everything is as it was before:")
             );
             for difference in &restored.differences {
                 let _ = writeln!(text, "  {}", wrap(&safe(difference), 4, COLUMNS));

@@ -1,19 +1,19 @@
 //! Compares several files: their quantiles, the losses of each, the differences between their machines, and the user's
 //! requirements. It states differences, but calls nothing better: that needs more than one run of each.
 
-use super::json::{COMPARE_SCHEMA, Report};
+use super::json::{COMPARE_SCHEMA, RecordingReport};
 use super::{head, row, share_name, span_text, title};
 use crate::measurement::notes_text;
-use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
 use compare::CONDITIONS;
-use formats::requirement::{Judgement, Outcome, Requirement, judge};
-use formats::statistics::{SHARES, Span, best_quantile};
-use formats::{Basis, Kind, Recording, Series};
+use formats::requirement::{Judgement, Requirement, RequirementOutcome, judge};
+use formats::statistics::{SHARES, ValueRange, best_quantile};
+use formats::{Basis, Recording, Series, SeriesKind};
 use serde::Serialize;
 use std::fmt::Write as _;
 
 /// One of the files.
-pub struct Compared {
+pub struct ComparedFile {
     /// Its name, as given by the user.
     pub file: String,
     /// Its content.
@@ -22,7 +22,7 @@ pub struct Compared {
 
 /// What one series of a file says about one requirement.
 #[derive(Clone, Debug, Serialize)]
-pub struct Judged {
+pub struct RequirementResult {
     /// The requirement, as written by the user.
     pub requirement: String,
     /// The file.
@@ -36,15 +36,15 @@ pub struct Judged {
     pub judgement: Judgement,
 }
 
-impl Judged {
+impl RequirementResult {
     /// Checks every series of every file against every requirement.
     #[must_use]
-    pub fn all(files: &[Compared], requirements: &[Requirement]) -> Vec<Judged> {
+    pub fn all(files: &[ComparedFile], requirements: &[Requirement]) -> Vec<RequirementResult> {
         let mut judged = Vec::new();
         for requirement in requirements {
             for file in files {
                 let before = judged.len();
-                judged.extend(requirement.about(&file.recording).map(|series| Judged {
+                judged.extend(requirement.about(&file.recording).map(|series| RequirementResult {
                     requirement: requirement.text.clone(),
                     file: file.file.clone(),
                     thread: file.recording.name_of(series),
@@ -55,16 +55,16 @@ impl Judged {
                 if judged.len() == before {
                     let what = match requirement.kind {
                         None => "sample",
-                        Some(Kind::Latency) => "wake-up",
-                        Some(Kind::Noise) => "gap of a busy loop",
+                        Some(SeriesKind::Latency) => "wake-up",
+                        Some(SeriesKind::Noise) => "gap of a busy loop",
                     };
-                    judged.push(Judged {
+                    judged.push(RequirementResult {
                         requirement: requirement.text.clone(),
                         file: file.file.clone(),
                         thread: String::new(),
                         basis: None,
                         judgement: Judgement {
-                            outcome: Outcome::NotShown,
+                            outcome: RequirementOutcome::NotShown,
                             why: format!("there is no {what} in it"),
                         },
                     });
@@ -77,22 +77,22 @@ impl Judged {
 
 /// A quantile in the first file and in another one.
 #[derive(Serialize)]
-pub(crate) struct Difference {
+pub(crate) struct QuantileDifference {
     first: String,
     pub other: String,
     pub thread: String,
     /// What was compared: all expected wake-ups, if both files report their lateness; otherwise samples.
     basis: Basis,
     pub which: String,
-    pub first_ns: Span,
-    pub other_ns: Span,
+    pub first_ns: ValueRange,
+    pub other_ns: ValueRange,
     /// The increase in the other file, as lower and upper bound.
     pub more_ns: [Option<i128>; 2],
 }
 
 /// A difference between machines or runs, in a fact that all files report.
 #[derive(Serialize)]
-pub(crate) struct Fact<'a> {
+pub(crate) struct FactDifference<'a> {
     pub name: String,
     /// One value per file.
     pub values: Vec<&'a str>,
@@ -101,26 +101,26 @@ pub(crate) struct Fact<'a> {
 #[derive(Serialize)]
 struct Comparison<'a> {
     schema: &'static str,
-    files: Vec<Report<'a>>,
-    differences: Vec<Difference>,
-    environment: Vec<Fact<'a>>,
-    requirements: &'a [Judged],
+    files: Vec<RecordingReport<'a>>,
+    differences: Vec<QuantileDifference>,
+    environment: Vec<FactDifference<'a>>,
+    requirements: &'a [RequirementResult],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    sets: &'a [compare::Compared],
+    sets: &'a [compare::SetComparison],
 }
 
 /// The comparison as the JSON of the contract.
 #[must_use]
 pub fn comparison_json<'a>(
-    files: &'a [Compared],
-    judged: &'a [Judged],
-    sets: &'a [compare::Compared],
+    files: &'a [ComparedFile],
+    judged: &'a [RequirementResult],
+    sets: &'a [compare::SetComparison],
 ) -> impl Serialize + 'a {
     Comparison {
         schema: COMPARE_SCHEMA,
         files: files
             .iter()
-            .map(|one| Report::of(&one.file, &one.recording, None))
+            .map(|one| RecordingReport::of(&one.file, &one.recording, None))
             .collect(),
         differences: differences(files),
         environment: environment(files),
@@ -131,12 +131,12 @@ pub fn comparison_json<'a>(
 
 /// The comparison as a terminal shows it.
 #[must_use]
-pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> String {
+pub fn comparison_text(files: &[ComparedFile], judged: &[RequirementResult], style: Style) -> String {
     let mut text = head(style);
     text.push('\n');
     for one in files {
         let name = format!("{}: {}", safe(&one.file), title(&one.recording));
-        let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&name, 2, COLUMNS)));
+        let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&name, 2, COLUMNS)));
         for series in one.recording.series.iter().flat_map(Series::with_those_beside) {
             text.push_str(&row(&one.recording, series));
         }
@@ -147,7 +147,7 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
         let _ = writeln!(
             text,
             "\n{}",
-            style.paint(Role::Head, "Where the machines or the runs differ")
+            style.paint(TextRole::Head, "Where the machines or the runs differ")
         );
     }
     for fact in &machines {
@@ -156,20 +156,16 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
         let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
     }
     for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
-        let _ = write!(text, "\n{}", style.paint(Role::Head, &safe(&one.file)));
+        let _ = write!(text, "\n{}", style.paint(TextRole::Head, &safe(&one.file)));
         text.push_str(&notes_text(&one.recording.notes, style));
     }
     text.push_str(&judged_text(judged, style));
     text
 }
 
-fn differences_text(text: &mut String, found: &[Difference], style: Style) {
+fn differences_text(text: &mut String, found: &[QuantileDifference], style: Style) {
     if !found.is_empty() {
-        let _ = writeln!(
-            text,
-            "\n{}",
-            style.paint(Role::Head, "Differences from the first")
-        );
+        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Differences from the first"));
     }
     let mut said = None;
     for one in found {
@@ -198,10 +194,10 @@ fn differences_text(text: &mut String, found: &[Difference], style: Style) {
 }
 
 /// The requirements, and whether they are met.
-pub(crate) fn judged_text(judged: &[Judged], style: Style) -> String {
+pub(crate) fn judged_text(judged: &[RequirementResult], style: Style) -> String {
     let mut text = String::new();
     if !judged.is_empty() {
-        let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Required"));
+        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Required"));
     }
     for one in judged {
         let (word, role) = outcome(one);
@@ -225,11 +221,11 @@ pub(crate) fn judged_text(judged: &[Judged], style: Style) -> String {
 }
 
 /// Whether it is met, in one word.
-pub(crate) fn outcome(one: &Judged) -> (&'static str, Role) {
+pub(crate) fn outcome(one: &RequirementResult) -> (&'static str, TextRole) {
     match one.judgement.outcome {
-        Outcome::Held => ("holds", Role::Good),
-        Outcome::Violated => ("VIOLATED", Role::Bad),
-        Outcome::NotShown => ("NOT SHOWN", Role::Care),
+        RequirementOutcome::Held => ("holds", TextRole::Good),
+        RequirementOutcome::Violated => ("VIOLATED", TextRole::Bad),
+        RequirementOutcome::NotShown => ("NOT SHOWN", TextRole::Warning),
     }
 }
 
@@ -247,7 +243,7 @@ pub(crate) fn signed(more_ns: Option<i128>) -> String {
 }
 
 /// Compares only series that certainly correspond: the same CPU and part, or the only series of both files.
-pub(crate) fn differences(files: &[Compared]) -> Vec<Difference> {
+pub(crate) fn differences(files: &[ComparedFile]) -> Vec<QuantileDifference> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };
@@ -260,12 +256,12 @@ pub(crate) fn differences(files: &[Compared]) -> Vec<Difference> {
             if base.kind != series.kind {
                 continue;
             }
-            let due = base.by(Basis::Schedule).zip(series.by(Basis::Schedule));
-            let (base, series) = due.unwrap_or((base, series));
-            let mut add = |which: String, a: Option<Span>, b: Option<Span>| {
+            let schedules = base.by(Basis::Schedule).zip(series.by(Basis::Schedule));
+            let (base, series) = schedules.unwrap_or((base, series));
+            let mut add = |which: String, a: Option<ValueRange>, b: Option<ValueRange>| {
                 let (Some(a), Some(b)) = (a, b) else { return };
                 let less = |x: Option<u64>, y: Option<u64>| Some(i128::from(x?) - i128::from(y?));
-                found.push(Difference {
+                found.push(QuantileDifference {
                     first: first.file.clone(),
                     other: other.file.clone(),
                     thread: other.recording.name_of(series),
@@ -301,25 +297,25 @@ fn counterpart<'a>(first: &'a Recording, other: &Recording, series: &Series) -> 
     there.next().filter(|_| alone && there.next().is_none())
 }
 
-fn largest_span(series: &Series) -> Option<Span> {
+fn largest_span(series: &Series) -> Option<ValueRange> {
     let last = series.buckets.last().filter(|_| series.overflow == Some(0));
     let last = last.map(|bucket| (bucket.low_ns, bucket.high_ns()));
     let (low_ns, high_ns) = series.stated_max_ns().or(last)?;
-    Some(Span {
+    Some(ValueRange {
         low_ns,
         high_ns: Some(high_ns),
     })
 }
 
 /// Differences between the machines, or the measuring methods, in facts that all files report.
-pub(crate) fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
+pub(crate) fn environment(files: &[ComparedFile]) -> Vec<FactDifference<'_>> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };
     let mut found = Vec::new();
     let machines: Vec<&[(String, String)]> = files.iter().map(|one| &*one.recording.facts).collect();
     for (field, _) in &first.recording.facts {
-        tell(&mut found, field.clone(), &machines, field);
+        add_difference(&mut found, field.clone(), &machines, field);
     }
     for series in &first.recording.series {
         let in_others: Option<Vec<&[(String, String)]>> = others
@@ -329,7 +325,7 @@ pub(crate) fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
         let Some(in_others) = in_others else { continue };
         let threads: Vec<&[(String, String)]> = std::iter::once(&*series.facts).chain(in_others).collect();
         for field in CONDITIONS {
-            tell(
+            add_difference(
                 &mut found,
                 format!("{} {field}", first.recording.name_of(series)),
                 &threads,
@@ -341,16 +337,19 @@ pub(crate) fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
 }
 
 /// Adds a fact, unless it is present, if all files report it and the values differ.
-fn tell<'a>(found: &mut Vec<Fact<'a>>, name: String, lists: &[&'a [(String, String)]], field: &str) {
+fn add_difference<'a>(
+    found: &mut Vec<FactDifference<'a>>,
+    name: String,
+    lists: &[&'a [(String, String)]],
+    field: &str,
+) {
     let value = |facts: &&'a [(String, String)]| -> Option<&'a str> {
         let mut known = facts.iter();
-        known
-            .find(|(known, _)| known == field)
-            .map(|(_, value)| value.as_str())
+        known.find(|(known, _)| known == field).map(|(_, value)| value.as_str())
     };
     let values: Option<Vec<&str>> = lists.iter().map(value).collect();
     let Some(values) = values else { return };
     if values.iter().any(|value| *value != values[0]) && found.iter().all(|fact| fact.name != name) {
-        found.push(Fact { name, values });
+        found.push(FactDifference { name, values });
     }
 }

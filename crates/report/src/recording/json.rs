@@ -1,7 +1,7 @@
 //! Writes the contract `quietcore.report/1`.
 
 use formats::statistics::{Statistics, statistics};
-use formats::{Basis, Kind, Part, Recording, Series, Spike, Stated, Stretch};
+use formats::{Basis, MeasurementStretch, Recording, Series, SeriesKind, Spike, StatedStatistics, WakeUpPart};
 use measure::Note;
 use serde::Serialize;
 
@@ -12,57 +12,57 @@ pub const REPORT_SCHEMA: &str = "quietcore.report/1";
 pub const COMPARE_SCHEMA: &str = "quietcore.compare/1";
 
 #[derive(Serialize)]
-pub(crate) struct Report<'a> {
+pub(crate) struct RecordingReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<&'static str>,
     file: &'a str,
     format: &'static str,
     tool: &'a str,
     version: Option<&'a str>,
-    kind: Kind,
+    kind: SeriesKind,
     unit_ns: u64,
     started_at: Option<&'a str>,
-    facts: Vec<Fact<'a>>,
-    threads: Vec<Thread<'a>>,
+    facts: Vec<NamedFact<'a>>,
+    threads: Vec<SeriesReport<'a>>,
     findings: &'a [Note],
 }
 
 #[derive(Serialize)]
-struct Fact<'a> {
+struct NamedFact<'a> {
     name: &'a str,
     value: &'a str,
 }
 
 #[derive(Serialize)]
-struct Thread<'a> {
+struct SeriesReport<'a> {
     name: String,
-    kind: Kind,
+    kind: SeriesKind,
     basis: Basis,
     cpu: Option<u32>,
     thread: Option<u32>,
-    part: Option<Part>,
+    part: Option<WakeUpPart>,
     /// `None` if the file does not state it.
     samples: Option<u64>,
     overflow: Option<u64>,
     missed: Option<u64>,
-    stated: &'a Stated,
+    stated: &'a StatedStatistics,
     computed: Statistics,
     /// Lowest value, width, count.
     histogram: Vec<[u64; 3]>,
     spikes: &'a [Spike],
     /// The periods of the series over time.
-    #[serde(skip_serializing_if = "<[Stretch]>::is_empty")]
-    stretches: &'a [Stretch],
+    #[serde(skip_serializing_if = "<[MeasurementStretch]>::is_empty")]
+    stretches: &'a [MeasurementStretch],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    facts: Vec<Fact<'a>>,
+    facts: Vec<NamedFact<'a>>,
     /// The same wake-ups on another basis.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    beside: Vec<Thread<'a>>,
+    beside: Vec<SeriesReport<'a>>,
 }
 
-impl<'a> Report<'a> {
-    pub(crate) fn of(file: &'a str, recording: &'a Recording, schema: Option<&'static str>) -> Report<'a> {
-        Report {
+impl<'a> RecordingReport<'a> {
+    pub(crate) fn of(file: &'a str, recording: &'a Recording, schema: Option<&'static str>) -> RecordingReport<'a> {
+        RecordingReport {
             schema,
             file,
             format: recording.format,
@@ -82,12 +82,12 @@ impl<'a> Report<'a> {
     }
 }
 
-fn facts(list: &[(String, String)]) -> Vec<Fact<'_>> {
-    list.iter().map(|(name, value)| Fact { name, value }).collect()
+fn facts(list: &[(String, String)]) -> Vec<NamedFact<'_>> {
+    list.iter().map(|(name, value)| NamedFact { name, value }).collect()
 }
 
-fn thread<'a>(recording: &Recording, series: &'a Series) -> Thread<'a> {
-    Thread {
+fn thread<'a>(recording: &Recording, series: &'a Series) -> SeriesReport<'a> {
+    SeriesReport {
         name: recording.name_of(series),
         kind: series.kind,
         basis: series.basis,
@@ -114,5 +114,5 @@ fn thread<'a>(recording: &Recording, series: &'a Series) -> Thread<'a> {
 /// One file as JSON; `file` is its name as given by the user.
 #[must_use]
 pub fn recording_json<'a>(file: &'a str, recording: &'a Recording) -> impl Serialize + 'a {
-    Report::of(file, recording, Some(REPORT_SCHEMA))
+    RecordingReport::of(file, recording, Some(REPORT_SCHEMA))
 }

@@ -1,18 +1,18 @@
 //! Reports in words what repetitions show: what is better or worse, and by how much; what was not shown, and what would show it.
 
-use super::comparison::{Judged, judged_text};
+use super::comparison::{RequirementResult, judged_text};
 use super::share_name;
-use crate::bound::{Side, at_most, number_bound, time_bound};
-use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use crate::bound::{BoundSide, at_most, number_bound, time_bound};
+use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
 use crate::units::time;
-use compare::{Answer, Compared, Number, Quantity, Verdict, Withheld};
+use compare::{ComparisonAnswer, NoVerdictReason, Number, Quantity, SetComparison, Verdict};
 use formats::Basis;
 use machine::Nanos;
 use std::fmt::Write as _;
 
 /// The screen of sets of repetitions. `detect` is the size of a difference that must be detectable.
 #[must_use]
-pub fn sets_text(sets: &[Compared], detect: Option<Nanos>, judged: &[Judged], style: Style) -> String {
+pub fn sets_text(sets: &[SetComparison], detect: Option<Nanos>, judged: &[RequirementResult], style: Style) -> String {
     let mut text = String::new();
     for (place, one) in sets.iter().enumerate() {
         if place > 0 {
@@ -24,29 +24,29 @@ pub fn sets_text(sets: &[Compared], detect: Option<Nanos>, judged: &[Judged], st
     text
 }
 
-fn set_text(one: &Compared, detect: Option<Nanos>, style: Style) -> String {
+fn set_text(one: &SetComparison, detect: Option<Nanos>, style: Style) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
         "{}",
-        style.paint(Role::Head, &wrap(&set_head(one), 2, COLUMNS))
+        style.paint(TextRole::Head, &wrap(&set_head(one), 2, COLUMNS))
     );
-    let mut said = None;
-    for (asked, answer) in &one.answers {
-        if said != Some(&asked.thread) {
-            said = Some(&asked.thread);
-            let by = match asked.basis {
+    let mut current = None;
+    for (quantity, answer) in &one.answers {
+        if current != Some(&quantity.thread) {
+            current = Some(&quantity.thread);
+            let by = match quantity.basis {
                 Basis::Schedule => ", all expected wake-ups",
                 _ => "",
             };
-            let _ = writeln!(text, "  {}{by}", safe(&asked.thread));
+            let _ = writeln!(text, "  {}{by}", safe(&quantity.thread));
         }
         let (word, role) = match answer.verdict {
-            Verdict::Lower => ("better", Role::Good),
-            Verdict::Higher => ("WORSE", Role::Bad),
-            Verdict::NotShown => ("-", Role::Quiet),
+            Verdict::Lower => ("better", TextRole::Good),
+            Verdict::Higher => ("WORSE", TextRole::Bad),
+            Verdict::NotShown => ("-", TextRole::Quiet),
         };
-        let line = format!("{}: {}", name(asked.number), words(one, asked, answer, detect));
+        let line = format!("{}: {}", name(quantity.number), words(one, quantity, answer, detect));
         let _ = writeln!(
             text,
             "    {}{:gap$}{}",
@@ -57,16 +57,14 @@ fn set_text(one: &Compared, detect: Option<Nanos>, style: Style) -> String {
         );
     }
     for line in cautions(one) {
-        let _ = writeln!(text, "  {}", style.paint(Role::Care, &wrap(&line, 4, COLUMNS)));
+        let _ = writeln!(text, "  {}", style.paint(TextRole::Warning, &wrap(&line, 4, COLUMNS)));
     }
     text
 }
 
 /// The names of the two sets, and the number and length of their runs.
-pub(crate) fn set_head(one: &Compared) -> String {
-    let length = one
-        .run_ns
-        .map_or_else(String::new, |ns| format!(", {} each", time(ns)));
+pub(crate) fn set_head(one: &SetComparison) -> String {
+    let length = one.run_ns.map_or_else(String::new, |ns| format!(", {} each", time(ns)));
     format!(
         "{}: {}, against {}: {}{length}",
         safe(&one.other),
@@ -76,12 +74,17 @@ pub(crate) fn set_head(one: &Compared) -> String {
     )
 }
 
-pub(crate) fn words(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>) -> String {
-    let number = asked.number;
+pub(crate) fn words(
+    one: &SetComparison,
+    quantity: &Quantity,
+    answer: &ComparisonAnswer,
+    detect: Option<Nanos>,
+) -> String {
+    let number = quantity.number;
     let means = format!(
         "{}, was {}",
-        shown(number, answer.other_mean),
-        shown(number, answer.first_mean)
+        number_text(number, answer.other_mean),
+        number_text(number, answer.first_mean)
     );
     match answer.verdict {
         Verdict::Lower | Verdict::Higher => {
@@ -93,25 +96,25 @@ pub(crate) fn words(one: &Compared, asked: &Quantity, answer: &Answer, detect: O
             format!("{} {word} ({means})", range(number, answer.interval))
         }
         Verdict::NotShown => {
-            let detectable = bound(number, answer.detectable, Side::Upper);
+            let detectable = bound(number, answer.detectable, BoundSide::Upper);
             format!(
                 "no difference shown ({means}); one of {detectable} would be{}",
-                more(one, asked, answer, detect)
+                more(one, quantity, answer, detect)
             )
         }
     }
 }
 
 /// The number of repetitions needed to detect more.
-fn more(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>) -> String {
-    let size = match (asked.number, detect) {
+fn more(one: &SetComparison, quantity: &Quantity, answer: &ComparisonAnswer, detect: Option<Nanos>) -> String {
+    let size = match (quantity.number, detect) {
         (Number::Quantile(_), Some(size)) => size.0 as f64,
         _ => answer.detectable / 2.0,
     };
     if size <= 0.0 || answer.detectable <= size {
         return String::new();
     }
-    let what = bound(asked.number, size, Side::Upper);
+    let what = bound(quantity.number, size, BoundSide::Upper);
     let Some(times) = answer.times_for(size) else {
         return format!(", one of {what} never: the files are not so fine");
     };
@@ -119,19 +122,19 @@ fn more(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>
     let runs = (now * times).ceil();
     let added = 2.0 * runs - (one.first_runs + one.other_runs) as f64;
     let longer = one.run_ns.map_or_else(String::new, |ns| {
-        format!(", {} more", at_most(whole(added * ns as f64, Side::Upper)))
+        format!(", {} more", at_most(whole(added * ns as f64, BoundSide::Upper)))
     });
     format!(", one of {what} by {runs} runs of each{longer}")
 }
 
-pub(crate) fn cautions(one: &Compared) -> Vec<String> {
+pub(crate) fn cautions(one: &SetComparison) -> Vec<String> {
     let mut lines = Vec::new();
     match &one.withheld {
-        Some(Withheld::TooFew(why)) => lines.push(format!("No verdict: {why}.")),
-        Some(Withheld::Emulated(runs)) => lines.push(format!(
+        Some(NoVerdictReason::TooFew(why)) => lines.push(format!("No verdict: {why}.")),
+        Some(NoVerdictReason::Emulated(runs)) => lines.push(format!(
             "No verdict: {runs} of these runs were measured on an emulated processor, whose times mean nothing."
         )),
-        Some(Withheld::NothingInCommon) => {
+        Some(NoVerdictReason::NothingInCommon) => {
             lines.push("No verdict: no CPU was measured in the same way by all of these runs.".to_owned());
         }
         None => lines.push(
@@ -157,8 +160,8 @@ pub(crate) fn cautions(one: &Compared) -> Vec<String> {
         ));
     }
     if !one.not_representative.is_empty() {
-        let said = |(why, count): (&String, &usize)| format!("{} ({})", safe(why), runs(*count));
-        let all: Vec<String> = one.not_representative.iter().map(said).collect();
+        let counted_reason = |(why, count): (&String, &usize)| format!("{} ({})", safe(why), runs(*count));
+        let all: Vec<String> = one.not_representative.iter().map(counted_reason).collect();
         lines.push(format!("Not as the machine will be used: {}.", all.join(", ")));
     }
     lines
@@ -179,7 +182,7 @@ pub(crate) fn name(number: Number) -> String {
     }
 }
 
-pub(crate) fn shown(number: Number, value: f64) -> String {
+pub(crate) fn number_text(number: Number, value: f64) -> String {
     match number {
         Number::Quantile(_) => duration(value),
         Number::Stolen => format!("{} each second", duration(value)),
@@ -193,13 +196,13 @@ pub(crate) fn range(number: Number, interval: [f64; 2]) -> String {
     let [one, other] = interval.map(f64::abs);
     format!(
         "{} to {}",
-        bound(number, one.min(other), Side::Lower),
-        bound(number, one.max(other), Side::Upper)
+        bound(number, one.min(other), BoundSide::Lower),
+        bound(number, one.max(other), BoundSide::Upper)
     )
 }
 
-/// Like [`shown`], rounded in one direction.
-pub(crate) fn bound(number: Number, value: f64, side: Side) -> String {
+/// Like [`number_text`], rounded in one direction.
+pub(crate) fn bound(number: Number, value: f64, side: BoundSide) -> String {
     let time = || time_bound(whole(value, side), side);
     match number {
         Number::Quantile(_) => time(),
@@ -211,11 +214,11 @@ pub(crate) fn bound(number: Number, value: f64, side: Side) -> String {
 
 /// As an integer, rounded in one direction.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Both are far below, and none is negative.
-fn whole(value: f64, side: Side) -> u64 {
+fn whole(value: f64, side: BoundSide) -> u64 {
     let value = value.max(0.0);
     match side {
-        Side::Lower => value.floor() as u64,
-        Side::Upper => value.ceil() as u64,
+        BoundSide::Lower => value.floor() as u64,
+        BoundSide::Upper => value.ceil() as u64,
     }
 }
 

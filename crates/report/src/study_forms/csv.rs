@@ -5,15 +5,13 @@
 use crate::recording::sets::name;
 use crate::study_page::StudyPage;
 use compare::{Number, numbers, value};
-use formats::{Basis, Kind, Recording, Series};
+use formats::{Basis, Recording, Series, SeriesKind};
 use std::fmt::Write as _;
 
 /// The columns before and after those of the axes.
 const COLUMNS: [&[&str]; 2] = [
     &["cell"],
-    &[
-        "run", "began", "kind", "thread", "basis", "number", "value", "unit",
-    ],
+    &["run", "began", "kind", "thread", "basis", "number", "value", "unit"],
 ];
 
 /// Writes the table. Missing numbers have no line.
@@ -22,12 +20,7 @@ pub(super) fn write(study: &StudyPage) -> String {
         cell.levels.iter().map(|(axis, _)| axis.as_str()).collect()
     });
     let [first, last] = COLUMNS;
-    let head: Vec<String> = first
-        .iter()
-        .chain(&axes)
-        .chain(last)
-        .map(|name| quoted(name))
-        .collect();
+    let head: Vec<String> = first.iter().chain(&axes).chain(last).map(|name| quoted(name)).collect();
     let mut text = format!("{}\n", head.join(","));
     for cell in study.cells {
         let levels: Vec<String> = cell
@@ -36,13 +29,13 @@ pub(super) fn write(study: &StudyPage) -> String {
             .map(|(_, level)| format!("{},", quoted(level)))
             .collect();
         for (place, run) in cell.runs.iter().enumerate() {
-            let began = run.started_at.as_deref().unwrap_or_default();
+            let started_at = run.started_at.as_deref().unwrap_or_default();
             let start = format!(
                 "{},{}{},{}",
                 quoted(cell.name),
                 levels.concat(),
                 place + 1,
-                quoted(began)
+                quoted(started_at)
             );
             lines(&mut text, &start, run);
         }
@@ -53,39 +46,34 @@ pub(super) fn write(study: &StudyPage) -> String {
 fn lines(text: &mut String, start: &str, run: &Recording) {
     for series in &run.series {
         let kind = match series.kind {
-            Kind::Latency => "latency",
-            Kind::Noise => "noise",
+            SeriesKind::Latency => "latency",
+            SeriesKind::Noise => "noise",
         };
         let thread = quoted(&run.name_of(series));
         for (basis, of) in [
             (Basis::Samples, Some(series)),
             (Basis::Schedule, series.by(Basis::Schedule)),
         ] {
-            for (number, value, unit) in of.map(told).unwrap_or_default() {
+            for (number, value, unit) in of.map(series_numbers).unwrap_or_default() {
                 let number = quoted(&number);
-                let _ = writeln!(
-                    text,
-                    "{start},{kind},{thread},{},{number},{value},{unit}",
-                    basis.name()
-                );
+                let _ = writeln!(text, "{start},{kind},{thread},{},{number},{value},{unit}", basis.name());
             }
         }
     }
 }
 
 /// Name, value and unit of all numbers of a series.
-fn told(series: &Series) -> Vec<(String, f64, &'static str)> {
+fn series_numbers(series: &Series) -> Vec<(String, f64, &'static str)> {
     #[allow(clippy::cast_precision_loss)] // Counts and nanoseconds of runs are far below 2^53.
-    let whole = |name: &str, value: Option<u64>, unit: &'static str| {
-        value.map(|value| (name.to_owned(), value as f64, unit))
-    };
+    let whole =
+        |name: &str, value: Option<u64>, unit: &'static str| value.map(|value| (name.to_owned(), value as f64, unit));
     let counted = [
         whole("samples", series.samples(), ""),
         whole("missed", series.missed, ""),
         whole("min", series.stated.min_ns, "ns"),
         whole("max", series.stated.max_ns, "ns"),
     ];
-    let asked = numbers(series.kind).into_iter().filter_map(|number| {
+    let quantities = numbers(series.kind).into_iter().filter_map(|number| {
         let unit = match number {
             Number::Quantile(_) => "ns",
             Number::Stolen => "ns/s",
@@ -93,7 +81,7 @@ fn told(series: &Series) -> Vec<(String, f64, &'static str)> {
         };
         value(series, number).map(|(value, _)| (name(number), value, unit))
     });
-    counted.into_iter().flatten().chain(asked).collect()
+    counted.into_iter().flatten().chain(quantities).collect()
 }
 
 /// A field as in RFC 4180. Formulas are disarmed, because spreadsheets run them.

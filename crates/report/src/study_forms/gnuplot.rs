@@ -5,9 +5,9 @@
 
 use crate::bins::logarithmic;
 use crate::study_page::{STAMP, StudyPage, own};
-use crate::study_samples::{Samples, measured};
+use crate::study_samples::{CellSamples, measured};
 use crate::style::safe;
-use formats::{Kind, Series};
+use formats::{Series, SeriesKind};
 use std::fmt::Write as _;
 
 /// Number of bins per power of ten, as on the page.
@@ -23,8 +23,8 @@ pub(super) fn write(study: &StudyPage) -> String {
     text.push_str("# gnuplot -p FILE; with linear scales: gnuplot -p -e 'linear = 1' FILE\n");
     text.push_str("if (!exists(\"linear\")) linear = 0\n");
     let kinds = [
-        (Kind::Latency, "latency", "Wake-up latency", "latency (us)"),
-        (Kind::Noise, "noise", "Noise", "gap (us)"),
+        (SeriesKind::Latency, "latency", "Wake-up latency", "latency (us)"),
+        (SeriesKind::Noise, "noise", "Noise", "gap (us)"),
     ];
     let mut panels = Vec::new();
     for (kind, word, title, axis) in kinds {
@@ -45,12 +45,7 @@ pub(super) fn write(study: &StudyPage) -> String {
                 "share",
                 counts,
             ));
-            panels.push((
-                format!("{title}: share of all that was longer"),
-                axis,
-                "share",
-                longer,
-            ));
+            panels.push((format!("{title}: share of all that was longer"), axis, "share", longer));
         }
     }
     if panels.is_empty() {
@@ -107,10 +102,7 @@ fn bins_of(text: &mut String, name: &str, series: &Series) {
 }
 
 fn all(series: &Series) -> u64 {
-    series
-        .in_buckets()
-        .saturating_add(series.overflow.unwrap_or(0))
-        .max(1)
+    series.in_buckets().saturating_add(series.overflow.unwrap_or(0)).max(1)
 }
 
 #[allow(clippy::cast_precision_loss)] // A share for a drawing.
@@ -125,7 +117,7 @@ fn us(ns: u64) -> String {
 }
 
 /// A text in single quotes, in which only single quotes are special.
-fn legend(one: &Samples) -> String {
+fn legend(one: &CellSamples) -> String {
     let runs = crate::recording::sets::runs(one.runs);
     format!("'{}, {runs}'", safe(one.cell).replace('\'', "''"))
 }

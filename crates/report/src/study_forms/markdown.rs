@@ -5,10 +5,10 @@ use crate::recording::sets::runs;
 use crate::recording::share_name;
 use crate::study::{head, headline, lines, remarks, withheld};
 use crate::study_page::{STAMP, StudyPage, own};
-use crate::study_samples::{SHARES, Samples, measured};
+use crate::study_samples::{CellSamples, SHARES, measured};
 use crate::style::{grouped, safe};
 use crate::units::time;
-use formats::Kind;
+use formats::SeriesKind;
 use std::fmt::Write as _;
 
 /// Writes the document. No name of the study or of the machine becomes markup.
@@ -22,11 +22,11 @@ pub(super) fn write(study: &StudyPage) -> String {
         text,
         "{}. {} of {} in {} cells are done.",
         plain(&headline(study.rows)),
-        study.done,
+        study.runs_done,
         runs(study.runs),
         study.cells.len()
     );
-    for (kind, title) in [(Kind::Latency, "Wake-up latency"), (Kind::Noise, "Noise")] {
+    for (kind, title) in [(SeriesKind::Latency, "Wake-up latency"), (SeriesKind::Noise, "Noise")] {
         let samples = measured(kind, study.cells);
         if !samples.is_empty() {
             let _ = writeln!(text, "\n## {title}\n");
@@ -54,21 +54,17 @@ pub(super) fn write(study: &StudyPage) -> String {
     if let Some(own) = own {
         text.push_str("\n## Where this was measured\n\n");
         table(&mut text, &["", ""], 2);
-        let began = [("began", own.started_at.clone())];
+        let start_field = [("began", own.started_at.clone())];
         let version = [("quietcore", own.environment.tool_version.clone())];
-        for (name, value) in began.into_iter().chain(facts(&own.environment)).chain(version) {
-            let value = if value.is_empty() {
-                "none".to_owned()
-            } else {
-                value
-            };
+        for (name, value) in start_field.into_iter().chain(facts(&own.environment)).chain(version) {
+            let value = if value.is_empty() { "none".to_owned() } else { value };
             table_row(&mut text, &[name.to_owned(), value]);
         }
     }
     text
 }
 
-fn cells(text: &mut String, samples: &[Samples]) {
+fn cells(text: &mut String, samples: &[CellSamples]) {
     let shares = SHARES.map(share_name);
     let names = ["cell", "runs", "samples", "min"].into_iter();
     let names: Vec<&str> = names
@@ -92,10 +88,7 @@ fn cells(text: &mut String, samples: &[Samples]) {
 
 /// The head of a table, whose columns after the first `words` contain numbers.
 fn table(text: &mut String, names: &[&str], words: usize) {
-    table_row(
-        text,
-        &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
-    );
+    table_row(text, &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let line = |place: usize| if place < words { "---" } else { "---:" };
     let lines: Vec<&str> = (0..names.len()).map(line).collect();
     let _ = writeln!(text, "| {} |", lines.join(" | "));

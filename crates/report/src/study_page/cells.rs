@@ -4,21 +4,21 @@ use crate::page::curves::Curve;
 use crate::page::picture::{CURVES, Picture, picture};
 use crate::page::text::unit;
 use crate::recording::share_name;
-use crate::study_samples::{SHARES, Samples, StudyCell, measured};
+use crate::study_samples::{CellSamples, SHARES, StudyCell, measured};
 use crate::style::{grouped, safe};
 use crate::units::time;
-use formats::Kind;
+use formats::SeriesKind;
 use maud::{Markup, html};
 
 /// The measurements of that kind in each cell, if there are any; `word` is the page's word for a cell.
-pub(crate) fn section(kind: Kind, word: &str, cells: &[StudyCell]) -> Markup {
+pub(crate) fn section(kind: SeriesKind, word: &str, cells: &[StudyCell]) -> Markup {
     let samples = measured(kind, cells);
     if samples.is_empty() {
         return Markup::default();
     }
     let (heading, axis, id) = match kind {
-        Kind::Latency => ("Wake-up latency", "how late the thread woke up", "latency"),
-        Kind::Noise => ("Noise", "how long the program was stopped", "noise"),
+        SeriesKind::Latency => ("Wake-up latency", "how late the thread woke up", "latency"),
+        SeriesKind::Noise => ("Noise", "how long the program was stopped", "noise"),
     };
     let drawing = picture(&Picture {
         id,
@@ -41,8 +41,8 @@ pub(crate) fn section(kind: Kind, word: &str, cells: &[StudyCell]) -> Markup {
 }
 
 /// One curve per cell; if there are more than can be distinguished, only the table has all.
-fn drawn(samples: &[Samples]) -> Vec<Curve> {
-    let curve = |(number, one): (usize, &Samples)| Curve {
+fn drawn(samples: &[CellSamples]) -> Vec<Curve> {
+    let curve = |(number, one): (usize, &CellSamples)| Curve {
         number,
         name: one.cell.to_owned(),
         note: String::new(),
@@ -58,7 +58,7 @@ fn drawn(samples: &[Samples]) -> Vec<Curve> {
 }
 
 /// The table of the cells: typical values, rare values, and the worst of the runs.
-fn table(word: &str, samples: &[Samples]) -> Markup {
+fn table(word: &str, samples: &[CellSamples]) -> Markup {
     let number = |text: Option<String>| html! { td.n { (unit(text.as_deref().unwrap_or("-"))) } };
     html! {
         div.scroll { table {

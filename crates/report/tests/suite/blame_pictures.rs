@@ -4,10 +4,9 @@ use crate::support::golden;
 use crate::support::models;
 use crate::support::models::blamed::{answer, row, story};
 use blame::{
-    Answer, Class, Confidence, FunctionTime, FunctionsReport, GapFunctions, HwlatCpu, HwlatReport,
-    LostRecords,
+    BlameResult, Class, Confidence, FunctionTime, FunctionsReport, GapFunctions, HwlatCpu, HwlatReport, LostRecords,
 };
-use report::{Rows, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
+use report::{RowLimit, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
 
 fn page(name: &str) -> String {
     let environment = models::measurement("noise", 1_000, &[]).environment;
@@ -84,14 +83,14 @@ fn page_of_tracers(functions: &FunctionsReport, hwlat: &HwlatReport) -> String {
 }
 
 #[test]
-fn the_page_and_the_screen_are_as_they_were() {
+fn the_page_and_the_text_match_the_golden_files() {
     golden::check("blame.html", &page("make"));
-    golden::check("blame.txt", &blame_text(&answer("make"), Rows::All, Style::Plain));
+    golden::check("blame.txt", &blame_text(&answer("make"), RowLimit::All, Style::Plain));
 }
 
 #[test]
-fn bars_are_plain_letters_on_eighty_columns_and_as_long_as_their_pieces() {
-    let text = blame_text(&answer("make"), Rows::All, Style::Plain);
+fn bars_are_ascii_within_eighty_columns_and_to_scale() {
+    let text = blame_text(&answer("make"), RowLimit::All, Style::Plain);
     assert!(text.is_ascii(), "{text}");
     assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     let bar = text.lines().find(|line| line.contains("AAAAAA")).expect("a bar");
@@ -100,16 +99,12 @@ fn bars_are_plain_letters_on_eighty_columns_and_as_long_as_their_pieces() {
     // Of 1,100,001 ns on 66 columns: make 900 us, the interrupt 40, BLOCK 120 from column 20.4 to 27.6, nobody 40. A column
     // belongs to whoever has most of it.
     assert_eq!(bar.len(), 66);
-    assert_eq!(
-        (count('A'), count('B'), count('C'), count('.')),
-        (54, 2, 8, 2),
-        "{bar}"
-    );
+    assert_eq!((count('A'), count('B'), count('C'), count('.')), (54, 2, 8, 2), "{bar}");
     assert!(text.contains("A make\n"), "{text}");
 }
 
 #[test]
-fn letters_go_to_those_with_the_most_columns_and_the_others_share_a_sign() {
+fn the_longest_causes_get_letters_and_the_others_share_a_sign() {
     let mut answer = answer("make");
     let cpu = &mut answer.cpus[0];
     cpu.interruptions = (0..30)
@@ -119,7 +114,7 @@ fn letters_go_to_those_with_the_most_columns_and_the_others_share_a_sign() {
     let mut pieces: Vec<(u64, Option<usize>)> = (0..29).map(|at| (1_000, Some(at))).collect();
     pieces.push((37_000, Some(29)));
     cpu.stories = vec![story(0, &pieces)];
-    let text = blame_text(&answer, Rows::First(1), Style::Plain);
+    let text = blame_text(&answer, RowLimit::First(1), Style::Plain);
     assert!(text.contains("* others") && text.contains(" task29\n"), "{text}");
     let bar = text
         .lines()
@@ -130,7 +125,7 @@ fn letters_go_to_those_with_the_most_columns_and_the_others_share_a_sign() {
 }
 
 #[test]
-fn a_page_needs_nothing_from_anywhere_and_runs_nothing_but_its_own() {
+fn a_page_loads_nothing_and_runs_only_its_own_script() {
     let page = page("make");
     assert_eq!(page.to_lowercase().matches("<script").count(), 1);
     for part in ["http:", "https:", " src=", "@import", "url("] {
@@ -154,16 +149,16 @@ fn names_of_programs_cannot_become_markup() {
 }
 
 #[test]
-fn an_answer_without_gaps_is_a_page_too() {
+fn an_answer_without_gaps_gives_a_page() {
     let mut answer = answer("make");
     answer.cpus[0].stories.clear();
     answer.cpus[0].interruptions.clear();
     let environment = models::measurement("noise", 1_000, &[]).environment;
     let page = blame_html(&answer, Tracers::default(), &environment, None, "blame.json");
     assert!(page.ends_with("</html>\n") && !page.contains("The longest gaps"));
-    assert!(!blame_text(&answer, Rows::All, Style::Plain).contains("longest gaps"));
+    assert!(!blame_text(&answer, RowLimit::All, Style::Plain).contains("longest gaps"));
     let none = blame_html(
-        &Answer::default(),
+        &BlameResult::default(),
         Tracers::default(),
         &environment,
         None,
@@ -174,7 +169,7 @@ fn an_answer_without_gaps_is_a_page_too() {
 
 /// Without root, counters alone say how often something came: no share of a time that is unknown is claimed.
 #[test]
-fn what_was_only_counted_has_no_share_on_page_and_screen() {
+fn causes_known_only_by_counts_have_no_time_share() {
     let mut answer = answer("make");
     for row in &mut answer.cpus[0].interruptions {
         (row.confidence, row.total_ns, row.max_ns) = (Confidence::Counted, 0, 0);
@@ -182,7 +177,7 @@ fn what_was_only_counted_has_no_share_on_page_and_screen() {
     answer.cpus[0].stories.clear();
     let environment = models::measurement("noise", 1_000, &[]).environment;
     let page = blame_html(&answer, Tracers::default(), &environment, None, "blame.json");
-    let screen = blame_text(&answer, Rows::All, Style::Plain);
+    let screen = blame_text(&answer, RowLimit::All, Style::Plain);
     assert!(page.contains("What would stop it") && screen.contains("What would stop it"));
     assert!(!page.contains("0.0 %"), "{page}");
     assert!(!screen.contains("0.0%"), "{screen}");
@@ -190,7 +185,7 @@ fn what_was_only_counted_has_no_share_on_page_and_screen() {
 }
 
 #[test]
-fn the_page_has_the_functions_of_the_longest_gaps_and_what_hwlat_found() {
+fn the_page_has_functions_of_the_longest_gaps_and_hwlat_findings() {
     let page = page_of_tracers(&functions("native_queued_spin_lock_slowpath"), &hwlat());
     for part in [
         "CPU 1: a gap of 1\u{a0}ms, of which functions had 900\u{a0}µs",
@@ -209,10 +204,7 @@ fn the_page_has_the_functions_of_the_longest_gaps_and_what_hwlat_found() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    assert!(
-        !page.contains("class=\"bad\""),
-        "nothing is lost, nothing is marked"
-    );
+    assert!(!page.contains("class=\"bad\""), "nothing is lost, nothing is marked");
     let without = self::page("make");
     for part in ["In which functions", "Whether the hardware"] {
         assert!(!without.contains(part), "nobody asked: {part}");
@@ -247,16 +239,10 @@ fn names_of_functions_cannot_become_markup() {
 }
 
 #[test]
-fn records_that_were_lost_are_said_on_the_page_as_on_the_screen() {
+fn lost_records_are_reported_on_page_and_screen() {
     let lost = FunctionsReport {
         lost: 245_957,
-        lost_of: vec![
-            LostRecords {
-                cpu: 1,
-                lost: 245_000,
-            },
-            LostRecords { cpu: 3, lost: 957 },
-        ],
+        lost_of: vec![LostRecords { cpu: 1, lost: 245_000 }, LostRecords { cpu: 3, lost: 957 }],
         ..functions("schedule")
     };
     let note = functions_note(&lost);
@@ -273,14 +259,10 @@ fn records_that_were_lost_are_said_on_the_page_as_on_the_screen() {
 fn a_gap_that_is_longer_than_every_interruption_is_explained() {
     let answer = answer("make");
     let cpu = &answer.cpus[0];
-    let gap = cpu
-        .stories
-        .iter()
-        .map(|story| story.gap.end - story.gap.start)
-        .max();
+    let gap = cpu.stories.iter().map(|story| story.gap.end - story.gap.start).max();
     let interruption = cpu.interruptions.iter().map(|row| row.max_ns).max();
     assert!(gap > interruption, "the model shows no difference");
-    let text = blame_text(&answer, Rows::All, Style::Plain);
+    let text = blame_text(&answer, RowLimit::All, Style::Plain);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for shown in [text, page("make")] {
         assert!(
@@ -291,10 +273,10 @@ fn a_gap_that_is_longer_than_every_interruption_is_explained() {
 }
 
 #[test]
-fn gaps_without_pieces_are_reported_where_a_longer_one_is_among_them() {
+fn gaps_without_pieces_are_reported_if_one_is_longer() {
     let mut answer = answer("make");
     answer.cpus[0].interruptions[0].max_ns = 279_000_000;
-    let text = blame_text(&answer, Rows::All, Style::Plain);
+    let text = blame_text(&answer, RowLimit::All, Style::Plain);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let expected = "Of 1 gap there was no room for the pieces, and longer ones are among them.";
     assert!(text.contains(expected), "{text}");

@@ -1,9 +1,10 @@
 //! The screen of `blame`: what is not known is said as plainly as what is.
 
 use blame::{
-    Answer, Class, Confidence, CpuAnswer, Culprit, Gap, GapsFrom, Interruption, Link, Piece, Story, Subject,
+    BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapSource, GapStory, Interruption, InterruptionSubject,
+    Link, StoryPiece,
 };
-use report::{Rows, Style, blame_gaps, blame_text};
+use report::{RowLimit, Style, blame_gaps, blame_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
     Interruption {
@@ -20,7 +21,7 @@ fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Int
             _ => "quietcore apply --cpus 1".to_owned(),
         },
         why: "the reason".to_owned(),
-        subject: Subject::None,
+        subject: InterruptionSubject::None,
     }
 }
 
@@ -36,11 +37,11 @@ fn culprit(comm: &str, pid: i32, via: Option<&str>) -> Culprit {
     }
 }
 
-fn answer(interruptions: Vec<Interruption>) -> Answer {
-    Answer {
+fn answer(interruptions: Vec<Interruption>) -> BlameResult {
+    BlameResult {
         cpus: vec![CpuAnswer {
             cpu: 1,
-            gaps_from: GapsFrom::Probe,
+            gaps_from: GapSource::Probe,
             duration_ns: 2_000_000_000,
             stolen_ns: 20_000_000,
             explained_ns: 19_000_000,
@@ -59,7 +60,7 @@ fn answer(interruptions: Vec<Interruption>) -> Answer {
 }
 
 #[test]
-fn who_it_was_and_what_is_not_known_stand_on_eighty_columns() {
+fn culprits_and_unknowns_fit_eighty_columns() {
     let text = blame_text(
         &answer(vec![
             row(
@@ -76,7 +77,7 @@ fn who_it_was_and_what_is_not_known_stand_on_eighty_columns() {
             ),
             row(Class::Tick, "local_timer: tick_nohz_handler", 4_000_000, None),
         ]),
-        Rows::All,
+        RowLimit::All,
         Style::Plain,
     );
     for part in [
@@ -97,33 +98,28 @@ fn who_it_was_and_what_is_not_known_stand_on_eighty_columns() {
 }
 
 #[test]
-fn names_of_programs_cannot_drive_the_terminal() {
+fn names_of_programs_are_escaped_for_the_terminal() {
     let evil = "\u{1b}[2Jgone";
     let text = blame_text(
-        &answer(vec![row(
-            Class::Preemption,
-            evil,
-            1,
-            Some(culprit(evil, 9, None)),
-        )]),
-        Rows::All,
+        &answer(vec![row(Class::Preemption, evil, 1, Some(culprit(evil, 9, None)))]),
+        RowLimit::All,
         Style::Plain,
     );
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 
 #[test]
-fn rows_that_are_left_out_are_counted() {
+fn omitted_rows_are_counted() {
     let rows = (0..20)
         .map(|at| row(Class::Preemption, &format!("task{at}"), 1_000, None))
         .collect();
-    let text = blame_text(&answer(rows), Rows::First(12), Style::Plain);
+    let text = blame_text(&answer(rows), RowLimit::First(12), Style::Plain);
     assert!(text.contains("and 8 rows with 8 us together"), "{text}");
     assert!(!text.contains("task12"), "{text}");
 }
 
 #[test]
-fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
+fn every_gap_is_a_json_line_and_the_last_line_has_the_count() {
     let span = |start, end| Gap { start, end };
     let mut answer = answer(vec![row(
         Class::Reschedule,
@@ -131,14 +127,14 @@ fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
         900,
         Some(culprit("java", 4711, None)),
     )]);
-    answer.cpus[0].stories = vec![Story {
+    answer.cpus[0].stories = vec![GapStory {
         gap: span(1_000, 2_000),
         pieces: vec![
-            Piece {
+            StoryPiece {
                 span: span(1_000, 1_900),
                 row: Some(0),
             },
-            Piece {
+            StoryPiece {
                 span: span(1_900, 2_000),
                 row: None,
             },
@@ -146,10 +142,7 @@ fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
     }];
     answer.cpus[0].stories_left_out = 1_203;
     let text = blame_gaps(&answer, "CLOCK_MONOTONIC_RAW");
-    let lines: Vec<serde_json::Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
     let gap = &lines[0];
     assert_eq!(
@@ -158,10 +151,7 @@ fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
     );
     assert_eq!(gap["parts"][0]["class"], "reschedule");
     assert_eq!(gap["parts"][0]["culprit"]["comm"], "java");
-    assert_eq!(
-        gap["parts"][1],
-        serde_json::json!({"start_ns": 1_900, "end_ns": 2_000})
-    );
+    assert_eq!(gap["parts"][1], serde_json::json!({"start_ns": 1_900, "end_ns": 2_000}));
     assert_eq!(
         lines[1],
         serde_json::json!({"clock": "CLOCK_MONOTONIC_RAW", "gaps": 1_204, "left_out": 1_203})
@@ -169,7 +159,7 @@ fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
 }
 
 #[test]
-fn a_chain_is_read_from_its_beginning() {
+fn a_chain_is_printed_from_its_origin() {
     let link = |what: &str, comm: &str, pid, cpu| Link {
         what: what.to_owned(),
         comm: comm.to_owned(),
@@ -183,7 +173,7 @@ fn a_chain_is_read_from_its_beginning() {
     };
     let text = blame_text(
         &answer(vec![row(Class::SoftBlock, "BLOCK", 5_000_000, Some(by))]),
-        Rows::All,
+        RowLimit::All,
         Style::Plain,
     );
     let words: Vec<&str> = text.split_whitespace().collect();

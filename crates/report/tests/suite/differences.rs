@@ -1,12 +1,12 @@
 //! The screens of `diff` and of a choice: every line fits, what matters most comes first, names are made safe.
 
 use machine::CpuSet;
-use plan::diff::{Diff, Difference};
+use plan::diff::{Diff, MachineDifference};
 use plan::{FindingId, Level};
-use report::{Length, Style, diff_json, diff_text};
+use report::{KnobDetail, Style, diff_json, diff_text};
 
-fn change(level: Level, id: FindingId, message: &str) -> Difference {
-    Difference {
+fn change(level: Level, id: FindingId, message: &str) -> MachineDifference {
+    MachineDifference {
         id,
         level,
         subject: "irq/47".to_owned(),
@@ -19,14 +19,9 @@ fn change(level: Level, id: FindingId, message: &str) -> Difference {
 fn sample() -> Diff {
     let mut changes = vec![
         change(Level::Error, FindingId::IRQ_AFFINITY, "IRQ 47 ahci: CPU 7 -> 1"),
-        change(
-            Level::Warning,
-            FindingId::TASK_NEW,
-            "new thread \u{1b}[2J may run on 1",
-        ),
+        change(Level::Warning, FindingId::TASK_NEW, "new thread \u{1b}[2J may run on 1"),
     ];
-    changes
-        .extend((0..9).map(|number| change(Level::Info, FindingId::IRQ_NEW, &format!("new IRQ {number}"))));
+    changes.extend((0..9).map(|number| change(Level::Info, FindingId::IRQ_NEW, &format!("new IRQ {number}"))));
     Diff {
         isolated: CpuSet::range(1, 1),
         different_machines: vec!["processor: A -> B".to_owned()],
@@ -35,12 +30,9 @@ fn sample() -> Diff {
 }
 
 #[test]
-fn the_weightiest_first_and_many_alike_counted() {
-    let text = diff_text(&sample(), Length::Short, Style::Plain);
-    let place = |part: &str| {
-        text.find(part)
-            .unwrap_or_else(|| panic!("{part} is not in {text}"))
-    };
+fn the_most_important_changes_come_first_and_similar_ones_are_counted() {
+    let text = diff_text(&sample(), KnobDetail::Short, Style::Plain);
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is not in {text}"));
     let order = [
         "two different machines",
         "processor: A -> B",
@@ -49,14 +41,11 @@ fn the_weightiest_first_and_many_alike_counted() {
         "new thread",
         "new IRQ 0",
     ];
-    assert!(
-        order.windows(2).all(|pair| place(pair[0]) < place(pair[1])),
-        "{text}"
-    );
+    assert!(order.windows(2).all(|pair| place(pair[0]) < place(pair[1])), "{text}");
     assert!(text.contains("and 5 more of this sort"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let whole = diff_text(&sample(), Length::Whole, Style::Plain);
+    let whole = diff_text(&sample(), KnobDetail::Whole, Style::Plain);
     assert!(
         whole.contains("new IRQ 8") && !whole.contains("more of this sort"),
         "{whole}"
@@ -64,18 +53,18 @@ fn the_weightiest_first_and_many_alike_counted() {
 }
 
 #[test]
-fn nothing_changed() {
+fn an_empty_diff_reports_that_nothing_changed() {
     let same = Diff {
         isolated: CpuSet::new(),
         different_machines: Vec::new(),
         changes: Vec::new(),
     };
-    let text = diff_text(&same, Length::Short, Style::Plain);
+    let text = diff_text(&same, KnobDetail::Short, Style::Plain);
     assert!(text.contains("Nothing changed"), "{text}");
 }
 
 #[test]
-fn the_document() {
+fn the_json_document_has_every_change() {
     let mut out = Vec::new();
     diff_json(&sample(), &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();

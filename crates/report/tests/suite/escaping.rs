@@ -4,14 +4,14 @@
 use crate::support::models::{self, blamed};
 use crate::support::texts::with_text;
 use blame::{FunctionTime, FunctionsReport, GapFunctions, HwlatReport};
-use check::{CheckFinding, Intention, Source};
-use compare::Set;
-use formats::requirement::{Judgement, Outcome};
+use check::{CheckFinding, Intention, IntentionSource};
+use compare::RunSet;
+use formats::requirement::{Judgement, RequirementOutcome};
 use formats::{Basis, Recording};
 use measure::Measurement;
-use report::study::Row;
+use report::study::PairRow;
 use report::{
-    Checked, ComparePage, Compared, Judged, STUDY_FORMS, StudyCell, StudyPage, Tracers, blame_html,
+    CheckOutput, ComparePage, ComparedFile, RequirementResult, STUDY_FORMS, StudyCell, StudyPage, Tracers, blame_html,
     check_junit, comparison_html, measurement_html,
 };
 
@@ -24,8 +24,7 @@ fn harmless() -> String {
 }
 
 fn everything() -> Measurement {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
@@ -55,17 +54,17 @@ fn stays_text(least: usize, page: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn every_text_of_prove_stays_text() {
+fn every_text_of_prove_is_escaped() {
     stays_text(40, |text| report::prove::prove_html(&models::named(text)));
 }
 
 #[test]
-fn every_text_of_a_measurement_stays_text() {
+fn every_text_of_a_measurement_is_escaped() {
     stays_text(10, |text| measurement_html(&with_text(&everything(), text), text));
 }
 
 #[test]
-fn every_text_of_blame_stays_text() {
+fn every_text_of_blame_is_escaped() {
     let environment = models::measurement("noise", 1_000, &[]).environment;
     stays_text(18, |text| {
         let gap = GapFunctions {
@@ -113,8 +112,8 @@ fn runs(centre: u64, text: &str) -> Vec<Recording> {
     (0..4).map(recording).collect()
 }
 
-fn pair(first: &[Recording], other: &[Recording], text: &str) -> compare::Compared {
-    let set = |runs: &[Recording]| Set {
+fn pair(first: &[Recording], other: &[Recording], text: &str) -> compare::SetComparison {
+    let set = |runs: &[Recording]| RunSet {
         name: text.to_owned(),
         runs: runs.to_vec().leak().iter().collect(),
     };
@@ -122,7 +121,7 @@ fn pair(first: &[Recording], other: &[Recording], text: &str) -> compare::Compar
 }
 
 #[test]
-fn every_text_of_a_study_stays_text() {
+fn every_text_of_a_study_is_escaped() {
     let form = STUDY_FORMS.iter().find(|one| one.name == "html").unwrap();
     stays_text(20, |text| {
         let (slow, quick) = (runs(9_000, text), runs(3_000, text));
@@ -134,7 +133,7 @@ fn every_text_of_a_study_stays_text() {
         };
         let cells = [cell(slow.leak()), cell(quick.leak())];
         let with = [(text.to_owned(), text.to_owned())];
-        let row = Row {
+        let row = PairRow {
             axis: text,
             from: text,
             to: text,
@@ -144,7 +143,7 @@ fn every_text_of_a_study_stays_text() {
         };
         (form.write)(&StudyPage {
             name: text,
-            done: 8,
+            runs_done: 8,
             runs: 8,
             cells: &cells,
             rows: &[row],
@@ -158,23 +157,21 @@ fn every_text_of_a_study_stays_text() {
 fn comparison(text: &str, repetitions: usize) -> String {
     let (slow, quick) = (runs(9_000, text), runs(3_000, text));
     let of = |runs: &[Recording]| runs[..repetitions].to_vec();
-    let compared = |recording| Compared {
+    let compared = |recording| ComparedFile {
         file: text.to_owned(),
         recording,
     };
-    let mut files: Vec<Compared> = of(&slow).into_iter().chain(of(&quick)).map(compared).collect();
+    let mut files: Vec<ComparedFile> = of(&slow).into_iter().chain(of(&quick)).map(compared).collect();
     for (place, one) in files.iter_mut().enumerate() {
-        one.recording
-            .facts
-            .push((format!("{text}, {place}"), text.to_owned()));
+        one.recording.facts.push((format!("{text}, {place}"), text.to_owned()));
     }
-    let judged = [Judged {
+    let judged = [RequirementResult {
         requirement: text.to_owned(),
         file: text.to_owned(),
         thread: text.to_owned(),
         basis: None::<Basis>,
         judgement: Judgement {
-            outcome: Outcome::Violated,
+            outcome: RequirementOutcome::Violated,
             why: text.to_owned(),
         },
     }];
@@ -193,35 +190,35 @@ fn comparison(text: &str, repetitions: usize) -> String {
 }
 
 #[test]
-fn every_text_of_a_comparison_stays_text() {
+fn every_text_of_a_comparison_is_escaped() {
     stays_text(20, |text| comparison(text, 4));
     stays_text(10, |text| comparison(text, 1));
 }
 
 #[test]
-fn every_text_of_a_check_stays_text_in_junit() {
+fn every_text_of_a_check_is_escaped_in_junit() {
     let intention = Intention {
-        source: Source::CommandLine,
-        wishes: Vec::new(),
+        source: IntentionSource::CommandLine,
+        isolations: Vec::new(),
         unseen: Vec::new(),
     };
     stays_text(4, |text| {
         let finding = CheckFinding::new(plan::Level::Error, plan::FindingId::NOTHING_ISOLATED, text, text);
-        let judged = check::Judged {
-            verdict: check::Verdict::Noisy,
+        let judged = check::CheckResult {
+            verdict: check::CheckVerdict::Noisy,
             findings: vec![finding.fix(text).seen(text)],
             ignored: Vec::new(),
             unused: Vec::new(),
             unseen: vec![text.to_owned()],
             fails: true,
         };
-        let checked = Checked {
+        let checked = CheckOutput {
             origin: "captured",
             intention: &intention,
             judged: &judged,
             window_ns: None,
             unread: &[],
-            mended: &[],
+            repairs: &[],
         };
         let text = check_junit(&checked, plan::Level::Warning);
         assert!(

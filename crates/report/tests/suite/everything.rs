@@ -18,7 +18,7 @@ fn screen() -> String {
     report::measurement_text(&everything(), Histograms::Drawn, Style::Plain)
 }
 
-fn told() -> String {
+fn all_output() -> String {
     let recording = formats::read(&mut fixture().as_slice()).unwrap();
     report::recording_text(&recording, Style::Plain)
 }
@@ -51,10 +51,7 @@ fn words(text: &str) -> String {
 const PARTS: [(&str, &str); 27] = [
     ("until the interrupt", "until the timer's interrupt: p50 1.7 us"),
     ("counts", "counted: core throttle 1,234"),
-    (
-        "counts without a number",
-        "not known: smi: there is no /dev/cpu/3/msr",
-    ),
+    ("counts without a number", "not known: smi: there is no /dev/cpu/3/msr"),
     (
         "accounts of wake-ups",
         "99,300 wake-ups expected = 98,995 recorded + 305 missed",
@@ -92,20 +89,14 @@ const PARTS: [(&str, &str); 27] = [
         "50.1 ms are the tool's own doing (4,102 wake-ups, real-time throttling)",
     ),
     ("steal", "20 ms taken by the hypervisor, by /proc/stat"),
-    (
-        "own faults",
-        "the sampler had 6 page faults and was preempted 13 times",
-    ),
+    ("own faults", "the sampler had 6 page faults and was preempted 13 times"),
     ("turns", "shortest turn 24 ns"),
     (
         "programs",
         "hackbench: started 14 times; 11 ended well, 2 otherwise (killed by signal 11); it ended at once again",
     ),
     ("findings", "the hypervisor took 30 ms"),
-    (
-        "counter",
-        "counter tsc, invariant; the kernel's clock source is tsc",
-    ),
+    ("counter", "counter tsc, invariant; the kernel's clock source is tsc"),
     (
         "rate of the counter",
         "it ran at 2595123.250 kHz, give or take 0.004 ppm; the kernel says 2595120.500 (kernel log, detected at boot): 1.1 ppm",
@@ -118,8 +109,8 @@ const PARTS: [(&str, &str); 27] = [
 ];
 
 #[test]
-fn every_part_is_on_the_screen_on_the_page_and_told() {
-    for (name, text) in [("screen", screen()), ("page", page()), ("report", told())] {
+fn every_part_of_a_result_is_on_screen_page_and_report() {
+    for (name, text) in [("screen", screen()), ("page", page()), ("report", all_output())] {
         let words = words(&text);
         for (part, wanted) in PARTS {
             assert!(words.contains(wanted), "{name}: {part}: {wanted}\n{words}");
@@ -134,13 +125,9 @@ fn every_part_is_on_the_screen_on_the_page_and_told() {
 }
 
 #[test]
-fn samples_and_what_was_due_are_beside_each_other_under_their_names() {
+fn samples_and_expected_wake_ups_are_shown_separately() {
     let screen = screen();
-    for name in [
-        "  CPU 3, as sampled  ",
-        "  CPU 3, all expected  ",
-        "  CPU 3, gaps  ",
-    ] {
+    for name in ["  CPU 3, as sampled  ", "  CPU 3, all expected  ", "  CPU 3, gaps  "] {
         assert_eq!(screen.matches(name).count(), 1, "{name}\n{screen}");
     }
     let (sampled, due) = (
@@ -168,32 +155,19 @@ fn samples_and_what_was_due_are_beside_each_other_under_their_names() {
     for row in ["3", "3, all expected", "3, period off by"] {
         assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{row}");
     }
-    for heading in [
-        "Wake-up latency",
-        "Noise",
-        "Wake-ups on every CPU",
-        "Gaps on every CPU",
-    ] {
+    for heading in ["Wake-up latency", "Noise", "Wake-ups on every CPU", "Gaps on every CPU"] {
         assert!(page.contains(&format!("<h2>{heading}</h2>")), "{heading}");
     }
-    assert!(
-        words.contains("The latest wake-up came 301.1 ms late. The program was stopped for 4.5 us at most.")
-    );
-    let told = told();
-    for name in [
-        "CPU 3 ",
-        "CPU 3 due ",
-        "CPU 3 period ",
-        "CPU 3 early ",
-        "CPU 3 gaps ",
-    ] {
+    assert!(words.contains("The latest wake-up came 301.1 ms late. The program was stopped for 4.5 us at most."));
+    let told = all_output();
+    for name in ["CPU 3 ", "CPU 3 due ", "CPU 3 period ", "CPU 3 early ", "CPU 3 gaps "] {
         assert!(told.contains(&format!("\n{name}")), "{name}\n{told}");
     }
 }
 
 /// The two kinds are not one heap of samples: neither's largest or sum is the other's.
 #[test]
-fn kinds_are_not_mixed_on_the_page() {
+fn latency_and_noise_are_not_mixed_on_the_page() {
     let words = words(&page());
     for tile in [
         "worst wake-up 301.1 ms",

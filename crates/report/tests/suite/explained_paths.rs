@@ -4,9 +4,9 @@ use machine::{CpuSet, Interrupt};
 use report::explain::{Surroundings, explain};
 
 /// No machine: a path is explained without looking at it.
-struct Nowhere;
+struct NoMachine;
 
-impl Surroundings for Nowhere {
+impl Surroundings for NoMachine {
     fn interrupt(&self, _: u32) -> Option<Interrupt> {
         None
     }
@@ -25,10 +25,10 @@ impl Surroundings for Nowhere {
 }
 
 #[test]
-fn the_path_of_one_cpu_or_device_finds_its_knob() {
+fn a_path_of_one_cpu_or_device_finds_its_knob() {
     let cpu = "/sys/devices/system/cpu";
     let check = |path: &str, kind: &str, names: &[&str]| {
-        let entries = explain(path, &Nowhere).unwrap_or_else(|near| panic!("{path}: {near:?}"));
+        let entries = explain(path, &NoMachine).unwrap_or_else(|near| panic!("{path}: {near:?}"));
         let found: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(found, names, "{path}");
         assert!(entries.iter().all(|entry| entry.kind == kind), "{path}");
@@ -39,14 +39,8 @@ fn the_path_of_one_cpu_or_device_finds_its_knob() {
             "pm_qos_resume_latency_us",
         ),
         (&*format!("{cpu}/cpu3/cpuidle/state2/disable"), "cpuidle_disable"),
-        (
-            &*format!("{cpu}/cpu3/cpufreq/scaling_governor"),
-            "scaling_governor",
-        ),
-        (
-            &*format!("{cpu}/cpufreq/policy3/scaling_min_freq"),
-            "scaling_min_freq",
-        ),
+        (&*format!("{cpu}/cpu3/cpufreq/scaling_governor"), "scaling_governor"),
+        (&*format!("{cpu}/cpufreq/policy3/scaling_min_freq"), "scaling_min_freq"),
         (&*format!("{cpu}/cpu3/online"), "cpu_offline"),
         ("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "fair_server"),
         ("/proc/irq/47/smp_affinity_list", "irq_affinity"),
@@ -58,10 +52,7 @@ fn the_path_of_one_cpu_or_device_finds_its_knob() {
         ),
         ("/sys/class/net/eth0/queues/rx-11/rps_cpus", "rps_cpus"),
         ("/sys/devices/virtual/net/lo/queues/tx-0/xps_cpus", "xps_cpus"),
-        (
-            "/sys/devices/virtual/workqueue/scsi_tmf_0/cpumask",
-            "wq_sysfs_cpumask",
-        ),
+        ("/sys/devices/virtual/workqueue/scsi_tmf_0/cpumask", "wq_sysfs_cpumask"),
         ("/sys/bus/workqueue/devices/writeback/numa", "writeback_numa"),
         ("/sys/fs/cgroup/rt/cpuset.cpus.partition", "cpuset_partition"),
         ("/run/irqbalance/irqbalance812.sock", "irqbalance"),
@@ -81,6 +72,6 @@ fn the_path_of_one_cpu_or_device_finds_its_knob() {
         "/proc/irq//smp_affinity_list",
         "/sys/block/a/b/queue/rq_affinity",
     ] {
-        assert!(explain(unknown, &Nowhere).is_err(), "{unknown}");
+        assert!(explain(unknown, &NoMachine).is_err(), "{unknown}");
     }
 }

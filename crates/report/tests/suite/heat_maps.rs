@@ -32,7 +32,7 @@ fn over_time(begins_ns: u64, part_ns: u64, values_ns: &[u64]) -> Value {
 }
 
 #[test]
-fn stolen_time_is_shown_where_and_when_it_was_stolen() {
+fn stolen_time_is_shown_by_cpu_and_time() {
     const SECOND: u64 = 1_000_000_000;
     let page = page(
         "noise",
@@ -52,35 +52,25 @@ fn stolen_time_is_shown_where_and_when_it_was_stolen() {
         ],
         ["heat h0\" x=\"232.6\"", "width=\"56.2\"", ": 1\u{a0}ns stolen"],
         ["heat h0\" x=\"288.8\"", "width=\"56.2\"", ": 200"],
-        [
-            "heat h3\" x=\"620.4\"",
-            "width=\"5.6\"",
-            "CPU 2, from 9.90\u{a0}s: 10",
-        ],
+        ["heat h3\" x=\"620.4\"", "width=\"5.6\"", "CPU 2, from 9.90\u{a0}s: 10"],
     ]) {
-        assert!(
-            words.iter().all(|word| field.contains(word)),
-            "{words:?} in {field}"
-        );
+        assert!(words.iter().all(|word| field.contains(word)), "{words:?} in {field}");
     }
 }
 
 #[test]
-fn late_wake_ups_are_shown_of_one_cpu_too() {
+fn late_wake_ups_are_shown_for_a_single_cpu() {
     let page = page(
         "latency",
         &[(3, over_time(0, 2_000_000_000, &[9_999, 10_000, 0, 3_000_000]))],
     );
     let fields = fields(&page);
-    let shades: Vec<&str> = fields
-        .iter()
-        .filter_map(|field| field.split('"').nth(1))
-        .collect();
+    let shades: Vec<&str> = fields.iter().filter_map(|field| field.split('"').nth(1)).collect();
     assert_eq!(shades, ["heat h0", "heat h1", "heat h3"], "{fields:#?}");
 }
 
 #[test]
-fn a_long_row_is_narrowed_and_loses_nothing() {
+fn a_long_row_is_merged_without_losing_the_maximum() {
     let many: Vec<u64> = (0..250)
         .map(|part| if part == 201 { 9_000_000 } else { 1_000 })
         .collect();
@@ -102,7 +92,7 @@ fn a_long_row_is_narrowed_and_loses_nothing() {
 }
 
 #[test]
-fn what_nobody_binned_is_not_drawn_and_hostile_numbers_are() {
+fn a_result_without_parts_has_no_heat_map_and_extreme_numbers_are_safe() {
     let page_without = measurement_html(&models::measurement("noise", 3_000, &[]), "x.json");
     assert!(!page_without.contains("class=\"heat-map\""));
     for hostile in [

@@ -5,26 +5,26 @@
 
 use crate::support::golden;
 use machine::{CpuSet, Machine};
-use report::{Part, Style, View};
+use report::{InspectView, PartDetail, Style};
 use root::Root;
 use serde_json::Value;
 use std::path::Path;
 
-fn put(dir: &Path, path: &str, content: &str) {
+fn write_file(dir: &Path, path: &str, content: &str) {
     let path = dir.join(path.trim_start_matches('/'));
     std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
     std::fs::write(path, content).expect("a file");
 }
 
 /// Shape of a machine: everything is divided evenly, threads of a core are `cores` apart.
-struct Shape {
+struct TopologyShape {
     packages: u32,
     caches_per_package: u32,
     cores_per_cache: u32,
     threads: u32,
 }
 
-impl Shape {
+impl TopologyShape {
     fn cores(&self) -> u32 {
         self.packages * self.caches_per_package * self.cores_per_cache
     }
@@ -45,12 +45,12 @@ impl Shape {
         let sys = "/sys/devices/system";
         let all = CpuSet::range(0, self.cpus() - 1);
         for file in ["possible", "present"] {
-            put(dir, &format!("{sys}/cpu/{file}"), &format!("{all}\n"));
+            write_file(dir, &format!("{sys}/cpu/{file}"), &format!("{all}\n"));
         }
-        put(dir, &format!("{sys}/cpu/online"), &format!("{online}\n"));
+        write_file(dir, &format!("{sys}/cpu/online"), &format!("{online}\n"));
         for cpu in all.iter() {
             let here = format!("{sys}/cpu/cpu{cpu}");
-            put(
+            write_file(
                 dir,
                 &format!("{here}/online"),
                 if online.contains(cpu) { "1\n" } else { "0\n" },
@@ -61,23 +61,23 @@ impl Shape {
             let core = cpu.0 % self.cores();
             let cache = core / self.cores_per_cache;
             let package = cache / self.caches_per_package;
-            put(
+            write_file(
                 dir,
                 &format!("{here}/topology/physical_package_id"),
                 &format!("{package}\n"),
             );
-            put(dir, &format!("{here}/topology/core_id"), &format!("{core}\n"));
-            put(
+            write_file(dir, &format!("{here}/topology/core_id"), &format!("{core}\n"));
+            write_file(
                 dir,
                 &format!("{here}/topology/thread_siblings_list"),
                 &format!("{}\n", self.threads_of(core..core + 1)),
             );
-            put(dir, &format!("{here}/cache/index3/level"), "3\n");
-            put(dir, &format!("{here}/cache/index3/type"), "Unified\n");
-            put(dir, &format!("{here}/cache/index3/size"), "32768K\n");
+            write_file(dir, &format!("{here}/cache/index3/level"), "3\n");
+            write_file(dir, &format!("{here}/cache/index3/type"), "Unified\n");
+            write_file(dir, &format!("{here}/cache/index3/size"), "32768K\n");
             let first = cache * self.cores_per_cache;
             let shared = self.threads_of(first..first + self.cores_per_cache);
-            put(
+            write_file(
                 dir,
                 &format!("{here}/cache/index3/shared_cpu_list"),
                 &format!("{shared}\n"),
@@ -89,44 +89,37 @@ impl Shape {
 /// Two packages of two caches of two cores of two threads; two cores isolated in every way, one CPU offline.
 fn isolated_machine(dir: &Path) -> Machine {
     let online = CpuSet::parse_list("0-12,14-15").expect("a list");
-    Shape {
+    TopologyShape {
         packages: 2,
         caches_per_package: 2,
         cores_per_cache: 2,
         threads: 2,
     }
     .write(dir, &online);
-    put(dir, "/proc/sys/kernel/osrelease", "6.12.5-example\n");
-    put(
+    write_file(dir, "/proc/sys/kernel/osrelease", "6.12.5-example\n");
+    write_file(
         dir,
         "/proc/cmdline",
         "BOOT_IMAGE=/vmlinuz root=/dev/sda1 isolcpus=managed_irq,domain,6-7,14-15 nohz_full=7,15 irqaffinity=0-5\n",
     );
-    put(
+    write_file(
         dir,
         "/proc/cpuinfo",
         "processor\t: 0\nmodel name\t: Example Processor 9000\n",
     );
-    put(dir, "/sys/devices/system/cpu/isolated", "6-7,14-15\n");
-    put(dir, "/sys/devices/system/cpu/nohz_full", "7,15\n");
-    put(dir, "/proc/irq/default_smp_affinity", "003f\n");
-    put(dir, "/sys/devices/virtual/workqueue/cpumask", "1f3f\n");
-    let task = |tid: u32,
-                comm: &str,
-                state: char,
-                flags: u32,
-                cpu: u32,
-                policy: u32,
-                rt: u32,
-                allowed: &str| {
+    write_file(dir, "/sys/devices/system/cpu/isolated", "6-7,14-15\n");
+    write_file(dir, "/sys/devices/system/cpu/nohz_full", "7,15\n");
+    write_file(dir, "/proc/irq/default_smp_affinity", "003f\n");
+    write_file(dir, "/sys/devices/virtual/workqueue/cpumask", "1f3f\n");
+    let task = |tid: u32, comm: &str, state: char, flags: u32, cpu: u32, policy: u32, rt: u32, allowed: &str| {
         let stat = format!(
             "{tid} ({comm}) {state} 1 1 1 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {} 0 0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 {cpu} {rt} {policy} 0 0 0 0 0\n",
             tid * 10
         );
         let status = format!("Name:\t{comm}\nCpus_allowed_list:\t{allowed}\n");
         for place in [format!("/proc/{tid}"), format!("/proc/{tid}/task/{tid}")] {
-            put(dir, &format!("{place}/stat"), &stat);
-            put(dir, &format!("{place}/status"), &status);
+            write_file(dir, &format!("{place}/stat"), &stat);
+            write_file(dir, &format!("{place}/status"), &status);
         }
     };
     let (kernel, bound) = (0x0020_0000, 0x0420_0000);
@@ -137,7 +130,7 @@ fn isolated_machine(dir: &Path) -> Machine {
     task(32, "kworker/7:1-events", 'I', bound, 7, 0, 0, "7");
     task(40, "irq/27-eth0", 'S', kernel, 6, 1, 50, "6");
     task(900, "trader (hot) \u{1b}[31m", 'R', 0x0040_0000, 7, 1, 80, "7");
-    put(
+    write_file(
         dir,
         "/proc/interrupts",
         "            CPU0       CPU6       CPU7\n 27:        100      20000          0   PCI-MSIX-0000:00:02.0   1-edge      eth0\n 28:          5          0         77   PCI-MSIX-0000:00:03.0   1-edge      nvme0q7\nLOC:       1000       1000       1000   Local timer interrupts\n",
@@ -147,12 +140,12 @@ fn isolated_machine(dir: &Path) -> Machine {
         (28, "nvme0q7", "7", "7"),
         (29, "", "0-5", "0"),
     ] {
-        put(
+        write_file(
             dir,
             &format!("/proc/irq/{irq}/smp_affinity_list"),
             &format!("{asked}\n"),
         );
-        put(
+        write_file(
             dir,
             &format!("/proc/irq/{irq}/effective_affinity_list"),
             &format!("{effective}\n"),
@@ -165,13 +158,13 @@ fn isolated_machine(dir: &Path) -> Machine {
     Machine::read(&root).with_tasks(&root).with_interrupts(&root)
 }
 
-fn text(machine: &Machine, view: &View) -> String {
+fn text(machine: &Machine, view: &InspectView) -> String {
     let mut bytes = Vec::new();
     report::inspect_text(machine, view, Style::Plain, &mut bytes).expect("memory takes everything");
     String::from_utf8(bytes).expect("text")
 }
 
-fn json(machine: &Machine, view: &View) -> Value {
+fn json(machine: &Machine, view: &InspectView) -> Value {
     let mut bytes = Vec::new();
     report::inspect_json(machine, view, &mut bytes).expect("memory takes everything");
     serde_json::from_slice(&bytes).expect("JSON")
@@ -188,24 +181,24 @@ fn assert_fits(name: &str, text: &str) {
 }
 
 #[test]
-fn an_isolated_machine_on_the_screen() {
+fn the_screen_of_an_isolated_machine_matches_the_golden_file() {
     let dir = tempfile::tempdir().expect("a directory");
     let machine = isolated_machine(dir.path());
-    let plain = text(&machine, &View::default());
+    let plain = text(&machine, &InspectView::default());
     golden::check("inspect.txt", &plain);
     let tasks = text(
         &machine,
-        &View {
-            tasks: Part::Shown,
-            ..View::default()
+        &InspectView {
+            tasks: PartDetail::Shortened,
+            ..InspectView::default()
         },
     );
     golden::check("inspect-tasks.txt", &tasks);
     let irqs = text(
         &machine,
-        &View {
-            interrupts: Part::Shown,
-            ..View::default()
+        &InspectView {
+            interrupts: PartDetail::Shortened,
+            ..InspectView::default()
         },
     );
     golden::check("inspect-irqs.txt", &irqs);
@@ -215,17 +208,17 @@ fn an_isolated_machine_on_the_screen() {
     }
     assert!(tasks.contains("trader (hot) \\u{1b}[31m"));
     let mut colour = Vec::new();
-    report::inspect_text(&machine, &View::default(), Style::Colour, &mut colour)
+    report::inspect_text(&machine, &InspectView::default(), Style::Colour, &mut colour)
         .expect("memory takes everything");
     let colour = String::from_utf8(colour).expect("text");
     assert!(colour.contains("\u{1b}[") && !colour.contains("[31m\u{1b}"));
 }
 
 #[test]
-fn an_isolated_machine_as_json() {
+fn the_json_of_an_isolated_machine_is_complete() {
     let dir = tempfile::tempdir().expect("a directory");
     let machine = isolated_machine(dir.path());
-    let plain = json(&machine, &View::default());
+    let plain = json(&machine, &InspectView::default());
     assert!(
         plain.get("tasks").is_none() && plain.get("irqs").is_none(),
         "not asked for"
@@ -233,10 +226,10 @@ fn an_isolated_machine_as_json() {
     assert_eq!(plain["isolation"]["boot_isolated"], "6-7,14-15");
     let whole = json(
         &machine,
-        &View {
-            tasks: Part::Shown,
-            interrupts: Part::Shown,
-            ..View::default()
+        &InspectView {
+            tasks: PartDetail::Shortened,
+            interrupts: PartDetail::Shortened,
+            ..InspectView::default()
         },
     );
     assert_eq!(whole["schema"], "quietcore.inspect/1");
@@ -253,10 +246,7 @@ fn an_isolated_machine_as_json() {
         (&trader["policy"], &trader["priority"], &trader["cpu"]),
         (&"fifo".into(), &80.into(), &7.into())
     );
-    assert_eq!(
-        (&trader["movable"], &trader["kernel"]),
-        (&true.into(), &false.into())
-    );
+    assert_eq!((&trader["movable"], &trader["kernel"]), (&true.into(), &false.into()));
     let eth0 = whole["irqs"]
         .as_array()
         .expect("irqs")
@@ -264,9 +254,9 @@ fn an_isolated_machine_as_json() {
         .find(|irq| irq["irq"] == 27)
         .expect("the interrupt");
     assert_eq!(eth0["counts"], serde_json::json!({"0": 100, "6": 20000}));
-    let only = View {
-        tasks: Part::Shown,
-        interrupts: Part::Shown,
+    let only = InspectView {
+        tasks: PartDetail::Shortened,
+        interrupts: PartDetail::Shortened,
         cpus: CpuSet::parse_list("6").ok(),
         own_pid: None,
     };
@@ -282,27 +272,27 @@ fn an_isolated_machine_as_json() {
 }
 
 #[test]
-fn a_machine_that_tells_nothing() {
+fn a_machine_without_facts_is_shown_as_unknown() {
     let dir = tempfile::tempdir().expect("a directory");
-    put(dir.path(), "/proc/version", "nothing of use\n");
+    write_file(dir.path(), "/proc/version", "nothing of use\n");
     let root = Root::open(dir.path()).expect("a root");
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
     let screen = text(
         &machine,
-        &View {
-            tasks: Part::Shown,
-            interrupts: Part::Shown,
-            ..View::default()
+        &InspectView {
+            tasks: PartDetail::Shortened,
+            interrupts: PartDetail::Shortened,
+            ..InspectView::default()
         },
     );
     assert!(screen.contains("Unknown"), "{screen}");
-    assert!(text(&machine, &View::default()).contains("unknown"));
+    assert!(text(&machine, &InspectView::default()).contains("unknown"));
     let whole = json(
         &machine,
-        &View {
-            tasks: Part::Shown,
-            interrupts: Part::Shown,
-            ..View::default()
+        &InspectView {
+            tasks: PartDetail::Shortened,
+            interrupts: PartDetail::Shortened,
+            ..InspectView::default()
         },
     );
     assert_eq!(whole["irqs"], Value::Null, "asked for and unknown is null");
@@ -311,18 +301,18 @@ fn a_machine_that_tells_nothing() {
 }
 
 #[test]
-fn a_thousand_cpus_fit_a_screen() {
+fn a_machine_with_a_thousand_cpus_fits_the_screen() {
     let dir = tempfile::tempdir().expect("a directory");
-    let shape = Shape {
+    let shape = TopologyShape {
         packages: 8,
         caches_per_package: 8,
         cores_per_cache: 8,
         threads: 2,
     };
     shape.write(dir.path(), &CpuSet::range(0, shape.cpus() - 1));
-    put(dir.path(), "/sys/devices/system/cpu/isolated", "100-199\n");
+    write_file(dir.path(), "/sys/devices/system/cpu/isolated", "100-199\n");
     let machine = Machine::read(&Root::open(dir.path()).expect("a root"));
-    let screen = text(&machine, &View::default());
+    let screen = text(&machine, &InspectView::default());
     assert_fits("1024", &screen);
     assert!(
         screen.contains("1,024 CPUs online") && screen.lines().count() < 60,
@@ -330,9 +320,9 @@ fn a_thousand_cpus_fit_a_screen() {
     );
     let some = text(
         &machine,
-        &View {
+        &InspectView {
             cpus: CpuSet::parse_list("96-103").ok(),
-            ..View::default()
+            ..InspectView::default()
         },
     );
     assert!(some.contains("100b") && !some.contains("104"), "{some}");
@@ -351,13 +341,9 @@ fn drawn(screen: &str) -> Vec<u32> {
     let mut numbers = Vec::new();
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     for (place, word) in words.iter().enumerate() {
-        let before = place
-            .checked_sub(1)
-            .and_then(|before| words.get(before))
-            .unwrap_or(&"");
+        let before = place.checked_sub(1).and_then(|before| words.get(before)).unwrap_or(&"");
         let after = words.get(place + 1).unwrap_or(&"");
-        let label =
-            ["node", "die", "L1", "L2", "L3", "L4"].contains(before) || ["KB", "MB", "GB"].contains(after);
+        let label = ["node", "die", "L1", "L2", "L3", "L4"].contains(before) || ["KB", "MB", "GB"].contains(after);
         let digits = word.trim_end_matches(|letter: char| !letter.is_ascii_digit());
         if let (false, Ok(number)) = (label, digits.parse()) {
             numbers.push(number);
@@ -368,12 +354,10 @@ fn drawn(screen: &str) -> Vec<u32> {
 }
 
 #[test]
-fn every_captured_machine_is_drawn_whole() {
+fn every_captured_machine_is_drawn_completely() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/machines");
     let Ok(files) = std::fs::read_dir(&corpus) else {
-        println!(
-            "SKIP: every_captured_machine_is_drawn_whole: no corpus of captured machines beside the project"
-        );
+        println!("SKIP: every_captured_machine_is_drawn_completely: no corpus of captured machines beside the project");
         return;
     };
     let mut seen = 0;
@@ -385,7 +369,7 @@ fn every_captured_machine_is_drawn_whole() {
         }
         seen += 1;
         let machine = Machine::read(&Root::open(&path).expect("a readable archive"));
-        let screen = text(&machine, &View::default());
+        let screen = text(&machine, &InspectView::default());
         assert_fits(&name, &screen);
         let present: Vec<u32> = machine.topology.cpus.iter().map(|cpu| cpu.id.0).collect();
         if present.len() <= 160 {
@@ -393,17 +377,13 @@ fn every_captured_machine_is_drawn_whole() {
         }
         let document = json(
             &machine,
-            &View {
-                tasks: Part::Shown,
-                interrupts: Part::Shown,
-                ..View::default()
+            &InspectView {
+                tasks: PartDetail::Shortened,
+                interrupts: PartDetail::Shortened,
+                ..InspectView::default()
             },
         );
-        assert_eq!(
-            document["cpus"].as_array().map(Vec::len),
-            Some(present.len()),
-            "{name}"
-        );
+        assert_eq!(document["cpus"].as_array().map(Vec::len), Some(present.len()), "{name}");
     }
     assert!(seen > 0, "the corpus is there and empty");
 }

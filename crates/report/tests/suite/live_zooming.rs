@@ -26,7 +26,7 @@ fn page() -> String {
     let [html, ..] = STUDY_FORMS;
     (html.write)(&StudyPage {
         name: "results",
-        done: 2,
+        runs_done: 2,
         runs: 2,
         cells: &cells,
         rows: &[],
@@ -36,12 +36,12 @@ fn page() -> String {
 }
 
 const LOGS: &str = ".logs";
-const SAID: &str = "document.querySelector('.logs output').textContent";
+const OUTPUT_TEXT: &str = "document.querySelector('.logs output').textContent";
 const FOCUSED: &str = "document.activeElement.dataset.do || (document.activeElement.tagName === 'svg' ? 'svg' : document.activeElement.className)";
 
 #[test]
-fn keys_and_buttons_zoom_and_say_what_is_shown() {
-    let Some(mut browser) = Browser::open("keys_and_buttons_zoom_and_say_what_is_shown", &page()) else {
+fn keys_and_buttons_zoom_and_the_visible_range_is_announced() {
+    let Some(mut browser) = Browser::open("keys_and_buttons_zoom_and_the_visible_range_is_announced", &page()) else {
         return;
     };
     assert_eq!(moved(&mut browser, LOGS), WHOLE);
@@ -57,42 +57,35 @@ fn keys_and_buttons_zoom_and_say_what_is_shown() {
     focus(&mut browser, LOGS);
     browser.key("+", 0);
     assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
-    let said = browser.text(SAID);
+    let said = browser.text(OUTPUT_TEXT);
     assert!(said.starts_with("Shown: ") && said.contains("µs to "), "{said}");
-    assert_eq!(
-        browser.text("document.querySelector('.logs output').tagName"),
-        "OUTPUT"
-    );
+    assert_eq!(browser.text("document.querySelector('.logs output').tagName"), "OUTPUT");
     browser.key("+", 0);
     browser.key("ArrowRight", 8);
     assert!((stretched(&mut browser, LOGS) - 4.0).abs() < 1e-6);
-    assert_ne!(browser.text(SAID), said);
+    assert_ne!(browser.text(OUTPUT_TEXT), said);
     browser.key("-", 0);
     assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
     browser.key("0", 0);
     assert_eq!(moved(&mut browser, LOGS), WHOLE);
-    assert_eq!(browser.text(SAID), "All is shown.");
+    assert_eq!(browser.text(OUTPUT_TEXT), "All is shown.");
     browser.key("+", 0);
     browser.value("document.querySelector('.logs [data-do=all]').focus()");
     browser.key("Enter", 0);
     assert_eq!(moved(&mut browser, LOGS), WHOLE);
-    assert_eq!(
-        browser.text(FOCUSED),
-        "svg",
-        "the button cannot be pressed any more"
-    );
+    assert_eq!(browser.text(FOCUSED), "svg", "the button cannot be pressed any more");
     browser.value("document.querySelector('.logs [data-do=in]').focus()");
     browser.key("Enter", 0);
     assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
-    let labels = browser
-        .value("[...document.querySelectorAll('.zoom button')].every(b => b.textContent.trim().length > 3)");
+    let labels =
+        browser.value("[...document.querySelectorAll('.zoom button')].every(b => b.textContent.trim().length > 3)");
     assert_eq!(labels, true);
     assert!(browser.is_alone(), "{:?}", browser.fetched);
 }
 
 #[test]
-fn a_span_that_is_dragged_over_fills_the_drawing_and_a_double_click_shows_all() {
-    let name = "a_span_that_is_dragged_over_fills_the_drawing_and_a_double_click_shows_all";
+fn dragging_zooms_to_the_span_and_a_double_click_resets_the_zoom() {
+    let name = "dragging_zooms_to_the_span_and_a_double_click_resets_the_zoom";
     let Some(mut browser) = Browser::open(name, &page()) else {
         return;
     };
@@ -113,8 +106,7 @@ fn a_span_that_is_dragged_over_fills_the_drawing_and_a_double_click_shows_all() 
     let begin = place(&mut browser, LOGS, 0.5);
     for count in [1, 2] {
         for kind in ["mousePressed", "mouseReleased"] {
-            let event =
-                json!({"type": kind, "x": begin.0, "y": begin.1, "button": "left", "clickCount": count});
+            let event = json!({"type": kind, "x": begin.0, "y": begin.1, "button": "left", "clickCount": count});
             browser.call("Input.dispatchMouseEvent", event);
         }
     }
@@ -122,8 +114,8 @@ fn a_span_that_is_dragged_over_fills_the_drawing_and_a_double_click_shows_all() 
 }
 
 #[test]
-fn values_are_read_by_pointer_and_by_keys_of_the_curves_that_are_shown() {
-    let name = "values_are_read_by_pointer_and_by_keys_of_the_curves_that_are_shown";
+fn pointer_and_keys_show_the_values_of_visible_curves() {
+    let name = "pointer_and_keys_show_the_values_of_visible_curves";
     let Some(mut browser) = Browser::open(name, &page()) else {
         return;
     };
@@ -163,8 +155,8 @@ fn values_are_read_by_pointer_and_by_keys_of_the_curves_that_are_shown() {
 }
 
 #[test]
-fn paper_shows_all_and_the_screen_is_as_it_was_afterwards() {
-    let name = "paper_shows_all_and_the_screen_is_as_it_was_afterwards";
+fn printing_shows_the_whole_drawing_and_restores_the_zoom() {
+    let name = "printing_shows_the_whole_drawing_and_restores_the_zoom";
     let Some(mut browser) = Browser::open(name, &page()) else {
         return;
     };

@@ -23,8 +23,8 @@ fn prove() -> String {
 }
 
 #[test]
-fn keys_zoom_the_drawing_that_has_them_and_no_other() {
-    let name = "keys_zoom_the_drawing_that_has_them_and_no_other";
+fn keys_zoom_only_the_focused_drawing() {
+    let name = "keys_zoom_only_the_focused_drawing";
     let Some(mut browser) = Browser::open(name, &everything()) else {
         return;
     };
@@ -46,8 +46,8 @@ fn keys_zoom_the_drawing_that_has_them_and_no_other() {
 }
 
 #[test]
-fn values_are_those_of_the_drawing_under_the_pointer() {
-    let name = "values_are_those_of_the_drawing_under_the_pointer";
+fn values_belong_to_the_drawing_under_the_pointer() {
+    let name = "values_belong_to_the_drawing_under_the_pointer";
     let Some(mut browser) = Browser::open(name, &everything()) else {
         return;
     };
@@ -70,8 +70,8 @@ fn values_are_those_of_the_drawing_under_the_pointer() {
 
 /// The flag stands where its sample is, however the curves are moved, and goes with its curve.
 #[test]
-fn the_flag_of_the_worst_follows_its_curve() {
-    let name = "the_flag_of_the_worst_follows_its_curve";
+fn the_flag_of_the_worst_value_follows_its_curve() {
+    let name = "the_flag_of_the_worst_value_follows_its_curve";
     let Some(mut browser) = Browser::open(name, &prove()) else {
         return;
     };
@@ -105,8 +105,8 @@ fn the_flag_of_the_worst_follows_its_curve() {
 }
 
 #[test]
-fn curves_and_scales_are_switched_in_one_drawing_alone() {
-    let name = "curves_and_scales_are_switched_in_one_drawing_alone";
+fn curves_and_scales_are_switched_per_drawing() {
+    let name = "curves_and_scales_are_switched_per_drawing";
     let Some(mut browser) = Browser::open(name, &everything()) else {
         return;
     };
@@ -135,8 +135,8 @@ fn curves_and_scales_are_switched_in_one_drawing_alone() {
 }
 
 #[test]
-fn both_pages_are_read_in_the_dark_on_paper_and_on_a_phone() {
-    let name = "both_pages_are_read_in_the_dark_on_paper_and_on_a_phone";
+fn both_pages_are_readable_in_dark_mode_in_print_and_on_a_phone() {
+    let name = "both_pages_are_readable_in_dark_mode_in_print_and_on_a_phone";
     for (page, html) in [("measurement", everything()), ("prove", prove())] {
         let Some(mut browser) = Browser::open(name, &html) else {
             return;
@@ -173,8 +173,8 @@ fn both_pages_are_read_in_the_dark_on_paper_and_on_a_phone() {
 }
 
 #[test]
-fn both_phases_of_prove_are_read_beside_each_other() {
-    let name = "both_phases_of_prove_are_read_beside_each_other";
+fn values_of_both_phases_of_prove_are_shown_together() {
+    let name = "values_of_both_phases_of_prove_are_shown_together";
     let Some(mut browser) = Browser::open(name, &prove()) else {
         return;
     };
@@ -182,10 +182,7 @@ fn both_phases_of_prove_are_read_beside_each_other() {
         focus(&mut browser, figure);
         browser.key("ArrowLeft", 0);
         let told = values(&mut browser, figure);
-        assert!(
-            told.contains(" · before: ") && told.contains(" · isolated: "),
-            "{told}"
-        );
+        assert!(told.contains(" · before: ") && told.contains(" · isolated: "), "{told}");
     }
     focus(&mut browser, "#latency-logs");
     browser.key("+", 0);
@@ -198,8 +195,8 @@ fn both_phases_of_prove_are_read_beside_each_other() {
 }
 
 #[test]
-fn without_its_script_a_page_is_whole() {
-    let name = "without_its_script_a_page_is_whole";
+fn without_its_script_a_page_is_complete() {
+    let name = "without_its_script_a_page_is_complete";
     let page = everything();
     let (before, script) = page.split_once("<script>").expect("the script");
     let after = script.split_once("</script>").expect("its end").1;

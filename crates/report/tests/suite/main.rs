@@ -12,7 +12,7 @@ mod everything;
 mod explained_paths;
 mod heat_maps;
 mod inspect;
-mod live_telling_gaps;
+mod live_gap_details;
 mod live_zooming;
 mod live_zooming_results;
 mod result_pictures;

@@ -16,10 +16,7 @@ fn of_cpus(count: u32, worst: u32) -> String {
         thread["cpu"] = json!(cpu);
         if cpu == worst {
             thread["max_ns"] = json!(7_000_000);
-            thread["histogram"]
-                .as_array_mut()
-                .unwrap()
-                .push(json!([7_000_000, 1]));
+            thread["histogram"].as_array_mut().unwrap().push(json!([7_000_000, 1]));
         }
         thread
     });
@@ -29,29 +26,22 @@ fn of_cpus(count: u32, worst: u32) -> String {
 
 fn curves(page: &str) -> Vec<&str> {
     let mut curves = page.split("data-name=\"").skip(1);
-    let mut names: Vec<&str> = curves
-        .by_ref()
-        .map(|rest| rest.split('"').next().unwrap())
-        .collect();
+    let mut names: Vec<&str> = curves.by_ref().map(|rest| rest.split('"').next().unwrap()).collect();
     names.truncate(names.len() / 2);
     names
 }
 
 #[test]
-fn every_cpu_has_a_curve_and_the_worst_its_flag() {
+fn every_cpu_has_a_curve_and_the_worst_value_a_flag() {
     let page = of_cpus(3, 1);
     assert_eq!(curves(&page), ["CPU 0", "CPU 1", "CPU 2"]);
     assert!(!page.contains("Drawn are all together"));
-    assert_eq!(
-        page.matches("class=\"flag").count(),
-        1,
-        "the linear scale ends before"
-    );
+    assert_eq!(page.matches("class=\"flag").count(), 1, "the linear scale ends before");
     assert!(page.contains(">CPU 1: worst 7\u{a0}ms<"));
 }
 
 #[test]
-fn of_many_cpus_all_are_together_and_the_worst_is_drawn() {
+fn with_many_cpus_a_combined_curve_and_the_worst_cpu_are_drawn() {
     let page = of_cpus(20, 17);
     let names = curves(&page);
     assert_eq!(names.len(), 12, "{names:?}");
@@ -68,7 +58,7 @@ fn of_many_cpus_all_are_together_and_the_worst_is_drawn() {
 }
 
 #[test]
-fn no_two_things_on_a_page_have_one_name() {
+fn ids_on_a_page_are_unique() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
     let mut everything: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     // Another CPU with all of it.
@@ -99,7 +89,7 @@ fn no_two_things_on_a_page_have_one_name() {
 }
 
 #[test]
-fn prove_says_where_cpus_are_together() {
+fn prove_states_when_a_curve_combines_cpus() {
     let mut story = models::story();
     let words = "<legend>Each phase, all measured CPUs together</legend>";
     assert!(!prove_html(&story).contains(words));
@@ -111,12 +101,8 @@ fn prove_says_where_cpus_are_together() {
 }
 
 #[test]
-fn what_ran_meanwhile_stays_text_in_the_legend() {
+fn the_load_in_the_legend_is_escaped() {
     let page = prove_html(&models::hostile());
     let nasty = "<small>(load: &lt;script&gt;alert(1)&lt;/script&gt;\\u{1b}[2J\\u{202e}&quot;'&amp;)</small>";
-    assert_eq!(
-        page.matches(nasty).count(),
-        4,
-        "two phases of wake-ups, two of gaps"
-    );
+    assert_eq!(page.matches(nasty).count(), 4, "two phases of wake-ups, two of gaps");
 }

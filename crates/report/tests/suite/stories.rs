@@ -6,18 +6,18 @@
 use crate::support::golden;
 use crate::support::models::{hostile, measurement, plan, refused, story};
 use report::Style;
-use report::prove::{Phase, Story};
+use report::prove::{ProvePhase, ProveRecord};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 #[test]
-fn prove_as_text() {
+fn the_text_of_prove_matches_the_golden_files() {
     golden::check("prove.txt", &report::prove::prove_text(&story(), Style::Plain));
     golden::check(
         "prove-refused.txt",
         &report::prove::prove_text(&refused(), Style::Plain),
     );
-    let emulated = Story {
+    let emulated = ProveRecord {
         emulated: true,
         ..story()
     };
@@ -25,16 +25,16 @@ fn prove_as_text() {
 }
 
 #[test]
-fn prove_as_a_page() {
+fn the_page_of_prove_matches_the_golden_files() {
     golden::check("prove.html", &report::prove::prove_html(&story()));
     golden::check("prove-refused.html", &report::prove::prove_html(&refused()));
-    let planned = report::prove::prove_html(&Story {
+    let planned = report::prove::prove_html(&ProveRecord {
         during: None,
         entries: vec![],
         ..story()
     });
     assert!(planned.contains("What would have been changed") && !planned.contains(">outcome<"));
-    let emulated = report::prove::prove_html(&Story {
+    let emulated = report::prove::prove_html(&ProveRecord {
         emulated: true,
         ..story()
     });
@@ -42,14 +42,10 @@ fn prove_as_a_page() {
 }
 
 #[test]
-fn measurements_as_text() {
+fn the_text_of_measurements_matches_the_golden_files() {
     let text = |kind: &str| {
         let late: &[(u64, u64)] = &[(240_000, 7), (4_718_592, 1)];
-        report::measurement_text(
-            &measurement(kind, 3_000, late),
-            report::Histograms::Drawn,
-            Style::Plain,
-        )
+        report::measurement_text(&measurement(kind, 3_000, late), report::Histograms::Drawn, Style::Plain)
     };
     golden::check("latency.txt", &text("latency"));
     golden::check("noise.txt", &text("noise"));
@@ -62,7 +58,7 @@ fn measurements_as_text() {
 }
 
 #[test]
-fn measurements_as_a_page() {
+fn the_pages_of_measurements_match_the_golden_files() {
     let late: &[(u64, u64)] = &[(240_000, 7), (4_718_592, 1)];
     for kind in ["latency", "noise"] {
         let page = report::measurement_html(&measurement(kind, 3_000, late), "result.json");
@@ -94,7 +90,7 @@ fn measurements_as_a_page() {
 }
 
 #[test]
-fn the_counter_is_told_with_its_doubts() {
+fn the_counter_is_reported_with_its_uncertainty() {
     let counter = |value: Value| {
         let mut measurement = measurement("noise", 3_000, &[]);
         measurement.threads[0].counter = Some(serde_json::from_value(value).expect("a counter"));
@@ -141,7 +137,7 @@ fn the_counter_is_told_with_its_doubts() {
 }
 
 #[test]
-fn what_does_not_represent_the_machine_is_red_and_every_count_is_told() {
+fn unrepresentative_conditions_are_marked_and_every_count_is_shown() {
     let mut measurement = measurement("noise", 3_000, &[]);
     let plain = report::measurement_text(&measurement, report::Histograms::Left, Style::Plain);
     let page = report::measurement_html(&measurement, "x.json");
@@ -151,7 +147,7 @@ fn what_does_not_represent_the_machine_is_red_and_every_count_is_told() {
     measurement.not_representative = ["cpu_not_isolated", "steal", "of_a_newer_version"]
         .map(str::to_owned)
         .to_vec();
-    let count = |name: &str, count: Option<u64>, unit: &str, why: Option<&str>| measure::Count {
+    let count = |name: &str, count: Option<u64>, unit: &str, why: Option<&str>| measure::CountResult {
         name: name.to_owned(),
         count,
         unit: unit.to_owned(),
@@ -167,8 +163,7 @@ fn what_does_not_represent_the_machine_is_red_and_every_count_is_told() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let page = report::measurement_html(&measurement, "x.json");
-    let sum =
-        "NOT REPRESENTATIVE OF THIS MACHINE: not isolated; the hypervisor took time; of_a_newer_version";
+    let sum = "NOT REPRESENTATIVE OF THIS MACHINE: not isolated; the hypervisor took time; of_a_newer_version";
     assert!(words.contains(sum), "{text}");
     assert!(page.contains(&format!("<p class=\"stamp\" role=\"note\">{sum}</p>")));
     for part in [
@@ -187,10 +182,10 @@ fn what_does_not_represent_the_machine_is_red_and_every_count_is_told() {
 }
 
 #[test]
-fn plans_as_text() {
+fn the_text_of_a_plan_matches_the_golden_file() {
     golden::check(
         "plan.txt",
-        &report::plan_text(&plan(), report::Length::Short, Style::Plain),
+        &report::plan_text(&plan(), report::KnobDetail::Short, Style::Plain),
     );
 }
 
@@ -198,7 +193,7 @@ fn plans_as_text() {
 fn screens_fit_eighty_columns() {
     let texts = [
         report::prove::prove_text(&story(), Style::Plain),
-        report::plan_text(&plan(), report::Length::Whole, Style::Plain),
+        report::plan_text(&plan(), report::KnobDetail::Whole, Style::Plain),
         report::measurement_text(
             &measurement("noise", 3_000, &[]),
             report::Histograms::Drawn,
@@ -206,16 +201,12 @@ fn screens_fit_eighty_columns() {
         ),
     ];
     for line in texts.iter().flat_map(|text| text.lines()) {
-        assert!(
-            line.chars().count() <= 80,
-            "{} columns: {line}",
-            line.chars().count()
-        );
+        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
     }
 }
 
 #[test]
-fn hostile_names_stay_text() {
+fn hostile_names_are_escaped_everywhere() {
     let story = hostile();
     let page = report::prove::prove_html(&story);
     assert_eq!(scripts(&page), 1, "a name became markup");
@@ -225,7 +216,7 @@ fn hostile_names_stay_text() {
         report::prove::prove_text(&story, Style::Plain),
         report::plan_text(
             story.plan.as_ref().expect("a plan"),
-            report::Length::Whole,
+            report::KnobDetail::Whole,
             Style::Plain,
         ),
     ] {
@@ -237,15 +228,13 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
-fn the_page_needs_nothing_else() {
+fn the_page_loads_nothing_from_outside() {
     assert_eq!(outside(&report::prove::prove_html(&story())), None);
 }
 
 /// What of a page would have to come from elsewhere. The script is inside, and what it names of drawings is no address.
 fn outside(page: &str) -> Option<&'static str> {
-    let page = page
-        .replace("url(#", "")
-        .replace("\"http://www.w3.org/2000/svg\"", "");
+    let page = page.replace("url(#", "").replace("\"http://www.w3.org/2000/svg\"", "");
     let parts = ["http://", "https://", "<link", "src=", "<img", "@import", "url("];
     parts.into_iter().find(|part| page.contains(part))
 }
@@ -256,7 +245,7 @@ fn scripts(page: &str) -> usize {
 }
 
 #[test]
-fn the_page_holds_the_whole_story() {
+fn the_page_contains_the_whole_result_as_json() {
     let story = story();
     let page = report::prove::prove_html(&story);
     assert_eq!(inside(&page), story.json().expect("JSON"));
@@ -348,9 +337,9 @@ fn forms(value: &Value, forms_of: &mut BTreeSet<String>) {
 }
 
 /// What the page works out itself, worked out here once more from the model.
-fn derived(story: &Story) -> BTreeSet<String> {
+fn derived(story: &ProveRecord) -> BTreeSet<String> {
     let mut text = String::from("99 99.9 95 %");
-    let thread = |phase: &Option<Phase>| {
+    let thread = |phase: &Option<ProvePhase>| {
         phase
             .as_ref()
             .and_then(|phase| phase.noise.as_ref())
@@ -377,9 +366,7 @@ fn derived(story: &Story) -> BTreeSet<String> {
     let plan = story.plan.as_ref().expect("a plan");
     let mut by_knob = std::collections::BTreeMap::<&str, usize>::new();
     for change in &plan.changes {
-        *by_knob
-            .entry(change.id.split('/').next().expect("a name"))
-            .or_default() += 1;
+        *by_knob.entry(change.id.split('/').next().expect("a name")).or_default() += 1;
     }
     for count in by_knob.values() {
         text.push_str(&format!(" {count}"));
@@ -407,7 +394,7 @@ fn every_number_on_the_page_comes_from_the_model() {
 }
 
 #[test]
-fn the_headline_of_a_plan_names_who_keeps_tasks_on_the_isolated_cpus() {
+fn the_headline_of_a_plan_names_other_owners_of_the_isolated_cpus() {
     let mut plan = plan();
     plan.shared_with = ["/torque/1", "/torque/2", "/torque/3", "/torque/4"]
         .map(str::to_owned)
@@ -415,7 +402,7 @@ fn the_headline_of_a_plan_names_who_keeps_tasks_on_the_isolated_cpus() {
     let expected = "CPU 1 NOT for you alone: 4 cpusets of other owners keep their tasks there (/torque/1, /torque/2, \
                     /torque/3 and 1 more)";
     assert_eq!(report::promise(&plan), expected);
-    let text = report::plan_text(&plan, report::Length::Short, Style::Plain);
+    let text = report::plan_text(&plan, report::KnobDetail::Short, Style::Plain);
     let head = text.lines().take(3).collect::<Vec<_>>().join(" ");
     assert!(head.contains(expected), "{text}");
     let mut story = story();

@@ -2,9 +2,9 @@
 //! missing is said.
 
 use crate::support::models::measurement;
-use compare::{Compared, Set, compared};
+use compare::{RunSet, SetComparison, compared};
 use formats::Recording;
-use report::study::Row;
+use report::study::PairRow;
 use report::{STUDY_FORMS, StudyCell, StudyPage};
 
 /// Runs of one cell, each a little different.
@@ -14,19 +14,19 @@ fn cell(centre: u64) -> Vec<Recording> {
         .collect()
 }
 
-fn pair(first: &[Recording], other: &[Recording]) -> Compared {
-    let set = |name: &str, runs: &'_ [Recording]| Set {
+fn pair(first: &[Recording], other: &[Recording]) -> SetComparison {
+    let set = |name: &str, runs: &'_ [Recording]| RunSet {
         name: name.to_owned(),
         runs: runs.to_vec().leak().iter().collect(),
     };
     compared(&set("none-idle", first), &set("strict-idle", other))
 }
 
-fn page(cells: &[(&str, &[Recording])], rows: &[Row]) -> String {
+fn page(cells: &[(&str, &[Recording])], rows: &[PairRow]) -> String {
     written("html", cells, rows)
 }
 
-fn written(form: &str, cells: &[(&str, &[Recording])], rows: &[Row]) -> String {
+fn written(form: &str, cells: &[(&str, &[Recording])], rows: &[PairRow]) -> String {
     let form = STUDY_FORMS.iter().find(|one| one.name == form).unwrap();
     let cells: Vec<StudyCell> = cells
         .iter()
@@ -38,7 +38,7 @@ fn written(form: &str, cells: &[(&str, &[Recording])], rows: &[Row]) -> String {
         .collect();
     (form.write)(&StudyPage {
         name: "results",
-        done: cells.iter().map(|cell| cell.runs.len()).sum(),
+        runs_done: cells.iter().map(|cell| cell.runs.len()).sum(),
         runs: 12,
         cells: &cells,
         rows,
@@ -47,8 +47,8 @@ fn written(form: &str, cells: &[(&str, &[Recording])], rows: &[Row]) -> String {
     })
 }
 
-fn row<'a>(with: &'a [(String, String)], compared: &'a Compared) -> Row<'a> {
-    Row {
+fn row<'a>(with: &'a [(String, String)], compared: &'a SetComparison) -> PairRow<'a> {
+    PairRow {
         axis: "isolation",
         from: "none",
         to: "strict",
@@ -59,7 +59,7 @@ fn row<'a>(with: &'a [(String, String)], compared: &'a Compared) -> Row<'a> {
 }
 
 #[test]
-fn every_cell_is_drawn_and_in_the_table_and_every_difference_told() {
+fn every_cell_is_drawn_and_listed_and_every_difference_is_reported() {
     let (slow, quick) = (cell(9_000), cell(3_000));
     let with = [("load".to_owned(), "<script>".to_owned())];
     let compared = pair(&slow, &quick);
@@ -139,13 +139,10 @@ fn too_few_runs_and_emulated_ones_have_no_verdict() {
 }
 
 #[test]
-fn of_many_cells_the_table_has_all() {
+fn the_table_has_every_cell_even_of_many() {
     let runs = cell(3_000);
     let names: Vec<String> = (0..40).map(|number| format!("cell-{number}")).collect();
-    let cells: Vec<(&str, &[Recording])> = names
-        .iter()
-        .map(|name| (name.as_str(), runs.as_slice()))
-        .collect();
+    let cells: Vec<(&str, &[Recording])> = names.iter().map(|name| (name.as_str(), runs.as_slice())).collect();
     let page = page(&cells, &[]);
     assert!(page.contains("Drawn are the first 12 cells of 40."), "{page}");
     assert_eq!(page.matches("<th scope=\"row\">cell-").count(), 40);
@@ -172,9 +169,7 @@ fn markdown_has_the_tables_of_the_page() {
     );
     let page = written("html", &cells, &rows);
     for (word, class) in [("better", "good"), ("not shown", "small")] {
-        let there = page
-            .matches(&format!("<td class=\"{class}\">{word}</td>"))
-            .count();
+        let there = page.matches(&format!("<td class=\"{class}\">{word}</td>")).count();
         assert_eq!(
             text.matches(&format!("\n| {word} | CPU ")).count(),
             there,
@@ -198,13 +193,9 @@ fn markdown_has_the_tables_of_the_page() {
 }
 
 #[test]
-fn a_table_has_every_number_of_every_run() {
+fn the_csv_table_has_every_number_of_every_run() {
     let (slow, quick) = (cell(9_000), cell(3_000));
-    let text = written(
-        "csv",
-        &[("none", &slow), ("a,\"b\"", &quick), ("=1+1", &quick)],
-        &[],
-    );
+    let text = written("csv", &[("none", &slow), ("a,\"b\"", &quick), ("=1+1", &quick)], &[]);
     let mut lines = text.lines();
     assert_eq!(
         lines.next(),
@@ -229,7 +220,7 @@ fn a_table_has_every_number_of_every_run() {
 }
 
 #[test]
-fn a_script_has_every_sample_and_the_share_that_was_longer() {
+fn the_gnuplot_script_has_every_sample_and_the_share_above_it() {
     let quick = cell(3_000);
     let text = written("gnuplot", &[("it's", &quick), ("empty", &[])], &[]);
     let block = text.split("$latency0 << EOD\n").nth(1).unwrap();

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_made_where_they_are_missing() {
+    fn missing_folders_are_created() {
         use std::os::unix::fs::symlink;
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path();
@@ -76,11 +76,7 @@ mod tests {
             assert!(top.join(made).is_dir(), "{path}");
         }
         for (path, errno) in [("file", libc::EEXIST), ("file/x", libc::EEXIST)] {
-            assert_eq!(
-                make_folder(&top.join(path)).unwrap_err().errno(),
-                Some(errno),
-                "{path}"
-            );
+            assert_eq!(make_folder(&top.join(path)).unwrap_err().errno(), Some(errno), "{path}");
         }
         let open = std::fs::File::open(top).unwrap();
         let number = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));

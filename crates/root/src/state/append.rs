@@ -3,7 +3,7 @@
 //! A journal gets about eighty records in a row. Its file is opened and checked for the first of them. For the others,
 //! one lookup in the directory shows whether the name still belongs to the checked file.
 
-use super::{Durability, StateDir, io, sync};
+use super::{AppendDurability, StateDir, io, sync};
 use crate::RootError;
 use rustix::fs::{AtFlags, OFlags, Stat};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ use std::sync::PoisonError;
 
 /// The file of the most recent append.
 #[derive(Debug)]
-pub(super) struct Appended {
+pub(super) struct AppendedFile {
     name: String,
     file: OwnedFd,
     /// Its status before the last append.
@@ -25,10 +25,10 @@ impl StateDir {
     /// completely or not at all, unless the machine crashes during the write.
     ///
     /// # Errors
-    /// The errno of open, write (`ENOSPC`) or fsync; [`RootError::State`] for an unsafe name or file.
-    pub fn append(&self, name: &str, record: &[u8], durability: Durability) -> Result<(), RootError> {
+    /// The errno of open, write (`ENOSPC`) or fsync; [`RootError::FrameState`] for an unsafe name or file.
+    pub fn append(&self, name: &str, record: &[u8], durability: AppendDurability) -> Result<(), RootError> {
         let place = self.made_place(name)?;
-        let shown = self.shown(name);
+        let shown = self.display_path(name);
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
         // A panic while it was held leaves a whole value or none.
         let mut held = self.appended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,14 +40,14 @@ impl StateDir {
                     .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
                 let stat = rustix::fs::fstat(&file).map_err(|errno| io(&shown, "stat", errno))?;
                 let name = name.to_owned();
-                Appended { name, file, stat }
+                AppendedFile { name, file, stat }
             }
         };
-        let Appended { file, stat, .. } = held.insert(last);
+        let AppendedFile { file, stat, .. } = held.insert(last);
         let outcome = match rustix::io::retry_on_intr(|| rustix::io::write(&*file, record)) {
             Ok(written) if written == record.len() => match durability {
-                Durability::Kernel => Ok(()),
-                Durability::Disk => sync(file, &shown).and_then(|()| sync(place.dir(self), &shown)),
+                AppendDurability::Kernel => Ok(()),
+                AppendDurability::Disk => sync(file, &shown).and_then(|()| sync(place.dir(self), &shown)),
             },
             // On a full disk the file system writes what fits and reports the error only at the next write.
             Ok(_) => Err(io(&shown, "append", Errno::NOSPC)),
@@ -69,15 +69,15 @@ impl StateDir {
     }
 }
 
-impl Appended {
+impl AppendedFile {
     /// The file with its current status, if the name still belongs to it.
-    fn still(self, state: &StateDir, name: &str) -> Option<Appended> {
+    fn still(self, state: &StateDir, name: &str) -> Option<AppendedFile> {
         // The name of a file in a subdirectory is not looked up here, so it is never the same.
         if self.name != name || name.contains('/') {
             return None;
         }
         let stat = rustix::fs::statat(&state.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let is_same = stat.st_dev == self.stat.st_dev && stat.st_ino == self.stat.st_ino;
-        is_same.then_some(Appended { stat, ..self })
+        is_same.then_some(AppendedFile { stat, ..self })
     }
 }

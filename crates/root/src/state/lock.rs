@@ -1,6 +1,6 @@
 //! Locks a state directory with files that one process holds at a time (`flock(2)`).
 
-use super::{Place, StateDir, io};
+use super::{StateDir, StatePath, io};
 use crate::RootError;
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
@@ -34,7 +34,7 @@ pub struct Lock {
 }
 
 impl StateDir {
-    /// Waits for [`LockFile::State`], at most for `wait`.
+    /// Waits for [`LockFile::FrameState`], at most for `wait`.
     ///
     /// # Errors
     /// As [`StateDir::lock_file`].
@@ -45,14 +45,14 @@ impl StateDir {
     /// Waits for a lock of this directory, at most for `wait`.
     ///
     /// # Errors
-    /// [`RootError::Busy`], with the holder, if it is not released in time; [`RootError::State`] for an unsafe lock file.
+    /// [`RootError::Busy`], with the holder, if it is not released in time; [`RootError::FrameState`] for an unsafe lock file.
     pub fn lock_file(&self, which: LockFile, wait: Duration) -> Result<Lock, RootError> {
         let name = which.name();
-        let place = Place {
+        let place = StatePath {
             sub: None,
             file: name.to_owned(),
         };
-        let shown = self.shown(name);
+        let shown = self.display_path(name);
         let file = self
             .open_file(&place, OFlags::RDWR | OFlags::CREATE)?
             .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
@@ -64,7 +64,7 @@ impl StateDir {
                 Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(10).min(wait));
                 }
-                Err(Errno::WOULDBLOCK) => return Err(self.held_by_another(name)),
+                Err(Errno::WOULDBLOCK) => return Err(self.lock_held_error(name)),
                 Err(errno) => return Err(io(&shown, "lock", errno)),
             }
         }
@@ -90,9 +90,9 @@ impl StateDir {
         }
     }
 
-    fn held_by_another(&self, name: &str) -> RootError {
+    fn lock_held_error(&self, name: &str) -> RootError {
         RootError::Busy {
-            path: self.shown(name),
+            path: self.display_path(name),
             holder: self.holder_of(name),
         }
     }

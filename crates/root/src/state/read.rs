@@ -3,7 +3,7 @@
 //! A command reads the journal several times. If directory entry, length and times are unchanged, so are the bytes: a
 //! journal only grows, or is replaced by another file.
 
-use super::{Missing, StateDir, io};
+use super::{MissingDirectory, StateDir, io};
 use crate::RootError;
 use rustix::fs::{AtFlags, OFlags, Stat};
 use std::fs::File;
@@ -25,18 +25,18 @@ impl StateDir {
     /// The whole content of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// The errno of open or read; [`RootError::State`] for anything that is not a plain file of ours.
+    /// The errno of open or read; [`RootError::FrameState`] for anything that is not a plain file of ours.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
         if let Some(content) = self.unchanged(name) {
             return Ok(Some(content));
         }
-        let Some(place) = self.place(name, Missing::Leave)? else {
+        let Some(place) = self.place(name, MissingDirectory::Leave)? else {
             return Ok(None);
         };
         let Some(file) = self.open_file(&place, OFlags::RDONLY)? else {
             return Ok(None);
         };
-        let shown = self.shown(name);
+        let shown = self.display_path(name);
         let stat = |file: &File| rustix::fs::fstat(file).map_err(|errno| io(&shown, "stat", errno));
         let mut file = File::from(file);
         let before = stamp(&stat(&file)?);
@@ -107,7 +107,7 @@ fn stamp(stat: &Stat) -> Stamp {
 
 #[cfg(test)]
 mod tests {
-    use crate::state::{Durability, StateDir};
+    use crate::state::{AppendDurability, StateDir};
 
     /// Every change of the file, by this process or by another one, is noticed.
     #[test]
@@ -121,16 +121,16 @@ mod tests {
                 .map(|bytes| String::from_utf8(bytes).unwrap())
         };
         assert_eq!(read(), None);
-        theirs.append("journal", b"one\n", Durability::Kernel).unwrap();
+        theirs.append("journal", b"one\n", AppendDurability::Kernel).unwrap();
         for _ in 0..3 {
             assert_eq!(read().as_deref(), Some("one\n"));
         }
-        theirs.append("journal", b"two\n", Durability::Kernel).unwrap();
+        theirs.append("journal", b"two\n", AppendDurability::Kernel).unwrap();
         assert_eq!(read().as_deref(), Some("one\ntwo\n"));
-        ours.append("journal", b"three\n", Durability::Kernel).unwrap();
+        ours.append("journal", b"three\n", AppendDurability::Kernel).unwrap();
         assert_eq!(read().as_deref(), Some("one\ntwo\nthree\n"));
-        theirs.append("journal", b"four\n", Durability::Kernel).unwrap();
-        ours.append("journal", b"five\n", Durability::Kernel).unwrap();
+        theirs.append("journal", b"four\n", AppendDurability::Kernel).unwrap();
+        ours.append("journal", b"five\n", AppendDurability::Kernel).unwrap();
         assert_eq!(read().as_deref(), Some("one\ntwo\nthree\nfour\nfive\n"));
         theirs.replace("journal", b"uno\ntwo\nthree\n").unwrap();
         assert_eq!(read().as_deref(), Some("uno\ntwo\nthree\n"), "of the same length");

@@ -4,7 +4,7 @@ use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+type TestOutcome = Result<(), Box<dyn std::error::Error>>;
 
 fn made() -> Result<(tempfile::TempDir, StateDir), Box<dyn std::error::Error>> {
     let temp = tempfile::tempdir()?;
@@ -13,7 +13,7 @@ fn made() -> Result<(tempfile::TempDir, StateDir), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn makes_private_directories_and_finds_them_again() -> Outcome {
+fn private_directories_are_created_and_found_again() -> TestOutcome {
     let temp = tempfile::tempdir()?;
     let path = temp.path().join("a/b");
     assert!(StateDir::open(&path)?.is_none());
@@ -25,15 +25,12 @@ fn makes_private_directories_and_finds_them_again() -> Outcome {
 }
 
 #[test]
-fn refuses_links_and_open_directories() -> Outcome {
+fn links_and_world_writable_directories_are_refused() -> TestOutcome {
     let temp = tempfile::tempdir()?;
     let (real, link) = (temp.path().join("real"), temp.path().join("link"));
     StateDir::create(&real)?;
     symlink(&real, &link)?;
-    for outcome in [
-        StateDir::open(&link).map(|_| ()),
-        StateDir::create(&link).map(|_| ()),
-    ] {
+    for outcome in [StateDir::open(&link).map(|_| ()), StateDir::create(&link).map(|_| ())] {
         assert!(matches!(outcome, Err(RootError::State { what, .. }) if what.contains("symbolic link")));
     }
     std::fs::set_permissions(&real, PermissionsExt::from_mode(0o755))?;
@@ -47,11 +44,11 @@ fn refuses_links_and_open_directories() -> Outcome {
 }
 
 #[test]
-fn appends_whole_records() -> Outcome {
+fn records_are_appended_whole() -> TestOutcome {
     let (_temp, state) = made()?;
     assert_eq!(state.read("journal")?, None);
-    state.append("journal", b"one\n", Durability::Kernel)?;
-    state.append("journal", b"two\n", Durability::Disk)?;
+    state.append("journal", b"one\n", AppendDurability::Kernel)?;
+    state.append("journal", b"two\n", AppendDurability::Disk)?;
     assert_eq!(state.read("journal")?.as_deref(), Some(&b"one\ntwo\n"[..]));
     assert_eq!(state.names("")?, ["journal"]);
     Ok(())
@@ -59,9 +56,9 @@ fn appends_whole_records() -> Outcome {
 
 /// The file stays open from one record to the next, and the name still decides.
 #[test]
-fn appends_to_the_file_that_has_the_name_now() -> Outcome {
+fn records_are_appended_to_the_file_that_has_the_name_now() -> TestOutcome {
     let (temp, state) = made()?;
-    let append = |record: &[u8]| state.append("journal", record, Durability::Kernel);
+    let append = |record: &[u8]| state.append("journal", record, AppendDurability::Kernel);
     append(b"one\n")?;
     state.rename("journal", "history/1")?;
     append(b"two\n")?;
@@ -71,7 +68,7 @@ fn appends_to_the_file_that_has_the_name_now() -> Outcome {
     assert_eq!(state.read("journal")?.as_deref(), Some(&b"three\nfour\n"[..]));
     state.remove("journal")?;
     append(b"five\n")?;
-    state.append("other", b"six\n", Durability::Kernel)?;
+    state.append("other", b"six\n", AppendDurability::Kernel)?;
     append(b"seven\n")?;
     assert_eq!(state.read("journal")?.as_deref(), Some(&b"five\nseven\n"[..]));
     assert_eq!(state.read("other")?.as_deref(), Some(&b"six\n"[..]));
@@ -84,11 +81,11 @@ fn appends_to_the_file_that_has_the_name_now() -> Outcome {
 }
 
 #[test]
-fn cuts_a_record_off_that_did_not_fit() -> Outcome {
+fn a_record_that_did_not_fit_is_cut_off() -> TestOutcome {
     // The limit on file sizes makes the kernel write only a part, as a full disk does. It applies to the whole process,
     // so the test runs in its own child.
     let (_temp, state) = made()?;
-    state.append("journal", &[b'a'; 100], Durability::Kernel)?;
+    state.append("journal", &[b'a'; 100], AppendDurability::Kernel)?;
     #[allow(unsafe_code)]
     // SAFETY: the child only makes system calls on memory that it has, then leaves with `_exit`.
     let child = unsafe { libc::fork() };
@@ -103,7 +100,7 @@ fn cuts_a_record_off_that_did_not_fit() -> Outcome {
             libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
         }
         let failed = matches!(
-            state.append("journal", &[b'b'; 100], Durability::Kernel),
+            state.append("journal", &[b'b'; 100], AppendDurability::Kernel),
             Err(RootError::Io {
                 errno: libc::ENOSPC,
                 ..
@@ -121,7 +118,7 @@ fn cuts_a_record_off_that_did_not_fit() -> Outcome {
 }
 
 #[test]
-fn replaces_and_renames_into_history() -> Outcome {
+fn files_are_replaced_and_renamed_into_the_history() -> TestOutcome {
     let (_temp, state) = made()?;
     state.replace("journal", b"first")?;
     state.replace("journal", b"second")?;
@@ -144,23 +141,15 @@ fn replaces_and_renames_into_history() -> Outcome {
 }
 
 #[test]
-fn refuses_planted_files_and_names_that_climb() -> Outcome {
+fn planted_files_and_names_outside_the_directory_are_refused() -> TestOutcome {
     let (temp, state) = made()?;
     let victim = temp.path().join("victim");
     std::fs::write(&victim, "precious")?;
     symlink(&victim, state.path().join("journal"))?;
     symlink(temp.path(), state.path().join("history"))?;
-    for name in [
-        "journal",
-        "history/victim",
-        "../victim",
-        "..",
-        "",
-        "a/b/c",
-        "a/..",
-    ] {
+    for name in ["journal", "history/victim", "../victim", "..", "", "a/b/c", "a/.."] {
         assert!(
-            state.append(name, b"x", Durability::Kernel).is_err(),
+            state.append(name, b"x", AppendDurability::Kernel).is_err(),
             "append to {name}"
         );
         assert!(state.read(name).is_err(), "read of {name}");
@@ -170,7 +159,7 @@ fn refuses_planted_files_and_names_that_climb() -> Outcome {
 }
 
 #[test]
-fn a_second_lock_waits_and_names_the_holder() -> Outcome {
+fn a_second_lock_request_waits_and_names_the_holder() -> TestOutcome {
     let (_temp, state) = made()?;
     let held = state.lock(Duration::ZERO)?;
     let again = StateDir::open(state.path())?.ok_or("the directory is there")?;

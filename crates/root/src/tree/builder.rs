@@ -1,8 +1,8 @@
-//! Builds a [`Tree`] from the entries of an archive, in any order, and sorts them when all are known.
+//! Builds a [`ArchiveTree`] from the entries of an archive, in any order, and sorts them when all are known.
 
-use super::Tree;
-use super::nodes::{Node, Nodes, What};
-use super::store::{Span, Store};
+use super::ArchiveTree;
+use super::nodes::{ArchiveNode, NodeContent, Nodes};
+use super::store::{Store, StoreSpan};
 use crate::RootError;
 use crate::capture_rules::{TOP_NAMES, hostile};
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ impl TreeBuilder {
             at = match self.find_dir(at, name) {
                 Ok(known) => known,
                 Err(free) => {
-                    let dir = self.nodes.push(at, 0o755, name, What::Dir(Span::default()));
+                    let dir = self.nodes.push(at, 0o755, name, NodeContent::Dir(StoreSpan::default()));
                     self.dirs.insert(free, dir);
                     dir
                 }
@@ -76,14 +76,14 @@ impl TreeBuilder {
 
     /// Adds a symbolic link.
     pub(crate) fn link(&mut self, path: &[u8], target: &[u8]) {
-        let target = self.nodes.keep(target);
-        self.add(path, 0o777, What::Link(target));
+        let target = self.nodes.store(target);
+        self.add(path, 0o777, NodeContent::Link(target));
     }
 
     /// Adds a second name of a file whose path in the archive is `target`.
     pub(crate) fn same(&mut self, path: &[u8], target: &[u8]) {
-        let target = self.nodes.keep(target);
-        self.add(path, 0o644, What::Same(target));
+        let target = self.nodes.store(target);
+        self.add(path, 0o644, NodeContent::Same(target));
     }
 
     /// Adds a file of at most `size` bytes, and returns how many `content` had. The size is only a claim until the
@@ -91,19 +91,13 @@ impl TreeBuilder {
     ///
     /// # Errors
     /// Those of `content` and of the store.
-    pub(crate) fn file(
-        &mut self,
-        path: &[u8],
-        mode: u32,
-        size: u64,
-        content: &mut impl Read,
-    ) -> std::io::Result<u64> {
+    pub(crate) fn file(&mut self, path: &[u8], mode: u32, size: u64, content: &mut impl Read) -> std::io::Result<u64> {
         let span = self.store.append_from(content, size)?;
-        self.add(path, mode, What::File(span));
+        self.add(path, mode, NodeContent::File(span));
         Ok(span.len.into())
     }
 
-    fn add(&mut self, path: &[u8], mode: u32, what: What) {
+    fn add(&mut self, path: &[u8], mode: u32, what: NodeContent) {
         let end = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let parent = self.dir(path.get(..end).unwrap_or_default());
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
@@ -114,7 +108,7 @@ impl TreeBuilder {
     ///
     /// # Errors
     /// [`RootError::Hostile`] for a hard link whose target is not a file of the archive; those of the store.
-    pub(crate) fn finish(mut self) -> Result<Option<Tree>, RootError> {
+    pub(crate) fn finish(mut self) -> Result<Option<ArchiveTree>, RootError> {
         self.dirs = HashMap::new();
         self.nodes.sort();
         self.resolve_hard_links()?;
@@ -123,7 +117,7 @@ impl TreeBuilder {
         };
         let stored = self.store.finish();
         stored.map_err(|error| RootError::from_io("the unpacked archive", "store", &error))?;
-        Ok(Some(Tree {
+        Ok(Some(ArchiveTree {
             store: self.store,
             nodes: self.nodes,
             base,
@@ -132,14 +126,14 @@ impl TreeBuilder {
 
     fn resolve_hard_links(&mut self) -> Result<(), RootError> {
         for place in 0..self.nodes.len() {
-            let Some(What::Same(target)) = self.nodes.get(place).map(|node| node.what) else {
+            let Some(NodeContent::Same(target)) = self.nodes.get(place).map(|node| node.what) else {
                 continue;
             };
             let path = self.nodes.text(target);
             let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
             let found = names.try_fold(0, |at, name| self.nodes.child(at, name));
             match found.and_then(|node| self.nodes.get(node)).map(|node| node.what) {
-                Some(what @ What::File(_)) => self.nodes.set(place, what),
+                Some(what @ NodeContent::File(_)) => self.nodes.set(place, what),
                 _ => {
                     return Err(hostile(
                         &String::from_utf8_lossy(path),
@@ -153,7 +147,7 @@ impl TreeBuilder {
 
     /// The folder that is the captured `/`: the top, or the only folder there.
     fn base(&self) -> Option<u32> {
-        let is_dir = |node| self.nodes.get(node).is_some_and(Node::is_dir);
+        let is_dir = |node| self.nodes.get(node).is_some_and(ArchiveNode::is_dir);
         let is_machine = |node: u32| {
             let mut tops = TOP_NAMES.iter();
             tops.any(|name| self.nodes.child(node, name.as_bytes()).is_some_and(is_dir))
@@ -161,12 +155,7 @@ impl TreeBuilder {
         if is_machine(0) {
             return Some(0);
         }
-        let mut folders = self
-            .nodes
-            .children(0)
-            .iter()
-            .copied()
-            .filter(|&node| is_dir(node));
+        let mut folders = self.nodes.children(0).iter().copied().filter(|&node| is_dir(node));
         match (folders.next(), folders.next()) {
             (Some(folder), None) if is_machine(folder) => Some(folder),
             _ => None,

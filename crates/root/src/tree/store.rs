@@ -14,7 +14,7 @@ const PIECE: usize = 1 << 18;
 
 /// A range of bytes in a [`Store`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct StoreSpan {
     /// The first.
     pub start: u32,
     /// How many.
@@ -35,13 +35,13 @@ pub(crate) struct Store {
 
 impl Store {
     /// Appends the content of a stream, at most `size` bytes.
-    pub(crate) fn append_from(&mut self, stream: &mut impl Read, size: u64) -> Result<Span> {
+    pub(crate) fn append_from(&mut self, stream: &mut impl Read, size: u64) -> Result<StoreSpan> {
         let start = self.filed + self.memory.len() as u64;
         let mut left = size;
         while left > 0 {
             let before = self.memory.len();
-            let wanted = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
-            self.memory.resize(before + wanted, 0);
+            let length = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+            self.memory.resize(before + length, 0);
             let read = stream.read(self.memory.get_mut(before..).unwrap_or_default());
             self.memory.truncate(before + *read.as_ref().unwrap_or(&0));
             match read {
@@ -52,7 +52,7 @@ impl Store {
             }
             self.grown()?;
         }
-        Ok(Span {
+        Ok(StoreSpan {
             start: u32::try_from(start).map_err(Error::other)?,
             len: u32::try_from(size - left).map_err(Error::other)?,
         })
@@ -87,11 +87,11 @@ impl Store {
                 Ok(())
             }
             // A full disk: then all of it must be in memory after all.
-            Err(_) => self.take_back(),
+            Err(_) => self.load_into_memory(),
         }
     }
 
-    fn take_back(&mut self) -> Result<()> {
+    fn load_into_memory(&mut self) -> Result<()> {
         self.no_file = true;
         let Some(file) = self.file.take() else {
             return Ok(());
@@ -105,7 +105,7 @@ impl Store {
     }
 
     /// Appends the bytes of a span to `out`.
-    pub(crate) fn read_into(&self, span: Span, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn read_into(&self, span: StoreSpan, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
         out.resize(before + span.len as usize, 0);
         let room = out.get_mut(before..).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Store {
     }
 
     /// The bytes of a span as a stream.
-    pub(crate) fn stream(&self, span: Span) -> Stream<'_> {
+    pub(crate) fn stream(&self, span: StoreSpan) -> Stream<'_> {
         Stream {
             store: self,
             rest: span,
@@ -134,7 +134,7 @@ impl Store {
 /// Reads one span of the store.
 pub(crate) struct Stream<'a> {
     store: &'a Store,
-    rest: Span,
+    rest: StoreSpan,
 }
 
 impl Read for Stream<'_> {
@@ -151,9 +151,9 @@ impl Read for Stream<'_> {
 
 /// Creates a temporary file, preferably on a disk: `/tmp` is often in memory.
 fn nameless() -> Option<File> {
-    let wanted = std::env::var_os("TMPDIR").map(PathBuf::from);
+    let requested = std::env::var_os("TMPDIR").map(PathBuf::from);
     let usual = ["/var/tmp", "/tmp"].map(PathBuf::from);
-    wanted
+    requested
         .into_iter()
         .chain(usual)
         .find_map(|dir| tempfile::tempfile_in(dir).ok())
@@ -184,7 +184,7 @@ mod tests {
 
     fn check(store: &Store, bytes: usize) {
         for (start, len) in [(0, 10), (bytes / 2, 100_000), (bytes - 5, 5), (bytes, 0)] {
-            let span = Span {
+            let span = StoreSpan {
                 start: start as u32,
                 len: len as u32,
             };
@@ -194,7 +194,7 @@ mod tests {
             store.stream(span).read_to_end(&mut streamed).unwrap();
             assert!(whole == expected && streamed == expected, "{start} {len}");
         }
-        let behind = Span {
+        let behind = StoreSpan {
             start: bytes as u32 - 1,
             len: 2,
         };
@@ -209,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn many_bytes_leave_it() {
+    fn many_bytes_move_to_a_file() {
         let bytes = IN_MEMORY * 2 + 12_345;
         let store = filled(Store::default(), bytes);
         if store.file.is_none() {
-            println!("SKIP: many_bytes_leave_it: no temporary file can be made here");
+            println!("SKIP: many_bytes_move_to_a_file: no temporary file can be made here");
         } else {
             assert!(store.memory.capacity() < 2 * PIECE, "{}", store.memory.capacity());
         }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_or_with_a_full_disk_memory_must_do() {
+    fn without_a_usable_file_the_bytes_stay_in_memory() {
         let bytes = IN_MEMORY * 2 + 12_345;
         let none = Store {
             no_file: true,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_fills_up_gives_back_what_it_has() {
+    fn when_the_disk_fills_up_the_file_is_loaded_into_memory() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let bytes = 3 * PIECE;

@@ -1,6 +1,6 @@
 //! Captured machines, good and hostile. Everything hostile is built here, byte by byte.
 
-use root::{Kind, Origin, Root, RootError, Stands};
+use root::{DirectoryEntryType, Origin, PathKind, Root, RootError};
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -46,13 +46,7 @@ fn good() -> Tar {
     Tar::default()
         .file("top/proc/version", "Linux version 6.1.0\n")
         .file("top/proc/stat", "cpu 1\ncpu0 1\n\nlast")
-        .entry(
-            EntryType::Regular,
-            "top/proc/irq/5/smp_affinity",
-            "",
-            0o644,
-            b"3\n",
-        )
+        .entry(EntryType::Regular, "top/proc/irq/5/smp_affinity", "", 0o644, b"3\n")
         .file("top/sys/devices/node/node0/cpulist", "0-3\n")
         .link("top/sys/devices/cpu/cpu0/node0", "../../node/node0")
         .link("top/sys/bus/node0", "/sys/devices/node/node0")
@@ -97,16 +91,8 @@ fn check_good(root: &Root, what: &str) {
         root.value(path)
             .unwrap_or_else(|error| panic!("{what}: {path}: {error}"))
     };
-    assert_eq!(
-        value("/proc/version").as_deref(),
-        Some("Linux version 6.1.0"),
-        "{what}"
-    );
-    assert_eq!(
-        value("proc//version").as_deref(),
-        Some("Linux version 6.1.0"),
-        "{what}"
-    );
+    assert_eq!(value("/proc/version").as_deref(), Some("Linux version 6.1.0"), "{what}");
+    assert_eq!(value("proc//version").as_deref(), Some("Linux version 6.1.0"), "{what}");
     assert_eq!(value("/proc/absent"), None, "{what}");
     assert_eq!(value("/proc/version/below"), None, "{what}");
     assert_eq!(value("/proc"), None, "{what}: a directory is no file");
@@ -135,13 +121,9 @@ fn check_good(root: &Root, what: &str) {
     );
     assert_eq!(root.link("/proc/version").unwrap(), None, "{what}");
     assert_eq!(root.link("/proc/absent").unwrap(), None, "{what}");
-    assert_eq!(root.kind("/sys/bus/node0").unwrap(), Some(Kind::Dir), "{what}");
-    assert_eq!(root.kind("/proc/stat").unwrap(), Some(Kind::File), "{what}");
-    assert_eq!(
-        root.mode("/proc/irq/5/smp_affinity").unwrap(),
-        Some(0o644),
-        "{what}"
-    );
+    assert_eq!(root.kind("/sys/bus/node0").unwrap(), Some(PathKind::Dir), "{what}");
+    assert_eq!(root.kind("/proc/stat").unwrap(), Some(PathKind::File), "{what}");
+    assert_eq!(root.mode("/proc/irq/5/smp_affinity").unwrap(), Some(0o644), "{what}");
     assert_eq!(root.mode("/proc/version").unwrap(), Some(0o444), "{what}");
     let mut lines = Vec::new();
     assert!(
@@ -151,18 +133,15 @@ fn check_good(root: &Root, what: &str) {
     );
     assert_eq!(lines, ["cpu 1", "cpu0 1", "", "last"], "{what}");
     let entries = root.entries("/sys").unwrap().unwrap();
-    let found: Vec<_> = entries
-        .iter()
-        .map(|entry| (entry.name.as_str(), entry.stands))
-        .collect();
-    let links = ["circle", "circle2", "dangling"].map(|name| (name, Stands::Link));
-    assert_eq!(found[0], ("bus", Stands::Dir), "{what}");
+    let found: Vec<_> = entries.iter().map(|entry| (entry.name.as_str(), entry.kind)).collect();
+    let links = ["circle", "circle2", "dangling"].map(|name| (name, DirectoryEntryType::Link));
+    assert_eq!(found[0], ("bus", DirectoryEntryType::Dir), "{what}");
     assert_eq!(found[1..4], links, "{what}");
     assert_eq!(root.names("/proc/version").unwrap(), None, "{what}");
 }
 
 #[test]
-fn every_packing_gives_the_same_machine() {
+fn every_archive_format_gives_the_same_machine() {
     for (packing, bytes) in packed_in_every_way(&good().end()) {
         check_good(
             &open(&bytes).unwrap_or_else(|error| panic!("{packing}: {error}")),
@@ -174,9 +153,7 @@ fn every_packing_gives_the_same_machine() {
 #[test]
 fn a_directory_gives_the_same_machine() {
     let dir = tempfile::tempdir().unwrap();
-    tar::Archive::new(good().end().as_slice())
-        .unpack(dir.path())
-        .unwrap();
+    tar::Archive::new(good().end().as_slice()).unpack(dir.path()).unwrap();
     check_good(&Root::open(dir.path()).unwrap(), "directory with one folder");
     check_good(&Root::open(&dir.path().join("top")).unwrap(), "directory");
 }
@@ -197,22 +174,14 @@ fn nothing_outside_a_directory_is_read() {
     // Absolute targets begin at the root, where there is no such file.
     assert_eq!(root.bytes("/proc/absolute").unwrap(), None);
     assert_eq!(root.bytes("/proc/own").unwrap(), None);
-    for path in [
-        "/proc/relative",
-        "/proc/above/secret",
-        "/sys/deep/late",
-        "/../secret",
-    ] {
+    for path in ["/proc/relative", "/proc/above/secret", "/sys/deep/late", "/../secret"] {
         assert!(
             matches!(root.bytes(path), Err(RootError::Hostile { .. })),
             "{path}: {:?}",
             root.bytes(path)
         );
     }
-    assert!(matches!(
-        root.names("/proc/above"),
-        Err(RootError::Hostile { .. })
-    ));
+    assert!(matches!(root.names("/proc/above"), Err(RootError::Hostile { .. })));
 }
 
 #[test]
@@ -254,10 +223,7 @@ fn hostile_entries_are_refused_when_the_archive_is_opened() {
         "block device",
         good().entry(EntryType::Block, "top/dev/sda", "", 0o666, b""),
     );
-    check(
-        "fifo",
-        good().entry(EntryType::Fifo, "top/proc/stat2", "", 0o666, b""),
-    );
+    check("fifo", good().entry(EntryType::Fifo, "top/proc/stat2", "", 0o666, b""));
     check(
         "unknown kind",
         good().entry(EntryType::new(b'Z'), "top/proc/x", "", 0o666, b""),
@@ -279,15 +245,9 @@ fn hostile_entries_are_refused_when_the_archive_is_opened() {
 }
 
 #[test]
-fn hard_links_and_repeated_names() {
+fn hard_links_are_followed_and_the_last_of_repeated_names_counts() {
     let tar = good()
-        .entry(
-            EntryType::Link,
-            "top/proc/version2",
-            "./top/proc/version",
-            0o644,
-            b"",
-        )
+        .entry(EntryType::Link, "top/proc/version2", "./top/proc/version", 0o644, b"")
         .file("top/proc/twice", "first")
         .file("./top/proc//twice", "second");
     let root = open(&tar.end()).unwrap();
@@ -320,11 +280,7 @@ fn every_truncation_is_noticed() {
     for (packing, bytes) in packed_in_every_way(&plain) {
         for cut in [1, 2, 7, 100, 511, 512, 600, bytes.len() / 2, bytes.len() * 9 / 10] {
             // The last 512 bytes of the plain form are half of the end mark and padding: nothing is lost.
-            let keep = if cut >= bytes.len() / 2 {
-                cut
-            } else {
-                bytes.len() - cut
-            };
+            let keep = if cut >= bytes.len() / 2 { cut } else { bytes.len() - cut };
             if packing == "plain" && bytes.len() - keep <= 512 {
                 continue;
             }
@@ -346,7 +302,7 @@ fn an_archive_that_ends_between_two_entries_is_truncated() {
 }
 
 #[test]
-fn every_damage_to_a_checked_packing_is_noticed() {
+fn every_damage_to_a_format_with_checksums_is_noticed() {
     let noise: Vec<u8> = (0..20_000_u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
@@ -362,7 +318,7 @@ fn every_damage_to_a_checked_packing_is_noticed() {
 }
 
 #[test]
-fn garbage_is_named_as_such() {
+fn garbage_is_reported_as_no_archive() {
     assert!(refusal(b"").contains("empty"));
     assert!(refusal(b"hello, I am no archive").contains("neither a tar archive"));
     assert!(refusal(&[0x55; 5000]).contains("neither a tar archive"));
@@ -371,12 +327,10 @@ fn garbage_is_named_as_such() {
 }
 
 #[test]
-fn no_machine_inside() {
+fn an_archive_without_a_machine_is_refused() {
     assert!(refusal(&Tar::default().file("top/etc/passwd", "x").end()).contains("neither `proc` nor `sys`"));
     // Two folders at the top: neither is the root.
-    assert!(
-        refusal(&Tar::default().file("a/proc/x", "x").file("b/proc/x", "x").end()).contains("single folder")
-    );
+    assert!(refusal(&Tar::default().file("a/proc/x", "x").file("b/proc/x", "x").end()).contains("single folder"));
     let dir = tempfile::tempdir().unwrap();
     assert!(matches!(Root::open(dir.path()), Err(RootError::Archive { why, .. }) if why.contains("neither")));
     let absent = Root::open(&dir.path().join("absent"));
@@ -398,7 +352,7 @@ fn claim(kind: EntryType, claimed: u64, zeros: u64) -> impl std::io::Read {
 }
 
 #[test]
-fn bombs_are_refused_early() {
+fn decompression_bombs_are_refused_early() {
     // 4 GiB of zeros are 4 MB in gzip, and 3 kB in bzip2.
     let begin = std::time::Instant::now();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -418,30 +372,22 @@ fn bombs_are_refused_early() {
 }
 
 #[test]
-fn deep_folders_are_read_and_endless_names_refused() {
+fn deep_folders_are_read_and_overlong_names_are_refused() {
     let deep = |folders: usize| {
         let name = format!("top/{}x", "d/".repeat(folders));
-        let tar = good().entry(
-            EntryType::GNULongName,
-            "././@LongLink",
-            "",
-            0o644,
-            name.as_bytes(),
-        );
+        let tar = good().entry(EntryType::GNULongName, "././@LongLink", "", 0o644, name.as_bytes());
         open(&tar.file("short", "deep").end())
     };
     let root = deep(2_000).unwrap();
     assert_eq!(
-        root.value(&format!("/{}x", "d/".repeat(2_000)))
-            .unwrap()
-            .as_deref(),
+        root.value(&format!("/{}x", "d/".repeat(2_000))).unwrap().as_deref(),
         Some("deep")
     );
     assert!(matches!(deep(20_000), Err(RootError::Hostile { .. })));
 }
 
 #[test]
-fn packed_files_are_inflated_within_a_limit() {
+fn compressed_files_are_unpacked_within_a_limit() {
     let packed = |content: &[u8]| {
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gz.write_all(content).unwrap();
@@ -453,17 +399,14 @@ fn packed_files_are_inflated_within_a_limit() {
             .end()
     };
     let read = |content: &[u8]| open(&tar(content)).unwrap().inflated("/proc/config.gz");
-    assert_eq!(
-        read(&packed(b"CONFIG_X=y\n")).unwrap().as_deref(),
-        Some("CONFIG_X=y\n")
-    );
+    assert_eq!(read(&packed(b"CONFIG_X=y\n")).unwrap().as_deref(), Some("CONFIG_X=y\n"));
     assert!(read(b"not gzip").is_err());
     assert!(read(&packed(&vec![0; (root::MAX_INFLATED + 1) as usize])).is_err());
 }
 
 /// A few bytes that say that their decoder needs 1.5 and 2 GiB: refused before that is taken.
 #[test]
-fn decoders_that_want_much_memory_are_refused() {
+fn archives_whose_decoder_needs_too_much_memory_are_refused() {
     const XZ_WITH_A_DICTIONARY_OF_1536_MIB: &str = "fd377a585a000004e6d6b44602002101250000003b787b41e027ff002c5d0000\
         6ffdffffa3b7ff473e481572396151b89228e6a38607f9eee41e82d32fc53a3c014bb17ec98a5c321b640000af1812b32f55cc33000148\
         8050000000ece3b55ab1c467fb020000000004595a";

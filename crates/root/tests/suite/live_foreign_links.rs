@@ -1,16 +1,16 @@
 //! What another user has placed in a directory decides nothing about where root writes (root only: the links are given away).
 
 use root::RootError;
-use root::output::{Appender, Draft, NewFile, Readers, check, make_folder, write, write_new};
+use root::output::{Appender, Draft, NewFile, ReadAccess, check, make_folder, write, write_new};
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::Path;
 
 const OTHER: u32 = 4242;
 
-type Writer = fn(&Path) -> Result<(), RootError>;
+type WriteFunction = fn(&Path) -> Result<(), RootError>;
 
 /// Each way to write a file, or to make a folder, that the user has named.
-const WRITERS: [(&str, Writer); 9] = [
+const WRITERS: [(&str, WriteFunction); 9] = [
     ("folder", make_folder),
     ("new file in a new folder", |path| {
         write_new(&[NewFile {
@@ -21,7 +21,7 @@ const WRITERS: [(&str, Writer); 9] = [
     }),
     ("write", |path| write(path, b"new")),
     ("check", |path| check(path).map(drop)),
-    ("draft", |path| Draft::create(path, Readers::Owner)?.finish()),
+    ("draft", |path| Draft::create(path, ReadAccess::Owner)?.finish()),
     ("appender", |path| Appender::create(path)?.append(b"new")),
     ("child", |path| root::output::for_child(path).map(drop)),
     ("log", |path| root::log::append(path, b"new")),
@@ -65,16 +65,10 @@ fn a_link_of_another_user_is_not_followed() {
             for (name, writer) in WRITERS {
                 let outcome = writer(&open.join(path));
                 // Some follow no link as the last component, be it an own one; a new file may not be there.
-                let refusals = [
-                    ("new file", libc::EEXIST),
-                    ("child", libc::ELOOP),
-                    ("log", libc::ELOOP),
-                ];
+                let refusals = [("new file", libc::EEXIST), ("child", libc::ELOOP), ("log", libc::ELOOP)];
                 let is_refused = match outcome {
                     Err(RootError::ForeignLink { uid, .. }) => uid == OTHER,
-                    Err(error) => refusals
-                        .iter()
-                        .any(|one| (one.0, Some(one.1)) == (name, error.errno())),
+                    Err(error) => refusals.iter().any(|one| (one.0, Some(one.1)) == (name, error.errno())),
                     Ok(()) => false,
                 };
                 assert!(is_refused, "{name} {path} in a directory of mode {mode:o}");
@@ -98,8 +92,8 @@ fn a_link_of_another_user_is_not_followed() {
 }
 
 #[test]
-fn a_pipe_of_another_user_gets_nothing_in_an_open_directory() {
-    if !is_able("a_pipe_of_another_user_gets_nothing_in_an_open_directory") {
+fn a_pipe_of_another_user_in_a_shared_directory_gets_no_data() {
+    if !is_able("a_pipe_of_another_user_in_a_shared_directory_gets_no_data") {
         return;
     }
     let temp = tempfile::tempdir().unwrap();
@@ -108,9 +102,6 @@ fn a_pipe_of_another_user_gets_nothing_in_an_open_directory() {
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, owner, 0).unwrap();
     lchown(&pipe, Some(OTHER), None).unwrap();
     std::fs::set_permissions(temp.path(), std::fs::Permissions::from_mode(0o1777)).unwrap();
-    let error = Draft::create(&pipe, Readers::Owner).unwrap_err();
-    assert!(
-        matches!(error, RootError::ForeignPipe { uid: OTHER, .. }),
-        "{error}"
-    );
+    let error = Draft::create(&pipe, ReadAccess::Owner).unwrap_err();
+    assert!(matches!(error, RootError::ForeignPipe { uid: OTHER, .. }), "{error}");
 }

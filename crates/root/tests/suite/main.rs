@@ -6,4 +6,4 @@
 
 mod captured;
 mod live_foreign_links;
-mod live_told;
+mod live_notifications;

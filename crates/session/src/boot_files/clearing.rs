@@ -1,17 +1,17 @@
 //! Removes our words and the trial entry from the boot files.
 
-use super::{BootScene, carry};
+use super::{BootScene, perform};
 use crate::{ChangeLock, Session};
 use apply::boot_line::BootChange;
-use apply::installed::{Placed, Removed};
-use boot::{Edited, Files, Kept, LOADERS, Loader, Ours, Work, clear};
+use apply::installed::{InstalledPath, RemovalResult};
+use boot::{EditedTree, LOADERS, Loader, MachineTree, OwnChanges, RecordedWords, Work, clear};
 use root::Failure;
 
 /// Removes them as part of `undo --all`, which holds the lock.
 ///
 /// # Errors
 /// A journal that cannot be read.
-pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removed) -> Result<(), Failure> {
+pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut RemovalResult) -> Result<(), Failure> {
     let _boot_files = match changing.with_boot_files() {
         Ok(lock) => lock,
         Err(error) => {
@@ -20,13 +20,13 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removed
         }
     };
     let scene = BootScene::read(session)?;
-    let Some(Clearing { loader, work, .. }) = all_work(&scene)? else {
+    let Some(BootRemoval { loader, work, .. }) = all_work(&scene)? else {
         return Ok(());
     };
-    match carry(session, changing, &change(&scene, &work), loader, None) {
+    match perform(session, changing, &change(&scene, &work), loader, None) {
         Ok(()) => {
             removed.drift.extend(work.left.iter().cloned());
-            removed.placed.extend(work.edits.iter().map(|edit| Placed {
+            removed.placed.extend(work.edits.iter().map(|edit| InstalledPath {
                 path: edit.path.clone(),
                 outcome: match edit.after {
                     Some(_) => "restored",
@@ -40,7 +40,7 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removed
 }
 
 /// What is removed, and from which files.
-pub struct Clearing {
+pub struct BootRemoval {
     /// The loader that owns the files.
     pub loader: &'static Loader,
     /// The words.
@@ -54,7 +54,7 @@ pub struct Clearing {
 /// # Errors
 /// A loader that this machine does not have, files that cannot be read.
 pub(super) fn trial_work(scene: &BootScene) -> Result<Option<(&'static Loader, Work)>, Failure> {
-    let ours: Vec<&Ours> = scene.kept.trial.iter().collect();
+    let ours: Vec<&OwnChanges> = scene.own_words.trial.iter().collect();
     Ok(work_of(scene, &ours)?.map(|clearing| (clearing.loader, clearing.work)))
 }
 
@@ -62,22 +62,22 @@ pub(super) fn trial_work(scene: &BootScene) -> Result<Option<(&'static Loader, W
 ///
 /// # Errors
 /// A loader that this machine does not have, files that cannot be read.
-pub fn all_work(scene: &BootScene) -> Result<Option<Clearing>, Failure> {
-    let kept = &scene.kept;
-    let all: Vec<&Ours> = kept.trial.iter().chain(&kept.line).collect();
+pub fn all_work(scene: &BootScene) -> Result<Option<BootRemoval>, Failure> {
+    let own_words = &scene.own_words;
+    let all: Vec<&OwnChanges> = own_words.trial.iter().chain(&own_words.line).collect();
     work_of(scene, &all)
 }
 
-fn work_of(scene: &BootScene, all: &[&Ours]) -> Result<Option<Clearing>, Failure> {
+fn work_of(scene: &BootScene, all: &[&OwnChanges]) -> Result<Option<BootRemoval>, Failure> {
     let Some(first) = all.first() else {
         return Ok(None);
     };
     let loader = LOADERS.iter().copied().find(|loader| loader.name == first.loader);
     let loader = loader.map_or_else(|| scene.loader(None).map(|found| found.loader), Ok)?;
-    let files = Files::of(scene.root);
+    let files = MachineTree::of(scene.root);
     let mut work = Work::default();
     for ours in all {
-        let done = Edited::new(&files, &work.edits);
+        let done = EditedTree::new(&files, &work.edits);
         let next = clear(&done, loader, ours)?;
         work.edits.extend(next.edits);
         work.left.extend(next.left);
@@ -88,15 +88,15 @@ fn work_of(scene: &BootScene, all: &[&Ours]) -> Result<Option<Clearing>, Failure
         }
     }
     let words = all.iter().flat_map(|ours| ours.words.clone()).collect();
-    Ok(Some(Clearing { loader, words, work }))
+    Ok(Some(BootRemoval { loader, words, work }))
 }
 
 /// The change that removes everything.
 #[must_use]
 pub fn change(scene: &BootScene, work: &Work) -> BootChange {
     BootChange {
-        before: scene.kept.clone(),
-        after: Kept::default(),
+        before: scene.own_words.clone(),
+        after: RecordedWords::default(),
         edits: work.edits.clone(),
         runs: work.runs.clone(),
         once: None,

@@ -2,19 +2,19 @@
 //! of its partitions a line covers.
 
 use super::BootScene;
-use super::words::{Beside, OnLine, for_cpus};
+use super::words::{BootIsolation, IsolationMerge, for_cpus};
 use crate::Session;
 use crate::declared::{self, DeclaredFile};
 use crate::isolation::existing_cpus;
-use boot::{Files, former_line, isolated_by};
+use boot::{MachineTree, former_line, isolated_by};
 use machine::{CpuSet, Machine};
 use plan::Profile;
-use plan::boot_check::{Declared, InForce, UnknownCpus};
-use plan::declared::{BootPart, CpuWish, Declaration, PATH};
-use plan::lint::Facts;
+use plan::boot_check::{DeclaredPartition, PartitionDrift, UnknownCpus};
+use plan::declared::{BootPart, CpuSpec, Declaration, PATH};
+use plan::lint::KernelFacts;
 use root::{Failure, Root};
 
-impl OnLine {
+impl BootIsolation {
     /// What a machine declares: its partitions with `boot = true`, and the named one.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl OnLine {
         _root: &Root,
         machine: &Machine,
         named: Option<&str>,
-    ) -> Result<OnLine, Failure> {
+    ) -> Result<BootIsolation, Failure> {
         let file = declared::read(session, None)?;
         let all = file
             .as_ref()
@@ -39,15 +39,16 @@ impl OnLine {
                 "name CPUs with --cpus 2-3, or declare it with `quietcore apply --partition NAME --cpus LIST --save`",
             ));
         }
-        let wanted = |one: &&Declaration| one.boot == BootPart::OnLine || Some(one.name().as_str()) == named;
-        match (file.as_ref(), OnLine::of(all.iter().filter(wanted), machine)) {
+        let is_selected = |one: &&Declaration| one.boot == BootPart::OnLine || Some(one.name().as_str()) == named;
+        match (
+            file.as_ref(),
+            BootIsolation::of(all.iter().filter(is_selected), machine),
+        ) {
             (Some(file), Err((line, error))) => Err(file.at(line, error)),
             (_, Ok(Some(on_line))) => Ok(on_line),
             _ => Err(Failure::usage(
                 "there are no words for the boot line",
-                format!(
-                    "neither --cpus nor --params was given, and {PATH} declares no partition with `boot = true`"
-                ),
+                format!("neither --cpus nor --params was given, and {PATH} declares no partition with `boot = true`"),
                 "name CPUs with --cpus 2-3, words with --params, or a declared partition with --partition",
             )),
         }
@@ -55,21 +56,21 @@ impl OnLine {
 
     /// The union of the CPUs, with the strictest profile; `None` for no declarations. An error carries its line.
     fn of<'a>(
-        wanted: impl Iterator<Item = &'a Declaration>,
+        selected: impl Iterator<Item = &'a Declaration>,
         machine: &Machine,
-    ) -> Result<Option<OnLine>, (usize, Failure)> {
+    ) -> Result<Option<BootIsolation>, (usize, Failure)> {
         let reach = |profile: Profile| match profile {
             Profile::Minimal => 0,
             Profile::Balanced => 1,
             Profile::Strict => 2,
         };
-        let mut all: Option<OnLine> = None;
-        for one in wanted {
+        let mut all: Option<BootIsolation> = None;
+        for one in selected {
             let cpus = named_cpus(one, machine).map_err(|error| (one.line, error))?;
             let profile = one.template.profile;
             all = Some(match all {
-                None => OnLine { cpus, profile },
-                Some(so_far) => OnLine {
+                None => BootIsolation { cpus, profile },
+                Some(so_far) => BootIsolation {
                     cpus: so_far.cpus.or(&cpus),
                     profile: if reach(profile) > reach(so_far.profile) {
                         profile
@@ -85,12 +86,9 @@ impl OnLine {
 
 fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, Failure> {
     match &one.cpus {
-        CpuWish::Named(expression) => existing_cpus(expression, machine),
-        CpuWish::Chosen { .. } => Err(Failure::usage(
-            format!(
-                "the CPUs of partition {} are chosen when it is applied",
-                one.name()
-            ),
+        CpuSpec::Named(expression) => existing_cpus(expression, machine),
+        CpuSpec::Chosen { .. } => Err(Failure::usage(
+            format!("the CPUs of partition {} are chosen when it is applied", one.name()),
             "a boot line names its CPUs",
             "write them into the file as `cpus`",
         )),
@@ -98,49 +96,48 @@ fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, Failure> {
 }
 
 /// What a file declares, for the verdict.
-pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<Declared> {
+pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<DeclaredPartition> {
     let cpus = |one: &Declaration| match &one.cpus {
-        CpuWish::Named(expression) => existing_cpus(expression, machine).map_err(UnknownCpus::Wrong),
-        CpuWish::Chosen { .. } => Err(UnknownCpus::ChosenLater),
+        CpuSpec::Named(expression) => existing_cpus(expression, machine).map_err(UnknownCpus::Wrong),
+        CpuSpec::Chosen { .. } => Err(UnknownCpus::ChosenLater),
     };
     let all = file.declarations.iter().chain(&file.others);
-    all.map(|one| Declared {
+    all.map(|one| DeclaredPartition {
         name: one.name().to_string(),
         cpus: cpus(one),
         boot: one.boot,
-        comes_back: one.comes_back,
+        restored_at_boot: one.restored_at_boot,
     })
     .collect()
 }
 
 /// The words that the declared partitions need on the line. For CPUs of other tools, keeps the treatment that the line already has.
-pub fn asked(
+pub fn required_words(
     file: &DeclaredFile,
     scene: &BootScene,
     machine: &Machine,
-    facts: &Facts,
+    facts: &KernelFacts,
 ) -> Option<Vec<String>> {
     let on_line = file
         .declarations
         .iter()
         .chain(&file.others)
         .filter(|one| one.boot == BootPart::OnLine);
-    let wanted = OnLine::of(on_line, machine).ok().flatten()?;
+    let request = BootIsolation::of(on_line, machine).ok().flatten()?;
     let loader = scene.loader(None).ok()?.loader;
-    let ours = scene.kept.line.as_ref();
-    let former = former_line(&Files::of(scene.root), loader, ours).ok()?;
-    let words = |beside| Some(for_cpus(&wanted, beside, machine, facts, &former).ok()?.words);
-    let has_all =
-        |words: &Vec<String>| ours.is_some_and(|ours| words.iter().all(|word| ours.words.contains(word)));
-    words(Beside::Alone)
+    let ours = scene.own_words.line.as_ref();
+    let former = former_line(&MachineTree::of(scene.root), loader, ours).ok()?;
+    let words = |beside| Some(for_cpus(&request, beside, machine, facts, &former).ok()?.words);
+    let has_all = |words: &Vec<String>| ours.is_some_and(|ours| words.iter().all(|word| ours.words.contains(word)));
+    words(IsolationMerge::Alone)
         .filter(has_all)
-        .or_else(|| words(Beside::United))
+        .or_else(|| words(IsolationMerge::United))
 }
 
 /// The active partitions and their deviations; `None` if the journal cannot be read.
-pub fn in_force(session: &Session, _root: &Root, machine: &Machine) -> Option<Vec<InForce>> {
-    let standing = session.standing(machine)?;
-    let all = standing.iter().map(|one| InForce {
+pub fn in_force(session: &Session, _root: &Root, machine: &Machine) -> Option<Vec<PartitionDrift>> {
+    let standing = session.active_partitions(machine)?;
+    let all = standing.iter().map(|one| PartitionDrift {
         name: one.intent.name.to_string(),
         cpus: one.intent.cpus.clone(),
         drift: one.drift.iter().map(|finding| finding.message.clone()).collect(),
@@ -180,9 +177,6 @@ pub fn line_covers(session: &Session, cpus: &CpuSet) -> bool {
     let Ok(scene) = BootScene::read(session) else {
         return false;
     };
-    let isolated = scene
-        .kept
-        .line
-        .and_then(|ours| isolated_by(&ours.words.join(" ")));
+    let isolated = scene.own_words.line.and_then(|ours| isolated_by(&ours.words.join(" ")));
     isolated.is_some_and(|isolated| cpus.is_subset(&isolated))
 }

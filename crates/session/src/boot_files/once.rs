@@ -1,10 +1,10 @@
 //! Creates a boot entry for the next boot only, for verbs that restart the machine themselves.
 
 use super::clearing::trial_work;
-use super::{BootScene, carry, lock_boot_files};
+use super::{BootScene, lock_boot_files, perform};
 use crate::{ChangeLock, Session};
-use apply::boot_line::{BootChange, Once};
-use boot::{Chosen, Files, Kept, Loader, MARK, OneBoot, Work, trial};
+use apply::boot_line::{BootChange, OneShotMethod};
+use boot::{Loader, MARK, MachineTree, OneShotEntry, OneShotSelection, RecordedWords, Work, trial};
 use machine::cmdline::words;
 use root::{Failure, Status};
 
@@ -12,9 +12,9 @@ use root::{Failure, Status};
 ///
 /// # Errors
 /// A loader that cannot do it or rejects the words, a line that is too long, a kernel without an entry, the user's own trial.
-pub fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> {
+pub fn check_once(session: &Session, one_boot: &OneShotEntry) -> Result<(), Failure> {
     let scene = BootScene::read(session)?;
-    if scene.kept.trial.is_some() {
+    if scene.own_words.trial.is_some() {
         return Err(Failure::new(
             Status::Conflict,
             "a boot line is being tried already",
@@ -22,51 +22,51 @@ pub fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> 
             "end that first: `quietcore boot confirm` or `quietcore boot clear`",
         ));
     }
-    work(&scene, wanted).map(|_| ())
+    work(&scene, one_boot).map(|_| ())
 }
 
 /// Makes the next boot, and only that one, use these words and that kernel.
 ///
 /// # Errors
-/// As [`foresee_once`], and files that cannot be written; everything is restored then.
-pub fn choose_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> {
+/// As [`check_once`], and files that cannot be written; everything is restored then.
+pub fn choose_once(session: &Session, one_boot: &OneShotEntry) -> Result<(), Failure> {
     let changing = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
-    let (loader, work, once) = work(&scene, wanted)?;
+    let (loader, work, once) = work(&scene, one_boot)?;
     let change = BootChange {
-        before: scene.kept.clone(),
-        after: Kept {
-            line: scene.kept.line.clone(),
-            trial: work.ours,
+        before: scene.own_words.clone(),
+        after: RecordedWords {
+            line: scene.own_words.line.clone(),
+            trial: work.own_changes,
         },
         edits: work.edits,
         runs: work.runs,
         once: Some(once),
     };
-    carry(session, &changing, &change, loader, Some(vec![MARK.to_owned()]))
+    perform(session, &changing, &change, loader, Some(vec![MARK.to_owned()]))
 }
 
 /// Removes the one-boot entry again. Returns the parts that another program changed.
 ///
 /// # Errors
 /// Files that cannot be written.
-pub fn forget_once(session: &Session, changing: &ChangeLock) -> Result<Vec<String>, Failure> {
+pub fn remove_once(session: &Session, changing: &ChangeLock) -> Result<Vec<String>, Failure> {
     let _boot_files = changing.with_boot_files()?;
     let scene = BootScene::read(session)?;
     let Some((loader, work)) = trial_work(&scene)? else {
         return Ok(Vec::new());
     };
     let change = BootChange {
-        before: scene.kept.clone(),
-        after: Kept {
-            line: scene.kept.line.clone(),
+        before: scene.own_words.clone(),
+        after: RecordedWords {
+            line: scene.own_words.line.clone(),
             trial: None,
         },
         edits: work.edits,
         runs: work.runs,
         once: None,
     };
-    carry(session, changing, &change, loader, None)?;
+    perform(session, changing, &change, loader, None)?;
     Ok(work.left)
 }
 
@@ -76,15 +76,15 @@ pub fn is_once(line: &str) -> bool {
     words(line).any(|word| word == MARK)
 }
 
-fn work(scene: &BootScene, wanted: &OneBoot) -> Result<(&'static Loader, Work, Once), Failure> {
+fn work(scene: &BootScene, one_boot: &OneShotEntry) -> Result<(&'static Loader, Work, OneShotMethod), Failure> {
     let loader = scene.loader(None)?.loader;
-    scene.check_running(&wanted.words)?;
-    let files = Files::of(scene.root);
-    let (work, how) = trial(&files, loader, wanted, &scene.limit())?;
+    scene.check_running(&one_boot.words)?;
+    let files = MachineTree::of(scene.root);
+    let (work, how) = trial(&files, loader, one_boot, &scene.limit())?;
     let once = match how {
-        Chosen::By(run) => Once::Tool(run),
-        Chosen::OneShot(entry) => Once::Entry(entry),
-        Chosen::Reboot(_) => {
+        OneShotSelection::By(run) => OneShotMethod::Tool(run),
+        OneShotSelection::OneShot(entry) => OneShotMethod::Entry(entry),
+        OneShotSelection::Reboot(_) => {
             return Err(Failure::new(
                 Status::Unable,
                 format!(

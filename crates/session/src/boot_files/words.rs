@@ -3,12 +3,12 @@
 use boot::isolated_by;
 use machine::cmdline::words;
 use machine::{CpuSet, Machine};
-use plan::lint::Facts;
-use plan::{BootWish, Level, Profile, boot_line};
+use plan::lint::KernelFacts;
+use plan::{BootPurpose, Level, Profile, boot_line};
 use root::Failure;
 
 /// What the boot line should isolate.
-pub struct OnLine {
+pub struct BootIsolation {
     /// These CPUs.
     pub cpus: CpuSet,
     /// As much as this profile isolates.
@@ -17,7 +17,7 @@ pub struct OnLine {
 
 /// Whether CPUs that other tools put on the line stay isolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum IsolationMerge {
     /// They do.
     United,
     /// They do not.
@@ -26,7 +26,7 @@ pub enum Beside {
 
 /// The words, and notes about them.
 #[derive(Default)]
-pub struct ChosenWords {
+pub struct BootWordSelection {
     /// In boot line order.
     pub words: Vec<String>,
     /// Notes for the user.
@@ -38,15 +38,15 @@ pub struct ChosenWords {
 /// # Errors
 /// CPUs that cannot be isolated.
 pub fn for_cpus(
-    wanted: &OnLine,
-    beside: Beside,
+    on_line: &BootIsolation,
+    beside: IsolationMerge,
     machine: &Machine,
-    facts: &Facts,
+    facts: &KernelFacts,
     former: &str,
-) -> Result<ChosenWords, Failure> {
+) -> Result<BootWordSelection, Failure> {
     let mut notes = Vec::new();
-    let mut isolated = wanted.cpus.clone();
-    if beside == Beside::United {
+    let mut isolated = on_line.cpus.clone();
+    if beside == IsolationMerge::United {
         let others = isolated_by(former).unwrap_or_default().minus(&isolated);
         if !others.is_empty() {
             notes.push(format!(
@@ -65,16 +65,16 @@ pub fn for_cpus(
             format!("choose among CPU {}", all.minus(&lowest)),
         ));
     }
-    let wish = BootWish {
+    let request = BootPurpose {
         isolated: &isolated,
         housekeeping: &housekeeping,
-        profile: wanted.profile,
+        profile: on_line.profile,
     };
-    let line = boot_line(&wish, facts);
-    let said = line.findings.iter().filter(|one| one.level > Level::Info);
-    notes.extend(said.map(|one| format!("{}: {}", one.subject, one.message)));
+    let line = boot_line(&request, facts);
+    let findings = line.findings.iter().filter(|one| one.level > Level::Info);
+    notes.extend(findings.map(|one| format!("{}: {}", one.subject, one.message)));
     let words = words(line.line.as_deref().unwrap_or_default())
         .map(str::to_owned)
         .collect();
-    Ok(ChosenWords { words, notes })
+    Ok(BootWordSelection { words, notes })
 }

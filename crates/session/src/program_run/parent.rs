@@ -1,35 +1,35 @@
 //! The parent that stays while the program runs. It holds requests that end with a file descriptor, pins threads as they
 //! appear, forwards signals, and returns the program's status.
 
-use super::Ready;
+use super::PreparedRun;
 use crate::Session;
 use root::Status;
-use root::process::{self, News};
+use root::process::{self, ChildState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{PipeReader, Read};
 use std::time::Duration;
 
 /// The interval between scans for new threads.
-const LOOK: Duration = Duration::from_millis(50);
+const SCAN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The sleep without threads to pin; the exit of the child wakes us.
 const REST: Duration = Duration::from_secs(60);
 
 /// Waits until the program ends, and returns its status: 128 + n if signal n ended it.
-pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, session: &Session) -> Status {
+pub(super) fn stay(child: u32, mut started: PipeReader, ready: &PreparedRun, session: &Session) -> Status {
     // Before the exec, the threads are not the program's.
     let mut nothing = [0];
     let _ = started.read(&mut nothing);
-    let mut watch = Watch::new(ready);
+    let mut watch = ThreadTracker::new(ready);
     let ended = loop {
         match process::news_of(child) {
-            News::Exited(code) => break code,
-            News::Killed(signal) => break u8::try_from(128 + signal).unwrap_or(255),
-            News::Stopped => process::stop_here(),
-            News::Lives => {}
+            ChildState::Exited(code) => break code,
+            ChildState::Killed(signal) => break u8::try_from(128 + signal).unwrap_or(255),
+            ChildState::Stopped => process::stop_here(),
+            ChildState::Lives => {}
         }
-        let wait = if watch.looks() { LOOK } else { REST };
-        watch.look(child, session);
+        let wait = if watch.is_scanning() { SCAN_INTERVAL } else { REST };
+        watch.scan(child, session);
         let Some(signal) = process::next_signal(wait) else {
             continue;
         };
@@ -47,17 +47,17 @@ pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, session: 
 }
 
 /// The threads of the program and of its children seen so far.
-struct Watch<'a> {
-    ready: &'a Ready<'a>,
+struct ThreadTracker<'a> {
+    ready: &'a PreparedRun<'a>,
     /// The name of each thread when last checked: a thread sets its name after its creation.
     seen: BTreeMap<u32, String>,
     matched: BTreeSet<usize>,
     over: bool,
 }
 
-impl<'a> Watch<'a> {
-    fn new(ready: &'a Ready<'a>) -> Watch<'a> {
-        Watch {
+impl<'a> ThreadTracker<'a> {
+    fn new(ready: &'a PreparedRun<'a>) -> ThreadTracker<'a> {
+        ThreadTracker {
             ready,
             seen: BTreeMap::new(),
             matched: BTreeSet::new(),
@@ -65,11 +65,11 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn looks(&self) -> bool {
+    fn is_scanning(&self) -> bool {
         !self.over
     }
 
-    fn look(&mut self, child: u32, session: &Session) {
+    fn scan(&mut self, child: u32, session: &Session) {
         if self.over {
             return;
         }
@@ -84,13 +84,7 @@ impl<'a> Watch<'a> {
         while let Some(pid) = open.pop() {
             let dir = format!("/proc/{pid}/task");
             for name in self.ready.root.names(&dir).ok().flatten().unwrap_or_default() {
-                let value = |file: &str| {
-                    self.ready
-                        .root
-                        .value(&format!("{dir}/{name}/{file}"))
-                        .ok()
-                        .flatten()
-                };
+                let value = |file: &str| self.ready.root.value(&format!("{dir}/{name}/{file}")).ok().flatten();
                 let (Ok(tid), Some(comm)) = (name.parse::<u32>(), value("comm")) else {
                     continue;
                 };

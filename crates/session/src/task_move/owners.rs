@@ -57,9 +57,7 @@ mod tests {
         for (pid, [real, effective]) in PROCESSES {
             let process = dir.path().join(format!("proc/{pid}"));
             std::fs::create_dir_all(&process).unwrap();
-            let status = format!(
-                "Name:\tapp\nUid:\t{real}\t{effective}\t{effective}\t{effective}\nGid:\t0\t0\t0\t0\n"
-            );
+            let status = format!("Name:\tapp\nUid:\t{real}\t{effective}\t{effective}\t{effective}\nGid:\t0\t0\t0\t0\n");
             std::fs::write(process.join("status"), status).unwrap();
         }
         std::fs::create_dir(dir.path().join("etc")).unwrap();
@@ -75,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_the_processes_that_run_with_this_user_alone() {
+    fn only_processes_with_all_ids_of_the_user_match() {
         let dir = machine();
         let root = Root::open(dir.path()).unwrap();
         assert_eq!(meant(&root, None), [10, 20, 21, 22, 30]);
@@ -96,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_real_users_by_name_or_number() {
+    fn owners_are_existing_users_by_name_or_number() {
         let dir = machine();
         let root = Root::open(dir.path()).unwrap();
         let owners = Owners::new(&root, None).unwrap();

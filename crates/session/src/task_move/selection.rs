@@ -25,12 +25,12 @@ pub(super) enum Children {
     /// All descendants.
     All,
     /// Those created during the move.
-    Newborn,
+    CreatedDuringMove,
 }
 
 /// A process, or single threads of one, moved together.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
+pub(super) struct MoveSelection {
     /// The number that identifies it: the process's or the thread's.
     pub leader: u32,
     /// Whether it is a process with all its threads.
@@ -67,7 +67,7 @@ impl Selection {
     }
 
     /// The current tasks of the machine, by process. Never this process itself.
-    pub(super) fn choose(&self, root: &Root, owners: &Owners, children: Children) -> Vec<Chosen> {
+    pub(super) fn choose(&self, root: &Root, owners: &Owners, children: Children) -> Vec<MoveSelection> {
         let tasks = machine::tasks::read(root).unwrap_or_default();
         self.out_of(tasks, std::process::id(), children, &|pid| owners.mean(pid))
     }
@@ -79,14 +79,14 @@ impl Selection {
         myself: u32,
         children: Children,
         is_meant: &dyn Fn(u32) -> bool,
-    ) -> Vec<Chosen> {
-        let begun = tasks
+    ) -> Vec<MoveSelection> {
+        let started = tasks
             .iter()
             .find(|task| task.key.tid == myself)
             .map_or(u64::MAX, |task| task.key.start_time);
         let born_since = match children {
             Children::All => 0,
-            Children::Newborn => begun,
+            Children::CreatedDuringMove => started,
         };
         let mut processes: BTreeMap<u32, Vec<Task>> = BTreeMap::new();
         for task in tasks.into_iter().filter(|task| task.pid != myself) {
@@ -96,7 +96,7 @@ impl Selection {
         let mut chosen = Vec::new();
         for (pid, threads) in processes {
             if whole.contains(&pid) {
-                chosen.push(Chosen {
+                chosen.push(MoveSelection {
                     leader: pid,
                     whole: true,
                     by_number: self.pid.contains(&pid),
@@ -108,15 +108,15 @@ impl Selection {
             let single: Vec<Task> = threads
                 .into_iter()
                 .filter(|task| {
-                    let fits = self.tid.contains(&task.key.tid)
-                        || self.thread.iter().any(|glob| glob.matches(&task.comm));
+                    let fits =
+                        self.tid.contains(&task.key.tid) || self.thread.iter().any(|glob| glob.matches(&task.comm));
                     fits && is_meant(pid)
                 })
                 .collect();
             let by_number = single.iter().any(|task| self.tid.contains(&task.key.tid));
             if !single.is_empty() && single.len() == count {
                 // Selecting all threads selects the process.
-                chosen.push(Chosen {
+                chosen.push(MoveSelection {
                     leader: pid,
                     whole: true,
                     tasks: single,
@@ -124,7 +124,7 @@ impl Selection {
                 });
                 continue;
             }
-            chosen.extend(single.into_iter().map(|task| Chosen {
+            chosen.extend(single.into_iter().map(|task| MoveSelection {
                 leader: task.key.tid,
                 whole: false,
                 by_number: self.tid.contains(&task.key.tid),
@@ -220,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn a_process_comes_with_its_threads_and_what_it_forks_meanwhile() {
+    fn a_process_is_moved_with_its_threads_and_new_children() {
         let selection = Selection {
             pid: vec![10],
             ..none()
         };
         assert_eq!(
-            numbers(&selection, Children::Newborn),
+            numbers(&selection, Children::CreatedDuringMove),
             [(10, true, 3), (21, true, 1), (22, true, 1)]
         );
         assert_eq!(
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_of_other_users_stay_and_children_come() {
+    fn processes_of_other_users_are_skipped_and_children_are_included() {
         let selection = Selection {
             name: vec![Glob::parse("app").unwrap()],
             thread: vec![Glob::parse("io/*").unwrap()],
@@ -252,33 +252,33 @@ mod tests {
     }
 
     #[test]
-    fn threads_come_alone_unless_they_are_the_whole_process() {
+    fn single_threads_are_moved_alone_unless_they_are_the_whole_process() {
         let glob = |text| vec![Glob::parse(text).unwrap()];
         let selection = Selection {
             thread: glob("io/*"),
             ..none()
         };
         assert_eq!(
-            numbers(&selection, Children::Newborn),
+            numbers(&selection, Children::CreatedDuringMove),
             [(11, false, 1), (12, false, 1), (30, true, 1)]
         );
         let selection = Selection {
             tid: vec![11],
             ..none()
         };
-        assert_eq!(numbers(&selection, Children::Newborn), [(11, false, 1)]);
+        assert_eq!(numbers(&selection, Children::CreatedDuringMove), [(11, false, 1)]);
         let selection = Selection {
             tid: vec![10, 11, 12],
             ..none()
         };
-        assert_eq!(numbers(&selection, Children::Newborn), [(10, true, 3)]);
+        assert_eq!(numbers(&selection, Children::CreatedDuringMove), [(10, true, 3)]);
         let selection = Selection {
             name: glob("quiet*"),
             pid: vec![11],
             ..none()
         };
         assert_eq!(
-            numbers(&selection, Children::Newborn),
+            numbers(&selection, Children::CreatedDuringMove),
             [],
             "not myself, and a thread is no process"
         );

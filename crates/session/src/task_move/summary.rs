@@ -9,7 +9,7 @@ use serde::Serialize;
 /// The outcome for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum ThreadOutcome {
     /// It was moved.
     Moved,
     /// It was there already.
@@ -36,7 +36,7 @@ pub struct MovedTask {
     pub user: Option<String>,
     /// The outcome.
     #[serde(rename = "outcome")]
-    pub fate: Fate,
+    pub fate: ThreadOutcome,
     /// Cgroup before.
     pub from: Option<String>,
     /// Cgroup after.
@@ -61,7 +61,7 @@ pub struct MovedTask {
 impl MovedTask {
     /// A thread that exists.
     #[must_use]
-    pub fn of(task: &Task, fate: Fate, from: Option<String>, cpus_before: Option<CpuSet>) -> MovedTask {
+    pub fn of(task: &Task, fate: ThreadOutcome, from: Option<String>, cpus_before: Option<CpuSet>) -> MovedTask {
         MovedTask {
             pid: task.pid,
             tid: task.key.tid,
@@ -78,7 +78,7 @@ impl MovedTask {
 
     /// A thread that ended.
     #[must_use]
-    pub fn gone(state: &TaskState) -> MovedTask {
+    pub fn exited(state: &TaskState) -> MovedTask {
         MovedTask {
             pid: state.key.tid,
             tid: state.key.tid,
@@ -96,7 +96,7 @@ impl MovedTask {
 }
 
 /// The whole move.
-pub struct Summary {
+pub struct MoveSummary {
     /// Name of the partition.
     pub partition: String,
     /// CPUs of the partition.
@@ -115,21 +115,25 @@ pub struct Summary {
     pub findings: Vec<Finding>,
 }
 
-impl Summary {
+impl MoveSummary {
     /// The number of threads with this outcome.
     #[must_use]
-    pub fn count(&self, fate: Fate) -> usize {
+    pub fn count(&self, fate: ThreadOutcome) -> usize {
         self.lines.iter().filter(|line| line.fate == fate).count()
     }
 
     /// 0 if all threads are where they should be, 3 if only permission was missing, 5 if some were left.
     #[must_use]
     pub fn status(&self) -> Status {
-        let left: Vec<&MovedTask> = self.lines.iter().filter(|line| line.fate == Fate::Left).collect();
+        let left: Vec<&MovedTask> = self
+            .lines
+            .iter()
+            .filter(|line| line.fate == ThreadOutcome::Left)
+            .collect();
         let denied = |line: &&MovedTask| matches!(line.errno, Some(libc::EPERM | libc::EACCES));
         match (left.is_empty(), left.iter().all(denied), self.storm) {
             (true, _, false) => Status::Done,
-            (false, true, false) if self.count(Fate::Moved) == 0 => Status::Denied,
+            (false, true, false) if self.count(ThreadOutcome::Moved) == 0 => Status::Denied,
             _ => Status::Conflict,
         }
     }

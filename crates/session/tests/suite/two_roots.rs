@@ -4,9 +4,9 @@ use root::{Failure, Live, Root, Status};
 use session::{Reporter, Session};
 use std::path::Path;
 
-struct Silent;
+struct SilentReporter;
 
-impl Reporter for Silent {
+impl Reporter for SilentReporter {
     fn note(&self, _text: &str) {}
 
     fn warn(&self, failure: &Failure) {
@@ -27,21 +27,15 @@ fn machine_with(dir: &Path, cpus: &str) -> Session {
     write("sys/devices/system/cpu/possible", cpus);
     write("sys/devices/system/cpu/online", cpus);
     write("proc/sys/kernel/random/boot_id", &format!("boot-of-{cpus}"));
-    Session::on(Live::rehearsal(dir), &Silent)
+    Session::on(Live::rehearsal(dir), &SilentReporter)
 }
 
 #[test]
-fn two_sessions_work_on_two_roots() {
+fn two_sessions_work_on_separate_roots() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (one, other) = (
-        machine_with(first.path(), "0-3"),
-        machine_with(second.path(), "0-7"),
-    );
+    let (one, other) = (machine_with(first.path(), "0-3"), machine_with(second.path(), "0-7"));
     let online = |session: &Session| session.machine().topology.online.to_string();
-    assert_eq!(
-        (online(&one), online(&other)),
-        ("0-3".to_owned(), "0-7".to_owned())
-    );
+    assert_eq!((online(&one), online(&other)), ("0-3".to_owned(), "0-7".to_owned()));
     assert_eq!(one.boot_id().as_deref(), Some("boot-of-0-3"));
     assert_eq!(other.boot_id().as_deref(), Some("boot-of-0-7"));
     // Both are locked at the same time, each in its own directory.

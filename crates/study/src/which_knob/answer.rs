@@ -5,7 +5,7 @@
 //! depend on each other; they share cells.
 
 use super::KnobQuestion;
-use compare::{Answer, Compared, Number, RISK, Verdict};
+use compare::{ComparisonAnswer, Number, RISK, SetComparison, Verdict};
 use serde::Serialize;
 
 /// The result for one knob.
@@ -15,19 +15,19 @@ pub struct KnobAnswer<'a> {
     #[serde(flatten)]
     pub question: &'a KnobQuestion,
     /// The conclusion from both comparisons.
-    pub effect: Effect,
+    pub effect: KnobEffect,
     /// The knob with no other knob.
     #[serde(rename = "alone_shows")]
-    pub alone: Option<Side>,
+    pub alone: Option<KnobComparison>,
     /// The knob with the rest of the plan.
     #[serde(rename = "in_plan_shows")]
-    pub in_plan: Option<Side>,
+    pub in_plan: Option<KnobComparison>,
 }
 
 /// The effect of a knob on the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum KnobEffect {
     /// At least one number is better with it, and none is worse.
     Helped,
     /// At least one number is better with it, and another is worse.
@@ -42,9 +42,9 @@ pub enum Effect {
 
 /// One comparison: without the knob, and with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Side {
+pub struct KnobComparison {
     /// What the repetitions of these two cells show by themselves.
-    pub compared: Compared,
+    pub compared: SetComparison,
     /// Indexes of the answers that count over all knobs together.
     pub counts: Vec<usize>,
     /// Those of them that are reported but do not affect the verdict: more short gaps where less time is stolen.
@@ -53,14 +53,12 @@ pub struct Side {
     pub p: Option<f64>,
 }
 
-impl Side {
+impl KnobComparison {
     /// The answer to show: the largest relative difference of those that count; otherwise the most certain one.
     #[must_use]
     pub fn headline(&self) -> Option<usize> {
         let share = |place: &usize| self.share(*place).unwrap_or_default().abs();
-        let largest = self
-            .judging()
-            .max_by(|one, two| share(one).total_cmp(&share(two)));
+        let largest = self.judging().max_by(|one, two| share(one).total_cmp(&share(two)));
         let p = |place: &usize| self.answer(*place).map_or(f64::INFINITY, |answer| answer.p);
         let all = 0..self.compared.answers.len();
         largest.or_else(|| all.min_by(|one, two| p(one).total_cmp(&p(two))))
@@ -74,7 +72,7 @@ impl Side {
         (larger > 0.0).then(|| answer.difference / larger)
     }
 
-    fn answer(&self, place: usize) -> Option<&Answer> {
+    fn answer(&self, place: usize) -> Option<&ComparisonAnswer> {
         self.compared.answers.get(place).map(|(_, answer)| answer)
     }
 
@@ -92,33 +90,33 @@ impl Side {
     /// A program that is stopped less has more time in which it can be stopped, and one long gap can become several short
     /// ones. So more gaps of a length are no harm where less time is stolen from the same thread, as long as there are longer
     /// gap lengths and none of those is more frequent.
-    fn only_told(&self) -> Vec<usize> {
+    fn reported_only(&self) -> Vec<usize> {
         let of = |place: &usize| self.compared.answers.get(*place);
         let is_less_stolen = |thread: &str| {
-            self.counts.iter().filter_map(of).any(|(asked, answer)| {
-                let is_stolen = asked.number == Number::Stolen && asked.thread == thread;
+            self.counts.iter().filter_map(of).any(|(quantity, answer)| {
+                let is_stolen = quantity.number == Number::Stolen && quantity.thread == thread;
                 is_stolen && answer.verdict == Verdict::Lower
             })
         };
-        let is_told = |place: &usize| {
-            let Some((asked, answer)) = of(place) else {
+        let is_reported_only = |place: &usize| {
+            let Some((quantity, answer)) = of(place) else {
                 return false;
             };
-            let Number::Rate(length_ns) = asked.number else {
+            let Number::Rate(length_ns) = quantity.number else {
                 return false;
             };
             let longer = || {
                 let all = self.compared.answers.iter();
                 all.filter(|(other, _)| {
-                    other.thread == asked.thread && matches!(other.number, Number::Rate(ns) if ns > length_ns)
+                    other.thread == quantity.thread && matches!(other.number, Number::Rate(ns) if ns > length_ns)
                 })
             };
             answer.verdict == Verdict::Higher
-                && is_less_stolen(&asked.thread)
+                && is_less_stolen(&quantity.thread)
                 && longer().next().is_some()
                 && longer().all(|(_, longer)| longer.verdict != Verdict::Higher)
         };
-        self.counts.iter().copied().filter(is_told).collect()
+        self.counts.iter().copied().filter(is_reported_only).collect()
     }
 
     fn least_p(&self) -> Option<f64> {
@@ -129,7 +127,7 @@ impl Side {
 
 impl KnobAnswer<'_> {
     /// The comparisons that exist.
-    pub fn sides(&self) -> impl Iterator<Item = &Side> {
+    pub fn sides(&self) -> impl Iterator<Item = &KnobComparison> {
         self.alone.iter().chain(&self.in_plan)
     }
 
@@ -147,10 +145,10 @@ impl KnobAnswer<'_> {
 /// cells by their indexes; `None` where one of them has no results.
 pub fn knob_answers<'a>(
     questions: &'a [KnobQuestion],
-    compared: &mut dyn FnMut([usize; 2]) -> Option<Compared>,
+    compared: &mut dyn FnMut([usize; 2]) -> Option<SetComparison>,
 ) -> Vec<KnobAnswer<'a>> {
-    let mut side = |pair: Option<[usize; 2]>| -> Option<Side> {
-        Some(Side {
+    let mut side = |pair: Option<[usize; 2]>| -> Option<KnobComparison> {
+        Some(KnobComparison {
             compared: compared(pair?)?,
             counts: Vec::new(),
             told: Vec::new(),
@@ -161,7 +159,7 @@ pub fn knob_answers<'a>(
         .iter()
         .map(|question| KnobAnswer {
             question,
-            effect: Effect::NoVerdict,
+            effect: KnobEffect::NoVerdict,
             alone: side(question.alone),
             in_plan: side(question.in_plan),
         })
@@ -186,28 +184,27 @@ pub fn knob_answers<'a>(
 /// are `2n` over `n` ways to split `2n` runs into two sets of `n`, and a split and its mirror are equally far apart.
 #[must_use]
 pub fn least_repetitions(comparisons: usize) -> usize {
-    let deals =
-        |runs: usize| (1..=runs).fold(1.0, |deals, place| deals * (runs + place) as f64 / place as f64);
+    let deals = |runs: usize| (1..=runs).fold(1.0, |deals, place| deals * (runs + place) as f64 / place as f64);
     let is_enough = |runs: &usize| 2.0 / deals(*runs) * comparisons as f64 <= RISK;
     (4..).find(is_enough).unwrap_or(4)
 }
 
-fn effect(one: &KnobAnswer) -> Effect {
+fn effect(one: &KnobAnswer) -> KnobEffect {
     let has = |verdict| one.sides().any(|side| side.has(verdict));
     match (has(Verdict::Lower), has(Verdict::Higher)) {
-        (true, false) => Effect::Helped,
-        (true, true) => Effect::HelpedAndDidHarm,
-        (false, true) => Effect::DidHarm,
-        _ if one.sides().any(|side| !side.compared.answers.is_empty()) => Effect::NotShown,
-        _ => Effect::NoVerdict,
+        (true, false) => KnobEffect::Helped,
+        (true, true) => KnobEffect::HelpedAndDidHarm,
+        (false, true) => KnobEffect::DidHarm,
+        _ if one.sides().any(|side| !side.compared.answers.is_empty()) => KnobEffect::NotShown,
+        _ => KnobEffect::NoVerdict,
     }
 }
 
 /// Marks the answers that hold over all comparisons together.
-fn count_together(mut sides: Vec<&mut Side>) {
+fn count_together(mut sides: Vec<&mut KnobComparison>) {
     sides.retain(|side| side.least_p().is_some());
     sides.sort_by(|one, two| {
-        let p = |side: &Side| side.least_p().unwrap_or(1.0);
+        let p = |side: &KnobComparison| side.least_p().unwrap_or(1.0);
         p(one).total_cmp(&p(two))
     });
     let all = sides.len();
@@ -221,16 +218,10 @@ fn count_together(mut sides: Vec<&mut Side>) {
         if p > RISK {
             continue;
         }
-        let counts = |(place, (_, answer)): (usize, &(compare::Quantity, Answer))| {
+        let counts = |(place, (_, answer)): (usize, &(compare::Quantity, ComparisonAnswer))| {
             (answer.verdict != Verdict::NotShown && answer.p * times <= RISK).then_some(place)
         };
-        side.counts = side
-            .compared
-            .answers
-            .iter()
-            .enumerate()
-            .filter_map(counts)
-            .collect();
-        side.told = side.only_told();
+        side.counts = side.compared.answers.iter().enumerate().filter_map(counts).collect();
+        side.told = side.reported_only();
     }
 }

@@ -1,7 +1,7 @@
 //! Derives isolations from the knobs of a plan, and selects the two isolations that show the effect of each knob.
 
 use crate::isolations::empty_intent;
-use plan::{Intent, Profile, Refusal};
+use plan::{Intent, PlanRefusal, Profile};
 use std::collections::BTreeSet;
 
 /// The knobs of a plan that make a difference on a machine.
@@ -14,12 +14,12 @@ pub struct Candidates {
     /// Names of knobs that no isolation uses.
     pub leaves_out: Vec<String>,
     /// Names of the knobs of `takes` that the study tests.
-    pub asked: Vec<String>,
+    pub requested_knobs: Vec<String>,
 }
 
 /// An isolation: its name and its set of knobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Level {
+pub struct KnobLevel {
     /// Its name in the file.
     pub name: String,
     /// Knobs beyond the profile, in the syntax of `--with`.
@@ -36,7 +36,7 @@ pub struct Matrix {
     /// The profile of all knobs that are not listed explicitly.
     pub profile: Profile,
     /// Every level is a different set of knobs.
-    pub levels: Vec<Level>,
+    pub levels: Vec<KnobLevel>,
     /// Each uses names of levels, or `none`.
     pub questions: Vec<LevelQuestion>,
 }
@@ -61,7 +61,7 @@ impl Matrix {
     #[must_use]
     pub fn comparisons(&self) -> usize {
         let of =
-            |asks: &LevelQuestion| usize::from(asks.alone.is_some()) + usize::from(asks.in_plan.is_some());
+            |question: &LevelQuestion| usize::from(question.alone.is_some()) + usize::from(question.in_plan.is_some());
         self.questions.iter().map(of).sum()
     }
 }
@@ -74,14 +74,14 @@ impl Matrix {
 pub fn matrix(
     candidates: &Candidates,
     changes: &mut dyn FnMut(&Intent) -> Option<BTreeSet<String>>,
-) -> Result<Matrix, Refusal> {
+) -> Result<Matrix, PlanRefusal> {
     let all: BTreeSet<String> = candidates.takes.iter().map(|knob| name(knob)).collect();
-    let mut effective = |taken: &BTreeSet<String>| -> Result<BTreeSet<String>, Refusal> {
+    let mut effective = |taken: &BTreeSet<String>| -> Result<BTreeSet<String>, PlanRefusal> {
         let changed = changes(&intent(candidates, &candidates.level("", taken))?);
         let changed = changed.unwrap_or_default();
         Ok(taken.intersection(&changed).cloned().collect())
     };
-    let mut made = Made {
+    let mut made = LevelBuilder {
         candidates,
         levels: Vec::new(),
     };
@@ -92,32 +92,32 @@ pub fn matrix(
         alone: Some(["none".to_owned(), bare.clone()]),
         ..LevelQuestion::default()
     }];
-    for knob in &candidates.asked {
+    for knob in &candidates.requested_knobs {
         let one = BTreeSet::from([knob.clone()]);
-        let mut asks = LevelQuestion {
+        let mut question = LevelQuestion {
             knob: knob.clone(),
             ..LevelQuestion::default()
         };
         if effective(&one)? == one {
             let only = made.level(&format!("only_{knob}"), &one);
-            asks.alone = Some([bare.clone(), only]);
+            question.alone = Some([bare.clone(), only]);
         } else {
             for other in all.iter().filter(|other| *other != knob) {
                 let two = BTreeSet::from([knob.clone(), other.clone()]);
                 if effective(&two)? == two {
-                    asks.needs.push(other.clone());
+                    question.needs.push(other.clone());
                 }
             }
-            if asks.needs.is_empty() {
-                asks.needs = all.iter().filter(|other| *other != knob).cloned().collect();
+            if question.needs.is_empty() {
+                question.needs = all.iter().filter(|other| *other != knob).cloned().collect();
             }
         }
         let rest: BTreeSet<String> = all.difference(&one).cloned().collect();
         let stays = effective(&rest)?;
-        asks.along = rest.difference(&stays).cloned().collect();
+        question.along = rest.difference(&stays).cloned().collect();
         let without = made.level(&format!("without_{knob}"), &stays);
-        asks.in_plan = Some([without, full.clone()]).filter(|pair| asks.alone.as_ref() != Some(pair));
-        questions.push(asks);
+        question.in_plan = Some([without, full.clone()]).filter(|pair| question.alone.as_ref() != Some(pair));
+        questions.push(question);
     }
     Ok(Matrix {
         profile: candidates.profile,
@@ -127,12 +127,12 @@ pub fn matrix(
 }
 
 /// The levels so far. A set of knobs that already exists keeps its first name.
-struct Made<'a> {
+struct LevelBuilder<'a> {
     candidates: &'a Candidates,
-    levels: Vec<Level>,
+    levels: Vec<KnobLevel>,
 }
 
-impl Made<'_> {
+impl LevelBuilder<'_> {
     fn level(&mut self, name: &str, takes: &BTreeSet<String>) -> String {
         if let Some(known) = self.levels.iter().find(|level| level.takes == *takes) {
             return known.name.clone();
@@ -143,22 +143,16 @@ impl Made<'_> {
 }
 
 impl Candidates {
-    fn level(&self, called: &str, takes: &BTreeSet<String>) -> Level {
+    fn level(&self, called: &str, takes: &BTreeSet<String>) -> KnobLevel {
         let profile = empty_intent(self.profile);
         let is_held = |knob: &String| plan::takes(&profile, knob);
         let is_taken = |knob: &&String| takes.contains(&name(knob));
         // A knob with a value is explicitly requested even if the profile includes the knob.
         let by_name = |knob: &&String| knob.contains('=') || !is_held(knob);
         let out = self.takes.iter().filter(|knob| !is_taken(knob));
-        Level {
+        KnobLevel {
             name: called.to_owned(),
-            with: self
-                .takes
-                .iter()
-                .filter(is_taken)
-                .filter(by_name)
-                .cloned()
-                .collect(),
+            with: self.takes.iter().filter(is_taken).filter(by_name).cloned().collect(),
             without: out
                 .map(|knob| name(knob))
                 .chain(self.leaves_out.iter().cloned())
@@ -174,7 +168,7 @@ fn name(knob: &str) -> String {
     knob.split_once('=').map_or(knob, |(name, _)| name).to_owned()
 }
 
-fn intent(candidates: &Candidates, level: &Level) -> Result<Intent, Refusal> {
+fn intent(candidates: &Candidates, level: &KnobLevel) -> Result<Intent, PlanRefusal> {
     let mut intent = empty_intent(candidates.profile);
     level.with.iter().try_for_each(|knob| intent.take(knob))?;
     level.without.iter().try_for_each(|knob| intent.leave_out(knob))?;

@@ -1,11 +1,11 @@
 //! Boots: which of them cells need, in which order they come, what a resumed study needs next, and which line is whose.
 
-use crate::support::story::{Story, of, right};
+use crate::support::story::{StudyScenario, of, right};
 use machine::CpuSet;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use study::{MOST_TRIES, Next, Place, Record, Schedule, Sitting, blocks};
+use study::{BootSession, MAX_ATTEMPTS, NextStep, RunPosition, RunSchedule, StudyRecord, blocks};
 
 /// The article's study, with an isolation of the user's own.
 const AXES: &str = "isolation = [\"none\", \"minimal\", \"isolcpus\", \"isolcpus_and_cpuset\", \"quiet\"]\n\
@@ -13,7 +13,7 @@ const AXES: &str = "isolation = [\"none\", \"minimal\", \"isolcpus\", \"isolcpus
                     [isolation.quiet]\nprofile = \"none\"\nboot = [\"nohz_full={cpus}\", \"skew_tick=1\"]";
 
 #[test]
-fn cells_that_want_the_same_line_share_a_boot() {
+fn cells_with_the_same_boot_line_share_a_boot() {
     let study = of(AXES, 1);
     let cpus = CpuSet::range(2, 3);
     let texts: Vec<String> = study.boots.iter().map(|boot| boot.text(&cpus)).collect();
@@ -28,17 +28,8 @@ fn cells_that_want_the_same_line_share_a_boot() {
             "nohz_full=2-3 skew_tick=1 preempt=full",
         ]
     );
-    let boot = |name: &str| {
-        study
-            .cells
-            .iter()
-            .find(|cell| cell.name == name)
-            .map(|cell| cell.boot)
-    };
-    assert_eq!(
-        (boot("none-idle-none"), boot("minimal-cpu-none")),
-        (Some(0), Some(0))
-    );
+    let boot = |name: &str| study.cells.iter().find(|cell| cell.name == name).map(|cell| cell.boot);
+    assert_eq!((boot("none-idle-none"), boot("minimal-cpu-none")), (Some(0), Some(0)));
     assert_eq!(
         (boot("isolcpus-idle-full"), boot("isolcpus_and_cpuset-cpu-full")),
         (Some(3), Some(3))
@@ -47,9 +38,7 @@ fn cells_that_want_the_same_line_share_a_boot() {
         let cell = study.cells.iter().find(|cell| cell.name == name).unwrap();
         cell.intent.is_some()
     };
-    assert!(
-        makes("isolcpus_and_cpuset-idle-none") && !makes("isolcpus-idle-none") && !makes("quiet-idle-none")
-    );
+    assert!(makes("isolcpus_and_cpuset-idle-none") && !makes("isolcpus-idle-none") && !makes("quiet-idle-none"));
     let axes: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
     assert_eq!(axes, ["isolation", "load", "preemption"]);
     let levels = study.levels_of(&study.cells[1]);
@@ -64,7 +53,7 @@ fn cells_that_want_the_same_line_share_a_boot() {
 }
 
 #[test]
-fn kernels_are_boots_whose_directories_can_be_told_apart() {
+fn each_kernel_is_a_boot_with_its_own_directory_name() {
     let study = of("kernel = [\"6.1.0-18-amd64\", \"/srv/vmlinuz-6.12-rt\"]", 1);
     let names: Vec<&str> = study.cells.iter().map(|cell| cell.name.as_str()).collect();
     assert_eq!(names, ["none-idle-6.1.0_18_amd64", "none-idle-vmlinuz_6.12_rt"]);
@@ -74,28 +63,25 @@ fn kernels_are_boots_whose_directories_can_be_told_apart() {
 }
 
 #[test]
-fn a_study_without_boots_has_the_order_and_the_record_that_it_always_had() {
+fn a_study_without_boots_keeps_its_order_and_record() {
     let study = of(
         "isolation = [\"none\", \"balanced\"]\nload = [\"idle\", \"cpu\", \"io\"]",
         9,
     );
     assert!(!study.needs_boots() && study.boots.len() == 1);
     assert_eq!(study.blocks(), blocks(6, 3, 9));
-    let schedule = Schedule::new(&study, []);
-    assert_eq!((schedule.sitting(), schedule.sittings_left()), (None, 0));
+    let schedule = RunSchedule::new(&study, []);
+    assert_eq!((schedule.next_boot_session(), schedule.boot_sessions_left()), (None, 0));
     let machine = machine::Machine::read(&root::Root::live());
-    let record = Record::new(&study, &machine, &CpuSet::range(1, 1), "1");
+    let record = StudyRecord::new(&study, &machine, &CpuSet::range(1, 1), "1");
     assert!(record.boots.is_empty() && record.kernel == machine.kernel.release);
 }
 
 #[test]
-fn the_record_says_which_boot_is_of_which_cells() {
-    let study = of(
-        "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]",
-        1,
-    );
+fn the_record_maps_boots_to_cells() {
+    let study = of("isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]", 1);
     let machine = machine::Machine::read(&root::Root::live());
-    let record = |cpus| Record::new(&study, &machine, &cpus, "1");
+    let record = |cpus| StudyRecord::new(&study, &machine, &cpus, "1");
     let ours = record(CpuSet::range(2, 3));
     let boots: Vec<(String, &[String])> = ours
         .boots
@@ -104,13 +90,10 @@ fn the_record_says_which_boot_is_of_which_cells() {
         .collect();
     assert_eq!(
         boots[0],
-        (
-            String::new(),
-            &["none-idle".to_owned(), "none-cpu".to_owned()][..]
-        )
+        (String::new(), &["none-idle".to_owned(), "none-cpu".to_owned()][..])
     );
     assert_eq!(boots[1].0, "isolcpus=2-3");
-    let other = Record {
+    let other = StudyRecord {
         boots: Vec::new(),
         ..ours.clone()
     };
@@ -119,7 +102,7 @@ fn the_record_says_which_boot_is_of_which_cells() {
 }
 
 #[test]
-fn a_line_is_that_of_one_boot_alone() {
+fn a_boot_line_identifies_one_boot() {
     let study = of(
         "isolation = [\"none\", \"isolcpus\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"nohz-full={cpus}\"]",
         1,
@@ -142,16 +125,16 @@ fn a_line_is_that_of_one_boot_alone() {
 }
 
 #[test]
-fn power_may_go_anywhere_and_every_run_is_measured_once_in_its_boot() {
+fn after_power_cuts_every_run_is_measured_once_in_its_boot() {
     // In one telling power goes at each step of every kind.
     for cut in 0..60 {
-        let mut story = Story::begin();
+        let mut story = StudyScenario::start();
         let (mut steps, mut measured) = (0, 0);
         loop {
             steps += 1;
             assert!(steps < 200, "cut at {cut}: it does not come to its end");
             match story.next() {
-                Next::Measure(sitting) => {
+                NextStep::Measure(sitting) => {
                     assert_eq!(story.line, right(sitting.boot));
                     story.note(sitting, true);
                     if steps == cut {
@@ -167,18 +150,17 @@ fn power_may_go_anywhere_and_every_run_is_measured_once_in_its_boot() {
                     story.schedule.finish(place, Duration::from_secs(10));
                     measured += 1;
                 }
-                Next::Restart(sitting) => {
+                NextStep::Restart(sitting) => {
                     story.note(sitting, false);
                     // It goes between the note and the entry.
-                    story.boot(if steps == cut {
-                        "quiet"
-                    } else {
-                        right(sitting.boot)
-                    });
+                    story.boot(if steps == cut { "quiet" } else { right(sitting.boot) });
                 }
-                Next::GiveUp { sitting, why } => panic!("cut at {cut}: {sitting:?} is given up: {why}"),
-                Next::Over => break,
-                Next::BudgetUsed => panic!("it has no budget"),
+                NextStep::GiveUp {
+                    boot_session: sitting,
+                    why,
+                } => panic!("cut at {cut}: {sitting:?} is given up: {why}"),
+                NextStep::Over => break,
+                NextStep::BudgetUsed => panic!("it has no budget"),
             }
         }
         assert_eq!(measured, 12, "cut at {cut}");
@@ -186,42 +168,42 @@ fn power_may_go_anywhere_and_every_run_is_measured_once_in_its_boot() {
 }
 
 #[test]
-fn every_repetition_has_boots_of_its_own_and_a_study_begins_with_a_restart() {
-    let mut story = Story::begin();
+fn every_repetition_has_its_own_boots_and_a_study_starts_with_one() {
+    let mut story = StudyScenario::start();
     let mut restarts = Vec::new();
     loop {
         match story.next() {
-            Next::Measure(sitting) => {
+            NextStep::Measure(sitting) => {
                 story.note(sitting, true);
                 let place = story.schedule.next().unwrap();
                 story.schedule.finish(place, Duration::from_secs(10));
             }
-            Next::Restart(sitting) => {
+            NextStep::Restart(sitting) => {
                 restarts.push(sitting);
                 story.note(sitting, false);
                 story.boot(right(sitting.boot));
             }
             other => {
-                assert_eq!(other, Next::Over);
+                assert_eq!(other, NextStep::Over);
                 break;
             }
         }
     }
-    let different: BTreeSet<&Sitting> = restarts.iter().collect();
+    let different: BTreeSet<&BootSession> = restarts.iter().collect();
     assert_eq!((restarts.len(), different.len()), (6, 6), "{restarts:?}");
 }
 
 #[test]
-fn a_boot_that_never_comes_up_or_never_stays_up_is_given_up() {
+fn a_boot_that_never_comes_up_or_crashes_is_skipped() {
     for falls in [false, true] {
-        let mut story = Story::begin();
+        let mut story = StudyScenario::start();
         let (mut restarts, mut given_up) = (0, None);
         let mut steps = 0;
         loop {
             steps += 1;
             assert!(steps < 200, "an endless loop");
             match story.next() {
-                Next::Measure(sitting) => {
+                NextStep::Measure(sitting) => {
                     story.note(sitting, true);
                     if falls && sitting.boot == 1 {
                         story.boot("quiet");
@@ -230,92 +212,97 @@ fn a_boot_that_never_comes_up_or_never_stays_up_is_given_up() {
                     let place = story.schedule.next().unwrap();
                     story.schedule.finish(place, Duration::from_secs(10));
                 }
-                Next::Restart(sitting) => {
+                NextStep::Restart(sitting) => {
                     restarts += usize::from(sitting.boot == 1);
                     story.note(sitting, false);
                     // The loader falls back to the old entry.
                     story.boot(if falls { right(sitting.boot) } else { "quiet" });
                 }
-                Next::GiveUp { sitting, why } => {
+                NextStep::GiveUp {
+                    boot_session: sitting,
+                    why,
+                } => {
                     assert_eq!(sitting.boot, 1);
                     assert!(given_up.replace(why).is_none(), "once for all repetitions");
                     story.schedule.give_up(sitting.boot);
                 }
-                Next::Over => break,
-                Next::BudgetUsed => panic!("it has no budget"),
+                NextStep::Over => break,
+                NextStep::BudgetUsed => panic!("it has no budget"),
             }
         }
-        assert_eq!(restarts, MOST_TRIES);
+        assert_eq!(restarts, MAX_ATTEMPTS);
         let why = given_up.unwrap();
         assert!(why.contains("isolcpus=2-3 is not on the line"), "{why}");
         // The other boot's runs are all there.
-        assert_eq!(story.schedule.done(), 6);
+        assert_eq!(story.schedule.runs_done(), 6);
     }
 }
 
 /// Restarts count, and so does what the machine did meanwhile.
 #[test]
-fn a_budget_is_the_time_since_the_study_began_and_leaves_one_result_at_least() {
-    let mut story = Story::begin();
+fn a_budget_counts_from_the_start_and_allows_at_least_one_result() {
+    let mut story = StudyScenario::start();
     story.study.budget = Some(Duration::from_secs(120));
     // Longer than it may: what was begun without any result goes on.
     story.under_way_for = Duration::from_secs(3_600);
-    let Next::Restart(sitting) = story.next() else {
+    let NextStep::Restart(sitting) = story.next() else {
         panic!("{:?}", story.next());
     };
     story.note(sitting, false);
     story.boot(right(sitting.boot));
     for _ in 0..2 {
-        let Next::Measure(sitting) = story.next() else {
+        let NextStep::Measure(sitting) = story.next() else {
             panic!("{:?}", story.next());
         };
         story.note(sitting, true);
         let place = story.schedule.next().unwrap();
         story.schedule.finish(place, Duration::from_secs(10));
     }
-    assert_eq!(story.next(), Next::BudgetUsed);
+    assert_eq!(story.next(), NextStep::BudgetUsed);
     story.under_way_for = Duration::from_secs(60);
-    assert!(matches!(story.next(), Next::Restart(_)), "{:?}", story.next());
+    assert!(matches!(story.next(), NextStep::Restart(_)), "{:?}", story.next());
     // The run itself has to fit as well.
     story.under_way_for = Duration::from_secs(119);
-    assert_eq!(story.next(), Next::BudgetUsed);
+    assert_eq!(story.next(), NextStep::BudgetUsed);
     story.study.budget = None;
-    assert!(matches!(story.next(), Next::Restart(_)));
+    assert!(matches!(story.next(), NextStep::Restart(_)));
 }
 
 #[test]
-fn a_machine_that_goes_down_with_the_line_that_it_always_has_is_given_up_too() {
-    let mut story = Story::begin();
+fn a_machine_that_crashes_with_its_usual_line_is_skipped_too() {
+    let mut story = StudyScenario::start();
     let mut measures = [0; 2];
     let mut given_up = Vec::new();
     for _ in 0..200 {
         match story.next() {
-            Next::Measure(sitting) => {
+            NextStep::Measure(sitting) => {
                 measures[sitting.boot] += 1;
                 story.note(sitting, true);
                 // Whatever is measured stops it, and it comes up as it always does.
                 story.boot("quiet");
             }
-            Next::Restart(sitting) => {
+            NextStep::Restart(sitting) => {
                 story.note(sitting, false);
                 story.boot(right(sitting.boot));
             }
-            Next::GiveUp { sitting, .. } => {
+            NextStep::GiveUp {
+                boot_session: sitting, ..
+            } => {
                 given_up.push(sitting.boot);
                 story.schedule.give_up(sitting.boot);
             }
-            Next::Over => break,
-            Next::BudgetUsed => panic!("it has no budget"),
+            NextStep::Over => break,
+            NextStep::BudgetUsed => panic!("it has no budget"),
         }
     }
-    assert_eq!(story.next(), Next::Over);
+    assert_eq!(story.next(), NextStep::Over);
     given_up.sort_unstable();
-    assert_eq!((given_up, measures), (vec![0, 1], [MOST_TRIES; 2]));
+    assert_eq!((given_up, measures), (vec![0, 1], [MAX_ATTEMPTS; 2]));
 }
 
 proptest! {
     #[test]
-    fn a_block_needs_every_boot_once_and_holds_every_cell_once(seed: u64) {
+    fn a_block_has_every_boot_and_every_cell_once(seed: u64) {
         let study = of(AXES, seed);
         let mut orders = BTreeSet::new();
         for block in study.blocks() {
@@ -333,23 +320,23 @@ proptest! {
     }
 
     #[test]
-    fn wherever_it_stops_the_next_boot_is_that_of_the_next_run(stops in 0_usize..=60, seed: u64) {
+    fn after_a_stop_the_next_boot_is_that_of_the_next_run(stops in 0_usize..=60, seed: u64) {
         let study = of(AXES, seed);
-        let mut ran: Vec<Place> = Vec::new();
-        let mut first = Schedule::new(&study, []);
-        prop_assert_eq!(first.sittings_left(), 18);
+        let mut ran: Vec<RunPosition> = Vec::new();
+        let mut first = RunSchedule::new(&study, []);
+        prop_assert_eq!(first.boot_sessions_left(), 18);
         for _ in 0..stops {
             let place = first.next().unwrap();
             first.finish(place, Duration::from_secs(10));
             ran.push(place);
         }
-        let again = Schedule::new(&study, ran.iter().copied());
-        let needed = again.next().map(|place| Sitting { block: place.block, boot: study.cells[place.cell].boot });
-        prop_assert_eq!(again.sitting(), needed);
+        let again = RunSchedule::new(&study, ran.iter().copied());
+        let needed = again.next().map(|place| BootSession { block: place.block, boot: study.cells[place.cell].boot });
+        prop_assert_eq!(again.next_boot_session(), needed);
         let left: BTreeSet<(usize, usize)> = again.order()[stops..]
             .iter()
             .map(|place| (place.block, study.cells[place.cell].boot))
             .collect();
-        prop_assert_eq!(again.sittings_left(), left.len());
+        prop_assert_eq!(again.boot_sessions_left(), left.len());
     }
 }

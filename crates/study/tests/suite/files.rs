@@ -54,7 +54,7 @@ fn cells_are_the_product_of_the_axes() {
 }
 
 #[test]
-fn an_axis_that_is_not_there_has_its_usual_level() {
+fn a_missing_axis_has_its_default_level() {
     let study = parse(with_axes("isolation = [\"none\", \"minimal\"]").as_bytes()).unwrap();
     let names: Vec<&str> = study.cells.iter().map(|cell| cell.name.as_str()).collect();
     assert_eq!(names, ["none-idle", "minimal-idle"]);
@@ -62,7 +62,7 @@ fn an_axis_that_is_not_there_has_its_usual_level() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_in_study_files_are_reported_with_their_line() {
     let two = "isolation = [\"none\", \"balanced\"]";
     for (axes, line, words) in [
         ("", 0, "one cell alone"),
@@ -74,16 +74,8 @@ fn what_is_wrong_is_said_with_its_line() {
         ("load = [\"cpu+io\", \"io+cpu\"]", 7, "the same load as `cpu+io`"),
         ("load = [\"cpu+cpu\", \"idle\"]", 7, "`cpu` is there twice in"),
         ("load = [\"idle\", \"cpu+\"]", 7, "there is no load ``"),
-        (
-            "isolation = [\"none\",\n\"both\"]",
-            8,
-            "there is no isolation `both`",
-        ),
-        (
-            "preemption = [\"full\", \"rt\"]",
-            7,
-            "there is no preemption `rt`",
-        ),
+        ("isolation = [\"none\",\n\"both\"]", 8, "there is no isolation `both`"),
+        ("preemption = [\"full\", \"rt\"]", 7, "there is no preemption `rt`"),
         ("preemption = []", 7, "`preemption` has no level"),
         ("preemption = [\"full\"]", 0, "one cell alone"),
         ("kernel = [\"6.1\", \"/boot/\"]", 7, "names no kernel"),
@@ -191,12 +183,7 @@ fn what_is_wrong_is_said_with_its_line() {
     }
     for (from, to, line, words) in [
         ("repetitions = 2", "repetitions = 0", 1, "no repetition"),
-        (
-            "repetitions = 2",
-            "repetitions = 20000",
-            1,
-            "more than 10000 runs",
-        ),
+        ("repetitions = 2", "repetitions = 20000", 1, "more than 10000 runs"),
         ("repetitions = 2", "repetitions = 18446744073709551615", 1, ""),
         ("repetitions = 2", "repetitions = -2", 1, ""),
         (
@@ -207,12 +194,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         ("repetitions = 2", "repetitions = 2\ncool_down = \"-1s\"", 2, ""),
         ("repetitions = 2", "repetitions = 2\ncool_to_c = 0", 2, "1 to 150"),
-        (
-            "repetitions = 2",
-            "repetitions = 2\ncool_to_c = 151",
-            2,
-            "1 to 150",
-        ),
+        ("repetitions = 2", "repetitions = 2\ncool_to_c = 151", 2, "1 to 150"),
         (
             "repetitions = 2",
             "repetitions = 2\ncool_to_c = -9223372036854775808",
@@ -251,17 +233,14 @@ fn what_is_wrong_is_said_with_its_line() {
     ] {
         let text = with_axes(two).replace(from, to);
         let error = parse(text.as_bytes()).unwrap_err();
-        assert!(
-            error.line == line && error.to_string().contains(words),
-            "{to}: {error}"
-        );
+        assert!(error.line == line && error.to_string().contains(words), "{to}: {error}");
     }
 }
 
 #[test]
-fn a_million_cells_are_refused_and_not_made() {
+fn a_million_cells_are_refused_without_creating_them() {
     // 20 knobs that a profile can do without are 2^20 cells.
-    let can_go = |knob: &&plan::Knob| knob.needed.is_empty() && matches!(knob.takes, plan::Takes::Nothing);
+    let can_go = |knob: &&plan::Knob| knob.needed.is_empty() && matches!(knob.takes, plan::KnobValueKind::Nothing);
     let knobs: Vec<String> = plan::KNOBS
         .iter()
         .copied()
@@ -281,7 +260,7 @@ fn a_million_cells_are_refused_and_not_made() {
 }
 
 #[test]
-fn hostile_bytes_are_refused_in_words_that_a_terminal_can_show() {
+fn hostile_bytes_are_refused_with_a_printable_message() {
     let long = vec![b'#'; usize::try_from(MOST_BYTES).unwrap() + 1];
     for (bytes, words) in [
         (long.as_slice(), "more than"),
@@ -292,10 +271,7 @@ fn hostile_bytes_are_refused_in_words_that_a_terminal_can_show() {
     ] {
         let error = parse(bytes).unwrap_err();
         let said = format!("{error}{}", error.next);
-        assert!(
-            said.contains(words) && !said.contains(char::is_control),
-            "{said:?}"
-        );
+        assert!(said.contains(words) && !said.contains(char::is_control), "{said:?}");
     }
     let escape = with_axes("isolation = [\"none\", \"\\u001b[2J\"]");
     let error = parse(escape.as_bytes()).unwrap_err();
@@ -303,7 +279,7 @@ fn hostile_bytes_are_refused_in_words_that_a_terminal_can_show() {
 }
 
 #[test]
-fn a_word_of_the_boot_line_is_one_word_whose_places_are_filled() {
+fn boot_words_must_be_single_words_with_known_placeholders() {
     for (word, words) in [
         ("", "no word of a boot line"),
         ("a b", "no word of a boot line"),
@@ -328,7 +304,7 @@ fn a_word_of_the_boot_line_is_one_word_whose_places_are_filled() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC*", bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn no_text_causes_a_panic(text in "\\PC*", bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = parse(&bytes);
         let _ = parse(with_axes(&text).as_bytes());
         let _ = parse(with_axes(&format!("isolation = [\"none\", {text:?}]")).as_bytes());

@@ -1,17 +1,17 @@
 //! The study of the article: what the file that is written for the user means when it is read.
 
 use machine::CpuSet;
-use study::isolcpus_vs_cpuset::{Isolation, Levels, text};
-use study::{Experiment, Load, What, parse};
+use study::isolcpus_vs_cpuset::{IsolationVariant, Levels, text};
+use study::{Experiment, LoadLevel, MeasuredQuantity, parse};
 
 fn experiment() -> Experiment {
     Experiment {
-        what: What::Latency,
+        what: MeasuredQuantity::Latency,
         cpus: "3".to_owned(),
         each: "1s".to_owned(),
         policy: None,
         interval: Some("1ms".to_owned()),
-        load: Load {
+        load: LoadLevel {
             kinds: "cpu+io".to_owned(),
             place: "others",
         },
@@ -27,13 +27,13 @@ fn words(list: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn every_isolation_is_there_idle_and_loaded_under_every_model() {
+fn every_isolation_is_measured_idle_and_loaded_under_every_model() {
     let levels = Levels {
         isolations: vec![
-            Isolation::None,
-            Isolation::Isolcpus,
-            Isolation::Cpuset,
-            Isolation::Both,
+            IsolationVariant::None,
+            IsolationVariant::Isolcpus,
+            IsolationVariant::Cpuset,
+            IsolationVariant::Both,
         ],
         preemptions: words(&["none", "full"]),
         kernels: Vec::new(),
@@ -46,12 +46,7 @@ fn every_isolation_is_there_idle_and_loaded_under_every_model() {
         let has = |word: &str| cell.name.split('-').any(|part| part == word);
         let isolcpus = has("isolcpus") || has("both");
         assert_eq!(line.contains("isolcpus=3"), isolcpus, "{}: {line}", cell.name);
-        assert_eq!(
-            cell.intent.is_some(),
-            has("cpuset") || has("both"),
-            "{}",
-            cell.name
-        );
+        assert_eq!(cell.intent.is_some(), has("cpuset") || has("both"), "{}", cell.name);
         assert_eq!(cell.load.is_empty(), has("idle"), "{}", cell.name);
         assert!(
             line.ends_with("preempt=none") || line.ends_with("preempt=full"),
@@ -63,9 +58,9 @@ fn every_isolation_is_there_idle_and_loaded_under_every_model() {
 }
 
 #[test]
-fn kernels_are_an_axis_and_nothing_else_is_where_nothing_was_named() {
+fn kernels_become_an_axis_and_unspecified_models_do_not() {
     let levels = Levels {
-        isolations: vec![Isolation::Isolcpus, Isolation::Cpuset],
+        isolations: vec![IsolationVariant::Isolcpus, IsolationVariant::Cpuset],
         preemptions: Vec::new(),
         kernels: words(&["/boot/vmlinuz-\"a\"", "6.12-rt"]),
     };

@@ -1,30 +1,30 @@
 //! Boots of named kernels on a machine that is restarted for them.
 
-use crate::support::story::{OTHER, OWN, Story, of, right};
+use crate::support::story::{OTHER, OWN, StudyScenario, of, right};
 use std::time::Duration;
-use study::{MOST_TRIES, Next};
+use study::{MAX_ATTEMPTS, NextStep};
 
 #[test]
-fn what_is_measured_under_a_kernel_runs_under_that_one() {
-    let mut story = Story::of(&format!(
+fn each_run_is_measured_under_its_kernel() {
+    let mut story = StudyScenario::of(&format!(
         "kernel = [\"{OWN}\", \"{OTHER}\"]\nload = [\"idle\", \"cpu\"]"
     ));
     let mut measured = Vec::new();
     for _ in 0..200 {
         match story.next() {
-            Next::Measure(sitting) => {
+            NextStep::Measure(sitting) => {
                 assert_eq!(story.release, [OWN, OTHER][sitting.boot]);
                 measured.push(sitting.boot);
                 story.note(sitting, true);
                 let place = story.schedule.next().unwrap();
                 story.schedule.finish(place, Duration::from_secs(10));
             }
-            Next::Restart(sitting) => {
+            NextStep::Restart(sitting) => {
                 story.note(sitting, false);
                 story.boot_kernel([OWN, OTHER][sitting.boot]);
             }
             other => {
-                assert_eq!(other, Next::Over);
+                assert_eq!(other, NextStep::Over);
                 break;
             }
         }
@@ -34,24 +34,24 @@ fn what_is_measured_under_a_kernel_runs_under_that_one() {
 }
 
 #[test]
-fn a_kernel_that_never_comes_up_is_given_up_and_the_others_are_measured() {
+fn a_kernel_that_never_boots_is_skipped_and_others_are_measured() {
     for axes in [
         format!("kernel = [\"{OWN}\", \"{OTHER}\"]\nload = [\"idle\", \"cpu\"]"),
         // Without the axis every boot is to have the kernel with which the study began.
         "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]".to_owned(),
     ] {
-        let mut story = Story::of(&axes);
+        let mut story = StudyScenario::of(&axes);
         let named = story.study.names_kernels();
         let (mut restarts, mut given_up) = (0, None);
         for _ in 0..200 {
             match story.next() {
-                Next::Measure(sitting) => {
+                NextStep::Measure(sitting) => {
                     assert_eq!(sitting.boot, 0);
                     story.note(sitting, true);
                     let place = story.schedule.next().unwrap();
                     story.schedule.finish(place, Duration::from_secs(10));
                 }
-                Next::Restart(sitting) => {
+                NextStep::Restart(sitting) => {
                     restarts += usize::from(sitting.boot == 1);
                     story.note(sitting, false);
                     // With the axis the default comes back; without it a line brings another kernel along.
@@ -62,28 +62,28 @@ fn a_kernel_that_never_comes_up_is_given_up_and_the_others_are_measured() {
                         story.release = [OWN, OTHER][sitting.boot];
                     }
                 }
-                Next::GiveUp { sitting, why } => {
+                NextStep::GiveUp {
+                    boot_session: sitting,
+                    why,
+                } => {
                     assert_eq!(sitting.boot, 1);
                     assert!(given_up.replace(why).is_none(), "once for all repetitions");
                     story.schedule.give_up(sitting.boot);
                 }
-                Next::Over => break,
-                Next::BudgetUsed => panic!("it has no budget"),
+                NextStep::Over => break,
+                NextStep::BudgetUsed => panic!("it has no budget"),
             }
         }
-        assert_eq!((story.next(), restarts), (Next::Over, MOST_TRIES), "{axes}");
+        assert_eq!((story.next(), restarts), (NextStep::Over, MAX_ATTEMPTS), "{axes}");
         let (runs, wanted) = if named { (OWN, OTHER) } else { (OTHER, OWN) };
         let why = given_up.unwrap();
-        assert!(
-            why.contains(&format!("kernel {runs} runs, and not {wanted}")),
-            "{why}"
-        );
-        assert_eq!(story.schedule.done(), 6);
+        assert!(why.contains(&format!("kernel {runs} runs, and not {wanted}")), "{why}");
+        assert_eq!(story.schedule.runs_done(), 6);
     }
 }
 
 #[test]
-fn a_result_of_another_level_of_the_kernel_is_known() {
+fn a_result_from_another_kernel_is_recognized() {
     let study = of(&format!("kernel = [\"{OWN}\", \"{OTHER}\", \"/srv/vmlinuz\"]"), 1);
     for (boot, release, other) in [
         (0, OWN, false),
@@ -93,11 +93,7 @@ fn a_result_of_another_level_of_the_kernel_is_known() {
         (2, "6.12.1", false),
         (2, OWN, true),
     ] {
-        assert_eq!(
-            study.is_kernel_of_another(boot, release),
-            other,
-            "{boot} {release}"
-        );
+        assert_eq!(study.is_kernel_of_another(boot, release), other, "{boot} {release}");
     }
     assert!(!of("load = [\"idle\", \"cpu\"]", 1).is_kernel_of_another(0, OWN));
 }

@@ -3,7 +3,7 @@
 use machine::CpuSet;
 use proptest::prelude::*;
 use std::time::Duration;
-use study::{Place, Record, Schedule, Study, blocks, parse};
+use study::{RunPosition, RunSchedule, Study, StudyRecord, blocks, parse};
 
 fn of(repetitions: usize, seed: u64) -> Study {
     let text = format!(
@@ -15,7 +15,7 @@ fn of(repetitions: usize, seed: u64) -> Study {
 
 proptest! {
     #[test]
-    fn every_block_holds_every_cell_once(cells in 1_usize..40, repetitions in 0_usize..20, seed: u64) {
+    fn every_block_has_every_cell_once(cells in 1_usize..40, repetitions in 0_usize..20, seed: u64) {
         let order = blocks(cells, repetitions, seed);
         prop_assert_eq!(order.len(), repetitions);
         for block in &order {
@@ -28,17 +28,17 @@ proptest! {
     }
 
     #[test]
-    fn wherever_it_stops_it_goes_on_with_the_next_and_none_runs_twice(stops in 0_usize..=30, seed: u64) {
+    fn after_a_stop_the_next_run_follows_and_none_runs_twice(stops in 0_usize..=30, seed: u64) {
         let study = of(5, seed);
-        let mut first = Schedule::new(&study, []);
+        let mut first = RunSchedule::new(&study, []);
         let mut ran = Vec::new();
         for _ in 0..stops {
             let place = first.next().unwrap();
             first.finish(place, Duration::from_secs(12));
             ran.push(place);
         }
-        let mut again = Schedule::new(&study, ran.iter().copied());
-        prop_assert_eq!(again.done(), stops);
+        let mut again = RunSchedule::new(&study, ran.iter().copied());
+        prop_assert_eq!(again.runs_done(), stops);
         while let Some(place) = again.next() {
             again.finish(place, Duration::from_secs(12));
             ran.push(place);
@@ -49,7 +49,7 @@ proptest! {
 }
 
 #[test]
-fn no_place_in_a_block_is_any_cells_own() {
+fn cells_are_distributed_evenly_over_the_places_of_a_block() {
     // Of 6 cells in 6,000 blocks each stands 1,000 times at each place; 5 standard deviations of that are 144.
     let mut seen = [[0_i32; 6]; 6];
     for block in blocks(6, 6_000, 7) {
@@ -64,21 +64,21 @@ fn no_place_in_a_block_is_any_cells_own() {
 }
 
 #[test]
-fn what_is_done_already_and_is_none_of_its_runs_does_not_count() {
+fn foreign_results_do_not_count_as_done() {
     let study = of(2, 1);
     let foreign = [
-        Place { block: 2, cell: 0 },
-        Place { block: 0, cell: 99 },
-        Place { block: 1, cell: 3 },
+        RunPosition { block: 2, cell: 0 },
+        RunPosition { block: 0, cell: 99 },
+        RunPosition { block: 1, cell: 3 },
     ];
-    let schedule = Schedule::new(&study, foreign);
-    assert_eq!(schedule.done(), 1);
+    let schedule = RunSchedule::new(&study, foreign);
+    assert_eq!(schedule.runs_done(), 1);
 }
 
 #[test]
-fn the_time_that_is_left_follows_what_runs_took() {
+fn the_remaining_time_follows_the_duration_of_past_runs() {
     let study = of(2, 1);
-    let mut schedule = Schedule::new(&study, []);
+    let mut schedule = RunSchedule::new(&study, []);
     // 12 runs of 10 s, each after 2 s, and about 2 s to make and take back.
     assert_eq!(schedule.remaining(), Duration::from_secs(12 * 14));
     let place = schedule.next().unwrap();
@@ -91,33 +91,30 @@ fn the_time_that_is_left_follows_what_runs_took() {
 }
 
 #[test]
-fn a_directory_of_another_study_machine_or_version_is_told_apart() {
+fn a_directory_of_another_study_machine_or_version_is_recognized() {
     let machine = machine::Machine::read(&root::Root::live());
-    let record = |study: &Study, version: &str| Record {
+    let record = |study: &Study, version: &str| StudyRecord {
         kernel: None,
-        ..Record::new(study, &machine, &CpuSet::range(1, 1), version)
+        ..StudyRecord::new(study, &machine, &CpuSet::range(1, 1), version)
     };
     let ours = record(&of(2, 1), "1.0");
     assert_eq!(ours.same(&record(&of(2, 1), "1.0")), Ok(()));
-    let cases: [(Record, &str); 5] = [
+    let cases: [(StudyRecord, &str); 5] = [
         (
             record(&of(2, 1), "1.1"),
             "the version of quietcore was 1.0 there, and is 1.1 now",
         ),
         (record(&of(2, 2), "1.0"), "the seed was 1 there, and is 2 now"),
+        (record(&of(3, 1), "1.0"), "12 runs there, and is another, 18 runs now"),
         (
-            record(&of(3, 1), "1.0"),
-            "12 runs there, and is another, 18 runs now",
-        ),
-        (
-            Record {
+            StudyRecord {
                 kernel: Some("6.1".to_owned()),
                 ..ours.clone()
             },
             "the kernel was unknown there, and is 6.1 now",
         ),
         (
-            Record {
+            StudyRecord {
                 cpus: CpuSet::range(2, 3),
                 ..ours.clone()
             },

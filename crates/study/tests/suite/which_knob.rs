@@ -1,12 +1,12 @@
 //! Which cells ask about the knobs of a plan, and what is answered where the truth is known.
 
-use compare::{Answer, Compared, Number, Quantity, Question, RISK, Verdict, judge};
-use formats::{Basis, Kind};
+use compare::{ComparisonAnswer, ComparisonQuestion, Number, Quantity, RISK, SetComparison, Verdict, judge};
+use formats::{Basis, SeriesKind};
 use std::collections::{BTreeMap, BTreeSet};
 use study::which_knob::{
-    Candidates, Effect, Experiment, KnobQuestion, Load, Matrix, knob_answers, least_repetitions, matrix,
+    Candidates, Experiment, KnobEffect, KnobQuestion, LoadLevel, Matrix, knob_answers, least_repetitions, matrix,
 };
-use study::{What, parse};
+use study::{MeasuredQuantity, parse};
 
 const KNOBS: [&str; 4] = ["stat_interval=60", "rq_affinity", "irq_affinity", "ksm_run"];
 
@@ -16,7 +16,7 @@ fn candidates(takes: &[&str], asked: &[&str]) -> Candidates {
         profile: plan::Profile::Strict,
         takes: words(takes),
         leaves_out: words(&["timer_migration"]),
-        asked: words(asked),
+        requested_knobs: words(asked),
     }
 }
 
@@ -32,20 +32,17 @@ fn changing(intent: &plan::Intent, needs: Option<(&str, &str)>) -> BTreeSet<Stri
 }
 
 fn made(takes: &[&str], asked: &[&str], needs: Option<(&str, &str)>) -> Matrix {
-    matrix(&candidates(takes, asked), &mut |intent| {
-        Some(changing(intent, needs))
-    })
-    .unwrap()
+    matrix(&candidates(takes, asked), &mut |intent| Some(changing(intent, needs))).unwrap()
 }
 
 fn experiment() -> Experiment {
     Experiment {
-        what: What::Noise,
+        what: MeasuredQuantity::Noise,
         cpus: "1".to_owned(),
         each: "2s".to_owned(),
         policy: Some("other".to_owned()),
         interval: None,
-        load: Load {
+        load: LoadLevel {
             kinds: "cpu+io".to_owned(),
             place: "others",
         },
@@ -61,7 +58,7 @@ fn names(matrix: &Matrix) -> Vec<&str> {
 }
 
 #[test]
-fn the_file_has_each_knob_alone_and_left_out_and_is_read_as_it_was_meant() {
+fn the_study_file_has_each_knob_alone_and_omitted() {
     let asked = ["stat_interval", "rq_affinity", "irq_affinity", "ksm_run"];
     let matrix = made(&KNOBS, &asked, None);
     assert_eq!(matrix.comparisons(), 1 + 2 * 4);
@@ -73,7 +70,7 @@ fn the_file_has_each_knob_alone_and_left_out_and_is_read_as_it_was_meant() {
         (6, 4, 2),
         "{text}"
     );
-    assert_eq!((study.cpus.text.as_str(), study.what), ("1", What::Noise));
+    assert_eq!((study.cpus.text.as_str(), study.what), ("1", MeasuredQuantity::Noise));
     assert_eq!(study.policy.as_ref().unwrap().text, "other");
     assert_eq!(study.budget.unwrap().as_secs(), 3_600);
 
@@ -100,10 +97,7 @@ fn the_file_has_each_knob_alone_and_left_out_and_is_read_as_it_was_meant() {
         }
         let one = BTreeSet::from([question.knob.clone()]);
         let [bare, only] = question.alone.unwrap();
-        assert_eq!(
-            (taken(bare), taken(only)),
-            (Some(BTreeSet::new()), Some(one.clone()))
-        );
+        assert_eq!((taken(bare), taken(only)), (Some(BTreeSet::new()), Some(one.clone())));
         let [without, full] = question.in_plan.unwrap();
         assert_eq!(taken(full), Some(all.clone()));
         assert_eq!(taken(without), Some(all.difference(&one).cloned().collect()));
@@ -111,19 +105,13 @@ fn the_file_has_each_knob_alone_and_left_out_and_is_read_as_it_was_meant() {
 }
 
 #[test]
-fn those_not_asked_about_stay_in_the_plan_and_no_set_of_knobs_is_run_twice() {
+fn other_knobs_stay_in_the_plan_and_no_set_of_knobs_runs_twice() {
     let matrix = made(&KNOBS, &["ksm_run"], None);
-    assert_eq!(
-        names(&matrix),
-        ["bare", "full", "only_ksm_run", "without_ksm_run"]
-    );
+    assert_eq!(names(&matrix), ["bare", "full", "only_ksm_run", "without_ksm_run"]);
     assert_eq!(matrix.levels[3].takes.len(), 3);
     // Of two knobs one alone is the other left out, and of one knob both are there already.
     let two = made(&KNOBS[1..3], &["rq_affinity", "irq_affinity"], None);
-    assert_eq!(
-        names(&two),
-        ["bare", "full", "only_rq_affinity", "without_rq_affinity"]
-    );
+    assert_eq!(names(&two), ["bare", "full", "only_rq_affinity", "without_rq_affinity"]);
     assert_eq!(
         two.questions[2].alone.as_ref().unwrap(),
         &["bare", "without_rq_affinity"]
@@ -140,15 +128,12 @@ fn those_not_asked_about_stay_in_the_plan_and_no_set_of_knobs_is_run_twice() {
     );
     for matrix in [matrix, two, one] {
         let text = experiment().text(&matrix);
-        assert_eq!(
-            parse(text.as_bytes()).unwrap().cells.len(),
-            1 + matrix.levels.len()
-        );
+        assert_eq!(parse(text.as_bytes()).unwrap().cells.len(), 1 + matrix.levels.len());
     }
 }
 
 #[test]
-fn a_knob_that_needs_another_is_not_asked_about_alone_and_goes_with_it() {
+fn a_dependent_knob_is_not_tested_alone() {
     let needs = Some(("rq_affinity", "irq_affinity"));
     let matrix = made(&KNOBS, &["rq_affinity", "irq_affinity"], needs);
     let [_, needy, needed] = matrix.questions.as_slice() else {
@@ -171,13 +156,13 @@ fn a_knob_that_needs_another_is_not_asked_about_alone_and_goes_with_it() {
 }
 
 #[test]
-fn every_knob_that_there_is_makes_a_name_that_a_file_may_have() {
+fn every_knob_gives_a_valid_cell_name() {
     for knob in plan::KNOBS.iter().filter(|knob| knob.needed.is_empty()) {
         let one = Candidates {
             profile: plan::Profile::Minimal,
             takes: vec!["workqueue_cpumask".to_owned(), knob.name.to_owned()],
             leaves_out: Vec::new(),
-            asked: vec![knob.name.to_owned()],
+            requested_knobs: vec![knob.name.to_owned()],
         };
         let all = |_: &plan::Intent| Some(one.takes.iter().cloned().collect());
         let text = experiment().text(&matrix(&one, &mut { all }).unwrap());
@@ -189,7 +174,7 @@ fn every_knob_that_there_is_makes_a_name_that_a_file_may_have() {
 }
 
 #[test]
-fn questions_that_cannot_be_answered_are_refused_with_their_line() {
+fn impossible_questions_are_refused_with_their_line() {
     let text = experiment().text(&made(&KNOBS, &["ksm_run"], None));
     for (from, to, words) in [
         ("knob = \"ksm_run\"", "knob = \"no_such\"", "no knob `no_such`"),
@@ -199,11 +184,7 @@ fn questions_that_cannot_be_answered_are_refused_with_their_line() {
             "alone = [\"bare\", \"nowhere\"]",
             "no cell has the isolation `nowhere`",
         ),
-        (
-            "load = [\"cpu+io\"]",
-            "load = [\"cpu+io\", \"idle\"]",
-            "several loads",
-        ),
+        ("load = [\"cpu+io\"]", "load = [\"cpu+io\", \"idle\"]", "several loads"),
     ] {
         assert!(text.contains(from), "{from}: {text}");
         let error = parse(text.replacen(from, to, 1).as_bytes()).unwrap_err();
@@ -213,9 +194,9 @@ fn questions_that_cannot_be_answered_are_refused_with_their_line() {
 }
 
 /// Numbers without a pattern, the same in every run of the test.
-struct Random(u64);
+struct NoiseRng(u64);
 
-impl Random {
+impl NoiseRng {
     /// Standard normal, by the sum of twelve.
     fn normal(&mut self) -> f64 {
         let mut unit = || {
@@ -235,18 +216,18 @@ impl Random {
 const NUMBERS: usize = 3;
 
 /// What runs of a cell say: numbers that go up and down together.
-fn runs(random: &mut Random, level: f64, count: usize) -> Vec<[f64; NUMBERS]> {
-    let run = |random: &mut Random| {
+fn runs(random: &mut NoiseRng, level: f64, count: usize) -> Vec<[f64; NUMBERS]> {
+    let run = |random: &mut NoiseRng| {
         let own = 0.7 * random.normal();
         [(); NUMBERS].map(|()| level + own + 0.7 * random.normal())
     };
     (0..count).map(|_| run(random)).collect()
 }
 
-fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> Compared {
+fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> SetComparison {
     let number = |place: usize, runs: &[[f64; NUMBERS]]| runs.iter().map(|run| run[place]).collect();
-    let questions: Vec<Question> = (0..NUMBERS)
-        .map(|place| Question {
+    let questions: Vec<ComparisonQuestion> = (0..NUMBERS)
+        .map(|place| ComparisonQuestion {
             first: number(place, without),
             other: number(place, with),
             resolution: 0.0,
@@ -254,12 +235,12 @@ fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> Compared {
         .collect();
     let asked = |place: usize| Quantity {
         thread: "CPU 1".to_owned(),
-        kind: Kind::Latency,
+        kind: SeriesKind::Latency,
         basis: Basis::Samples,
         number: Number::Quantile([0.5, 0.9, 0.99][place]),
     };
     let answers = judge(&questions).unwrap();
-    Compared {
+    SetComparison {
         first: "without".to_owned(),
         first_runs: without.len(),
         other: "with".to_owned(),
@@ -278,13 +259,10 @@ fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> Compared {
 }
 
 /// A study of the knobs of the list, whose cells have the sum of what their knobs do; the names with what is said of them.
-fn experienced(does: &[(&str, f64)], repetitions: usize, random: &mut Random) -> Vec<(String, Effect)> {
+fn experienced(does: &[(&str, f64)], repetitions: usize, random: &mut NoiseRng) -> Vec<(String, KnobEffect)> {
     // Cells: bare, full, then for every knob alone and left out.
     let all: f64 = does.iter().map(|(_, what)| what).sum();
-    let mut cells = vec![
-        runs(random, 100.0, repetitions),
-        runs(random, 100.0 + all, repetitions),
-    ];
+    let mut cells = vec![runs(random, 100.0, repetitions), runs(random, 100.0 + all, repetitions)];
     let mut questions = Vec::new();
     for (knob, what) in does {
         let place = cells.len();
@@ -308,7 +286,7 @@ fn experienced(does: &[(&str, f64)], repetitions: usize, random: &mut Random) ->
 }
 
 #[test]
-fn what_helps_and_what_does_harm_is_named_and_the_most_helpful_first() {
+fn helpful_and_harmful_knobs_are_reported_most_helpful_first() {
     let does = [
         ("nothing", 0.0),
         ("harms", 8.0),
@@ -316,40 +294,34 @@ fn what_helps_and_what_does_harm_is_named_and_the_most_helpful_first() {
         ("nothing too", 0.0),
         ("helps more", -16.0),
     ];
-    let said = experienced(&does, 8, &mut Random(3));
+    let said = experienced(&does, 8, &mut NoiseRng(3));
     let expected = [
-        ("helps more", Effect::Helped),
-        ("helps", Effect::Helped),
-        ("nothing", Effect::NotShown),
-        ("nothing too", Effect::NotShown),
-        ("harms", Effect::DidHarm),
+        ("helps more", KnobEffect::Helped),
+        ("helps", KnobEffect::Helped),
+        ("nothing", KnobEffect::NotShown),
+        ("nothing too", KnobEffect::NotShown),
+        ("harms", KnobEffect::DidHarm),
     ];
-    let said: Vec<(&str, Effect)> = said
-        .iter()
-        .map(|(knob, effect)| (knob.as_str(), *effect))
-        .collect();
+    let said: Vec<(&str, KnobEffect)> = said.iter().map(|(knob, effect)| (knob.as_str(), *effect)).collect();
     assert_eq!(said, expected);
 }
 
 #[test]
-fn where_no_knob_does_anything_one_is_named_in_at_most_five_of_a_hundred_studies() {
+fn false_reports_of_helpful_knobs_are_at_most_five_percent() {
     const STUDIES: u32 = 60;
     let does = ["a", "b", "c", "d", "e"].map(|knob| (knob, 0.0));
-    let mut random = Random(5);
+    let mut random = NoiseRng(5);
     let mut alarms = 0;
     for _ in 0..STUDIES {
         let said = experienced(&does, 6, &mut random);
-        alarms += u32::from(said.iter().any(|(_, effect)| *effect != Effect::NotShown));
+        alarms += u32::from(said.iter().any(|(_, effect)| *effect != KnobEffect::NotShown));
     }
     println!("{alarms} of {STUDIES} studies name a knob");
-    assert!(
-        f64::from(alarms) <= f64::from(STUDIES) * RISK,
-        "{alarms} of {STUDIES}"
-    );
+    assert!(f64::from(alarms) <= f64::from(STUDIES) * RISK, "{alarms} of {STUDIES}");
 }
 
 #[test]
-fn without_results_there_is_no_verdict_and_few_repetitions_are_known_to_be_too_few() {
+fn without_enough_results_there_is_no_verdict() {
     let question = KnobQuestion {
         knob: "ksm_run".to_owned(),
         alone: Some([0, 1]),
@@ -361,24 +333,24 @@ fn without_results_there_is_no_verdict_and_few_repetitions_are_known_to_be_too_f
     let answers = knob_answers(&questions, &mut |_| None);
     assert_eq!(
         (answers[0].effect, answers[0].sides().count()),
-        (Effect::NoVerdict, 0)
+        (KnobEffect::NoVerdict, 0)
     );
     // With 4 of each there are 70 deals: 2 / 70 is below 5 % once, and 2 / 252 six times.
     assert_eq!([1, 2, 6, 7, 23, 24].map(least_repetitions), [4, 5, 5, 6, 6, 7]);
 }
 
 /// Answers of one comparison: what was asked, how it was and is, what follows.
-fn side(answers: &[(Number, f64, f64, Verdict)]) -> Compared {
+fn side(answers: &[(Number, f64, f64, Verdict)]) -> SetComparison {
     let runs = |level: f64| vec![[level; NUMBERS]; 4];
     let mut made = compared(&runs(1.0), &runs(1.0));
     let (asked, pattern) = made.answers[0].clone();
     let answer = |(number, was, is, verdict): &(Number, f64, f64, Verdict)| {
         let asked = Quantity {
-            kind: Kind::Noise,
+            kind: SeriesKind::Noise,
             number: *number,
             ..asked.clone()
         };
-        let answer = Answer {
+        let answer = ComparisonAnswer {
             first_mean: *was,
             other_mean: *is,
             difference: is - was,
@@ -394,7 +366,7 @@ fn side(answers: &[(Number, f64, f64, Verdict)]) -> Compared {
 
 /// What a user wants to know is how much time is stolen and how long the longest gaps are.
 #[test]
-fn more_short_gaps_are_no_harm_where_less_time_is_stolen() {
+fn more_short_gaps_are_no_harm_if_less_time_is_stolen() {
     use Verdict::{Higher, Lower, NotShown};
     let (stolen, short, middle, long) = (
         Number::Stolen,
@@ -419,24 +391,21 @@ fn more_short_gaps_are_no_harm_where_less_time_is_stolen() {
     let more = (short, 400.0, 2_000.0, Higher);
     // What was seen on a machine whose thread had the CPU five times as long with the partition.
     let seen = [less, more, (middle, 9.0, 9.0, NotShown), (long, 30.0, 0.0, Lower)];
-    assert_eq!(judged(&seen), (Effect::Helped, vec![1], Some(3)));
+    assert_eq!(judged(&seen), (KnobEffect::Helped, vec![1], Some(3)));
     // As much time stolen as before, or not known to be less: more gaps are harm.
     let same = (stolen, 15e6, 15e6, NotShown);
-    assert_eq!(
-        judged(&[same, more, (long, 1.0, 1.0, NotShown)]).0,
-        Effect::DidHarm
-    );
+    assert_eq!(judged(&[same, more, (long, 1.0, 1.0, NotShown)]).0, KnobEffect::DidHarm);
     // Longer gaps are more frequent as well, or it is the longest ones that are.
     let longer = (long, 1.0, 30.0, Higher);
     assert_eq!(
         judged(&[less, more, longer]),
-        (Effect::HelpedAndDidHarm, Vec::new(), Some(0))
+        (KnobEffect::HelpedAndDidHarm, Vec::new(), Some(0))
     );
-    assert_eq!(judged(&[less, more]).0, Effect::HelpedAndDidHarm);
+    assert_eq!(judged(&[less, more]).0, KnobEffect::HelpedAndDidHarm);
     // More time stolen is harm, whatever becomes of short gaps.
     let stolen_more = (stolen, 15e6, 810e6, Higher);
     assert_eq!(
         judged(&[stolen_more, (short, 2_000.0, 400.0, Lower)]).0,
-        Effect::HelpedAndDidHarm
+        KnobEffect::HelpedAndDidHarm
     );
 }

@@ -1,15 +1,15 @@
 //! Memory that is too small for what one CPU has told while another was silent, or while we read.
 
-use events::{Endian, Event, Layout};
+use events::{Endian, PageLayout, StreamItem};
 use machine::CpuId;
 use std::ops::ControlFlow;
 use std::path::Path;
-use trace::{Drained, PageMemory, Recorder, Way};
+use trace::{DrainEnd, PageAccess, PageMemory, Recorder};
 
 const PAGE: usize = 256;
 
-fn layout() -> Layout {
-    Layout::of_64_bit(Endian::Little, PAGE)
+fn layout() -> PageLayout {
+    PageLayout::of_64_bit(Endian::Little, PAGE)
 }
 
 /// A page with one event of one word, at its own time.
@@ -23,11 +23,11 @@ fn page(at: u64) -> Vec<u8> {
 }
 
 /// Buffers as files: what is appended to them has come meanwhile.
-struct Buffers(tempfile::TempDir);
+struct BufferFiles(tempfile::TempDir);
 
-impl Buffers {
-    fn new(cpus: u32) -> Buffers {
-        let buffers = Buffers(tempfile::tempdir().unwrap());
+impl BufferFiles {
+    fn new(cpus: u32) -> BufferFiles {
+        let buffers = BufferFiles(tempfile::tempdir().unwrap());
         for cpu in 0..cpus {
             std::fs::create_dir_all(buffers.file(cpu).parent().unwrap()).unwrap();
             std::fs::write(buffers.file(cpu), []).unwrap();
@@ -39,8 +39,8 @@ impl Buffers {
         self.0.path().join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"))
     }
 
-    fn come(&self, cpu: u32, times: impl Iterator<Item = u64>) {
-        come(&self.file(cpu), times);
+    fn add_events(&self, cpu: u32, times: impl Iterator<Item = u64>) {
+        add_events(&self.file(cpu), times);
     }
 
     fn recorder(&self, cpus: u32, most: usize) -> Recorder {
@@ -50,22 +50,21 @@ impl Buffers {
             undelivered_bytes: most,
             kept_pages: 0,
         };
-        Recorder::open(dir, &cpus, layout(), memory, Way::Read).unwrap()
+        Recorder::open(dir, &cpus, layout(), memory, PageAccess::Read).unwrap()
     }
 }
 
-fn come(file: &Path, times: impl Iterator<Item = u64>) {
+fn add_events(file: &Path, times: impl Iterator<Item = u64>) {
     use std::io::Write as _;
     let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
-    file.write_all(&times.flat_map(page).collect::<Vec<u8>>())
-        .unwrap();
+    file.write_all(&times.flat_map(page).collect::<Vec<u8>>()).unwrap();
 }
 
 /// Gives out what may be; the times.
 fn given(recorder: &mut Recorder, until: Option<u64>) -> Vec<u64> {
     let mut times = Vec::new();
     let is_all = recorder.take(until, usize::MAX, |event| {
-        if let Event::Record { record, .. } = event {
+        if let StreamItem::Record { record, .. } = event {
             times.push(record.at);
         }
         ControlFlow::Continue(())
@@ -76,28 +75,28 @@ fn given(recorder: &mut Recorder, until: Option<u64>) -> Vec<u64> {
 
 /// One CPU is silent, then the other fills the memory with what lies after it: the silent one must still be asked.
 #[test]
-fn memory_that_is_full_of_what_has_to_wait_is_no_end() {
+fn full_memory_does_not_stop_reading_the_silent_cpu() {
     const SECOND: u64 = 1_000_000_000;
-    let buffers = Buffers::new(2);
+    let buffers = BufferFiles::new(2);
     let mut recorder = buffers.recorder(2, 1);
-    assert_eq!(recorder.drain(|| SECOND).unwrap(), Drained::Empty);
+    assert_eq!(recorder.drain(|| SECOND).unwrap(), DrainEnd::Empty);
     // Within the time in which an event may still be on its way.
-    buffers.come(0, SECOND..SECOND + 100);
+    buffers.add_events(0, SECOND..SECOND + 100);
     let later = SECOND + 1_000;
-    assert_eq!(recorder.drain(|| later).unwrap(), Drained::Full);
-    let until = recorder.told_ns();
+    assert_eq!(recorder.drain(|| later).unwrap(), DrainEnd::Full);
+    let until = recorder.read_until_ns();
     assert_eq!(given(&mut recorder, Some(until)), [0_u64; 0]);
-    buffers.come(1, SECOND + 50..SECOND + 60);
+    buffers.add_events(1, SECOND + 50..SECOND + 60);
 
     recorder.ends();
     let mut times = Vec::new();
     for turn in 0.. {
         assert!(turn < 1_000, "it goes on for ever; so far {times:?}");
         let drained = recorder.drain(|| later).unwrap();
-        let until = recorder.told_ns();
+        let until = recorder.read_until_ns();
         times.extend(given(&mut recorder, Some(until)));
         assert!(recorder.waiting() <= 10 * PAGE, "{}", recorder.waiting());
-        if drained == Drained::Empty {
+        if drained == DrainEnd::Empty {
             break;
         }
     }
@@ -109,18 +108,18 @@ fn memory_that_is_full_of_what_has_to_wait_is_no_end() {
 
 /// Whoever reads on a CPU that is traced makes events there: each look finds a new one.
 #[test]
-fn what_comes_while_we_read_is_left_for_the_next_time() {
-    let buffers = Buffers::new(1);
+fn events_that_arrive_during_a_read_are_left_for_the_next_one() {
+    let buffers = BufferFiles::new(1);
     let mut recorder = buffers.recorder(1, 100 * PAGE);
-    buffers.come(0, 1..4);
+    buffers.add_events(0, 1..4);
     let file = buffers.file(0);
     let now = std::cell::Cell::new(10);
     let clock = || {
         now.set(now.get() + 1);
-        come(&file, std::iter::once(now.get()));
+        add_events(&file, std::iter::once(now.get()));
         now.get()
     };
-    assert_eq!(recorder.drain(clock).unwrap(), Drained::Empty);
+    assert_eq!(recorder.drain(clock).unwrap(), DrainEnd::Empty);
     let times = given(&mut recorder, None);
     assert_eq!(times.get(..3), Some([1, 2, 3].as_slice()));
     assert!(times.len() < 8, "{times:?}");

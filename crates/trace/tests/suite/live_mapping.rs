@@ -1,14 +1,14 @@
 //! A buffer that is mapped gives what one that is read gives: the same events, at any point of a page, and the same account
 //! of what was lost. On the running kernel, in instances of our own.
 
-use events::{Event, Layout};
+use events::{PageLayout, StreamItem};
 use machine::CpuId;
 use root::{Root, Tracefs};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use trace::{Drained, PageMemory, Recorded, Recorder, Source, Way, catalogue};
+use trace::{BufferSource, DrainEnd, PageAccess, PageMemory, Recorder, RecordingOutcome, catalogue};
 
 /// An instance into which somebody writes by hand; it goes with the test.
 struct Instance {
@@ -18,7 +18,7 @@ struct Instance {
 }
 
 impl Instance {
-    fn begin(tracefs: &Tracefs, name: &str, buffer_kib: &str) -> Instance {
+    fn create(tracefs: &Tracefs, name: &str, buffer_kib: &str) -> Instance {
         let dir = PathBuf::from(tracefs.file(&format!("instances/test-{name}-{}", std::process::id())));
         fs::create_dir(&dir).unwrap();
         for (file, text) in [
@@ -38,7 +38,7 @@ impl Instance {
         }
     }
 
-    fn recorder(&self, layout: Layout, way: Way) -> Recorder {
+    fn recorder(&self, layout: PageLayout, way: PageAccess) -> Recorder {
         let cpus: Vec<CpuId> = vec![CpuId(0)];
         let memory = PageMemory {
             undelivered_bytes: 64 << 20,
@@ -47,10 +47,8 @@ impl Instance {
         Recorder::open(self.dir.to_str().unwrap(), &cpus, layout, memory, way).unwrap()
     }
 
-    fn finish(&self, recorder: Recorder) -> Recorded {
-        recorder
-            .finish(&Root::live(), self.dir.to_str().unwrap())
-            .unwrap()
+    fn finish(&self, recorder: Recorder) -> RecordingOutcome {
+        recorder.finish(&Root::live(), self.dir.to_str().unwrap()).unwrap()
     }
 
     /// Notes number `number`, in a text whose length depends on it.
@@ -72,7 +70,7 @@ impl Drop for Instance {
 }
 
 /// What this kernel has, with this thread on CPU 0; what stands in the way otherwise.
-fn kernel() -> Result<(Tracefs, Layout), String> {
+fn kernel() -> Result<(Tracefs, PageLayout), String> {
     let tracefs = match Tracefs::find() {
         Ok(Some(tracefs)) => tracefs,
         Ok(None) => return Err("this kernel has no tracefs".to_owned()),
@@ -85,53 +83,53 @@ fn kernel() -> Result<(Tracefs, Layout), String> {
 }
 
 /// The kernel with the buffers that can be mapped; a name where it has none.
-fn mapping_kernel(test: &str) -> Option<(Tracefs, Layout)> {
+fn mapping_kernel(test: &str) -> Option<(Tracefs, PageLayout)> {
     let found = kernel().and_then(|(tracefs, layout)| {
-        let probe = Instance::begin(&tracefs, &format!("probe-{test}"), "64");
+        let probe = Instance::create(&tracefs, &format!("probe-{test}"), "64");
         let path = probe.dir.join("per_cpu/cpu0/trace_pipe_raw");
-        match Source::open(path.to_str().unwrap(), Way::Mapped).unwrap() {
-            Source::Mapped(..) => Ok((tracefs, layout)),
-            Source::Read(_) => Err("this kernel maps no buffers (6.10)".to_owned()),
+        match BufferSource::open(path.to_str().unwrap(), PageAccess::Mapped).unwrap() {
+            BufferSource::Mapped(..) => Ok((tracefs, layout)),
+            BufferSource::Read(_) => Err("this kernel maps no buffers (6.10)".to_owned()),
         }
     });
     found.map_err(|why| println!("SKIP: {test}: {why}")).ok()
 }
 
 /// Takes what there is: the bytes.
-fn taken(recorder: &mut Recorder) -> usize {
+fn read_bytes(recorder: &mut Recorder) -> usize {
     let before = recorder.waiting();
-    assert_eq!(recorder.drain(|| u64::MAX).unwrap(), Drained::Empty);
+    assert_eq!(recorder.drain(|| u64::MAX).unwrap(), DrainEnd::Empty);
     recorder.waiting() - before
 }
 
 /// The number that each mark begins with, and the times between them, which only one instance has.
-fn numbers(recording: &Recorded) -> (Vec<usize>, u64) {
+fn numbers(recording: &RecordingOutcome) -> (Vec<usize>, u64) {
     let (mut numbers, mut lost, mut last) = (Vec::new(), 0, 0);
-    for event in recording.last.kept() {
+    for event in recording.last.stored_events() {
         match event {
-            Event::Record { record, .. } => {
+            StreamItem::Record { record, .. } => {
                 assert!(record.at >= last, "{} after {last}", record.at);
                 last = record.at;
                 // Common fields, the place of the caller, then the text.
                 let text = String::from_utf8_lossy(record.payload.get(16..).unwrap());
                 numbers.push(text.split(' ').next().unwrap().parse().unwrap());
             }
-            Event::Lost { count, .. } => lost += count.unwrap(),
-            Event::Broken { error, .. } => panic!("{error}"),
+            StreamItem::Lost { count, .. } => lost += count.unwrap(),
+            StreamItem::Broken { error, .. } => panic!("{error}"),
         }
     }
     (numbers, lost)
 }
 
 #[test]
-fn mapped_and_read_are_the_same_at_any_point_of_a_page() {
+fn mapping_and_reading_a_buffer_give_the_same_events() {
     let Some((tracefs, layout)) = mapping_kernel("mapped_and_read") else {
         return;
     };
-    let mut both = ["read", "mapped"].map(|name| Instance::begin(&tracefs, name, "1024"));
+    let mut both = ["read", "mapped"].map(|name| Instance::create(&tracefs, name, "1024"));
     let mut recorders = [
-        both[0].recorder(layout, Way::Read),
-        both[1].recorder(layout, Way::Mapped),
+        both[0].recorder(layout, PageAccess::Read),
+        both[1].recorder(layout, PageAccess::Mapped),
     ];
     let (mut at, mut step) = (0, 7);
     while at < 20_000 {
@@ -143,10 +141,10 @@ fn mapped_and_read_are_the_same_at_any_point_of_a_page() {
         step = step * 5 % 997;
         recorders
             .iter_mut()
-            .for_each(|recorder| assert!(taken(recorder) > 0));
-        assert_eq!(taken(&mut recorders[1]), 0, "nothing is given twice");
+            .for_each(|recorder| assert!(read_bytes(recorder) > 0));
+        assert_eq!(read_bytes(&mut recorders[1]), 0, "nothing is given twice");
     }
-    let recordings: Vec<Recorded> = both
+    let recordings: Vec<RecordingOutcome> = both
         .iter()
         .zip(recorders)
         .map(|(one, recorder)| one.finish(recorder))
@@ -159,17 +157,13 @@ fn mapped_and_read_are_the_same_at_any_point_of_a_page() {
             found.len()
         );
         let stats = recording.stats.first().unwrap().1;
-        assert_eq!(
-            (stats.read, stats.lost()),
-            (Some(at as u64), Some(0)),
-            "{stats:?}"
-        );
+        assert_eq!((stats.read, stats.lost()), (Some(at as u64), Some(0)), "{stats:?}");
     }
     let spans: Vec<BTreeMap<usize, u64>> = recordings
         .iter()
         .map(|recording| {
-            let times = recording.last.kept().filter_map(|event| match event {
-                Event::Record { record, .. } => Some(record.at),
+            let times = recording.last.stored_events().filter_map(|event| match event {
+                StreamItem::Record { record, .. } => Some(record.at),
                 _ => None,
             });
             times.enumerate().collect()
@@ -187,12 +181,12 @@ fn mapped_and_read_are_the_same_at_any_point_of_a_page() {
 }
 
 #[test]
-fn what_a_small_buffer_loses_is_counted_both_ways() {
+fn losses_of_a_small_buffer_are_counted_by_both_methods() {
     let Some((tracefs, layout)) = mapping_kernel("small_buffer") else {
         return;
     };
-    for (name, way) in [("small-read", Way::Read), ("small-mapped", Way::Mapped)] {
-        let mut one = Instance::begin(&tracefs, name, "16");
+    for (name, way) in [("small-read", PageAccess::Read), ("small-mapped", PageAccess::Mapped)] {
+        let mut one = Instance::create(&tracefs, name, "16");
         let mut recorder = one.recorder(layout, way);
         let mut at = 0;
         for burst in [40, 3_000, 10, 2_000, 1] {

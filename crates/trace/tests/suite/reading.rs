@@ -44,7 +44,7 @@ fn machine() -> tempfile::TempDir {
 const TOP: &str = "/sys/kernel/tracing";
 
 #[test]
-fn a_system_stands_for_its_events_and_an_absent_one_is_told() {
+fn a_system_name_selects_its_events_and_an_absent_one_is_an_error() {
     let dir = machine();
     let root = Root::open(dir.path()).unwrap();
     let vectors = events_of(&root, TOP, "irq_vectors").unwrap();
@@ -72,33 +72,26 @@ fn a_system_stands_for_its_events_and_an_absent_one_is_told() {
 }
 
 #[test]
-fn what_is_asked_for_twice_is_taken_once() {
+fn events_requested_twice_are_selected_once() {
     let dir = machine();
     let root = Root::open(dir.path()).unwrap();
     let found = catalogue(&root, TOP, &["irq_vectors", "irq_vectors/local_timer_entry"]).unwrap();
-    assert_eq!(
-        found.events.len(),
-        events_of(&root, TOP, "irq_vectors").unwrap().len()
-    );
+    assert_eq!(found.events.len(), events_of(&root, TOP, "irq_vectors").unwrap().len());
 }
 
 #[test]
-fn a_machine_without_any_of_the_events_or_with_a_spoilt_description_is_an_error_that_names_it() {
+fn missing_events_and_damaged_descriptions_are_errors() {
     let dir = machine();
     let root = Root::open(dir.path()).unwrap();
     let error = catalogue(&root, TOP, &["osnoise"]).unwrap_err();
     assert!(
-        matches!(&error, TraceError::NoEvents { wanted } if wanted == "osnoise"),
+        matches!(&error, TraceError::NoEvents { requested } if requested == "osnoise"),
         "{error}"
     );
 
-    let spoilt = dir
-        .path()
-        .join("sys/kernel/tracing/events/sched/sched_switch/format");
+    let spoilt = dir.path().join("sys/kernel/tracing/events/sched/sched_switch/format");
     std::fs::write(&spoilt, "name: sched_switch\nID: many\n").unwrap();
-    let error = catalogue(&root, TOP, &["sched/sched_switch"])
-        .unwrap_err()
-        .to_string();
+    let error = catalogue(&root, TOP, &["sched/sched_switch"]).unwrap_err().to_string();
     assert!(
         error.contains("sched_switch/format") && error.contains("line 2"),
         "{error}"
@@ -106,7 +99,7 @@ fn a_machine_without_any_of_the_events_or_with_a_spoilt_description_is_an_error_
 }
 
 #[test]
-fn lost_events_are_what_the_kernel_counts_in_three_places() {
+fn lost_events_are_the_sum_of_three_kernel_counters() {
     let stats = Stats::parse(
         "entries: 65\noverrun: 20\ncommit overrun: 3\nbytes: 2484\noldest event ts: 76527.105411\n\
          now ts: 76527.2\ndropped events: 4\nread events: 90\n",

@@ -1,6 +1,6 @@
 //! Many notifications, one call of `check`: what arrives within 50 ms is checked together.
 
-use super::{Layers, Notification, Writer, concern};
+use super::{Layers, Notification, WriterProcess, concern};
 use std::time::Duration;
 
 /// The delay after the first notification, so that the rest arrives too.
@@ -15,7 +15,7 @@ pub struct Burst {
     layers: Layers,
     first: Option<Duration>,
     notifications: u64,
-    writers: Vec<Writer>,
+    writers: Vec<WriterProcess>,
 }
 
 /// What to check now.
@@ -25,7 +25,7 @@ pub struct CheckRequest {
     pub layers: Layers,
     /// The processes that wrote something since the last check, the newest first. Earlier writers cannot have caused what is
     /// found now.
-    pub writers: Vec<Writer>,
+    pub writers: Vec<WriterProcess>,
     /// How many notifications this one check is for.
     pub notifications: u64,
 }
@@ -51,7 +51,7 @@ impl Burst {
 
     /// The time of the check, not before `ready`; `None` without notifications.
     #[must_use]
-    pub fn due(&self, ready: Duration) -> Option<Duration> {
+    pub fn check_time(&self, ready: Duration) -> Option<Duration> {
         self.first.map(|first| ready.max(first.saturating_add(SETTLE)))
     }
 

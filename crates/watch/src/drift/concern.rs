@@ -1,25 +1,25 @@
 //! Maps notifications to the layers that they concern: one row per kind of path.
 
-use super::{Layers, Notification, Writer};
+use super::{Layers, Notification, WriterProcess};
 use check::LayerName::{self, BootLine, Interrupts, Knobs, Neighbours, Partition, Tasks};
 
 /// Part of a path, and the layers that a write there can change.
-struct Row {
-    begins: &'static str,
-    holds: &'static str,
+struct ConcernRow {
+    prefix: &'static str,
+    infix: &'static str,
     layers: &'static [LayerName],
 }
 
-const fn row(begins: &'static str, holds: &'static str, layers: &'static [LayerName]) -> Row {
-    Row {
-        begins,
-        holds,
+const fn row(begins: &'static str, holds: &'static str, layers: &'static [LayerName]) -> ConcernRow {
+    ConcernRow {
+        prefix: begins,
+        infix: holds,
         layers,
     }
 }
 
 /// The first match counts. A path without a match concerns no layer.
-const ROWS: &[Row] = &[
+const ROWS: &[ConcernRow] = &[
     row("/proc/irq/default_smp_affinity", "", &[Knobs]),
     row("/proc/irq/", "", &[Interrupts]),
     row("/proc/sys/", "", &[Knobs, BootLine]),
@@ -65,7 +65,7 @@ pub fn concerns(path: &str) -> bool {
 }
 
 fn written(path: &str) -> Layers {
-    let fits = |row: &&Row| path.starts_with(row.begins) && path.contains(row.holds);
+    let fits = |row: &&ConcernRow| path.starts_with(row.prefix) && path.contains(row.infix);
     ROWS.iter()
         .find(fits)
         .map(|row| Layers::named(row.layers))
@@ -73,7 +73,7 @@ fn written(path: &str) -> Layers {
 }
 
 /// A program that spreads interrupts may have been started since. A writer without a known name may be one.
-fn neighbour(writer: &Writer) -> Layers {
+fn neighbour(writer: &WriterProcess) -> Layers {
     let is_known_other = writer
         .comm
         .as_ref()

@@ -25,7 +25,7 @@ pub fn processes(bytes: &[u8]) -> Option<Process> {
     match word(TO_EVENT)? {
         // Thread and process of the parent, then of the child. For a new thread the kernel reports the parent of its process
         // (`real_parent`), but its mask comes from a thread of its own process.
-        FORK => Some(Process::Born {
+        FORK => Some(Process::Created {
             parent: match (word(TO_DATA + 8)?, word(TO_DATA + 12)?) {
                 (tid, process) if tid == process => word(TO_DATA)?,
                 (_, process) => process,

@@ -2,7 +2,7 @@
 //!
 //! Only a write that affects the finding counts. It is reported with its path, so that the user can judge it.
 
-use super::Writer;
+use super::WriterProcess;
 use check::LayerName;
 use plan::{FindingId, Level};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct OpenFinding {
     /// The time when it was last seen, in seconds since 1970.
     pub seen_s: u64,
     /// The writers reported by the kernel, and what they wrote.
-    pub by: Vec<Writer>,
+    pub by: Vec<WriterProcess>,
 }
 
 impl OpenFinding {
@@ -53,29 +53,25 @@ impl OpenFinding {
 }
 
 /// The writers that may have caused it, in the same order; empty if the kernel reported none.
-pub(super) fn likely_writers(found: &OpenFinding, writers: &[Writer]) -> Vec<Writer> {
+pub(super) fn likely_writers(found: &OpenFinding, writers: &[WriterProcess]) -> Vec<WriterProcess> {
     writers
         .iter()
-        .filter(|writer| bears_on(found, &writer.wrote))
+        .filter(|writer| concerns(found, &writer.wrote))
         .cloned()
         .collect()
 }
 
-fn bears_on(found: &OpenFinding, path: &str) -> bool {
+fn concerns(found: &OpenFinding, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     match found.known_layer() {
         // The list and the mask of an interrupt are the same setting in two files.
-        Some(LayerName::Interrupts) => {
-            interrupt(path).is_some_and(|irq| interrupt(&found.subject) == Some(irq))
-        }
+        Some(LayerName::Interrupts) => interrupt(path).is_some_and(|irq| interrupt(&found.subject) == Some(irq)),
         Some(LayerName::Partition) if found.id == FindingId::CPU_OFFLINE.as_str() => {
             name == "online" && path.starts_with("/sys/devices/system/cpu/")
         }
         // Writes elsewhere in the tree can make a partition invalid.
         Some(LayerName::Partition) => {
-            name.starts_with("cpuset.")
-                || name == "cgroup.subtree_control"
-                || is_same_file(&found.subject, path)
+            name.starts_with("cpuset.") || name == "cgroup.subtree_control" || is_same_file(&found.subject, path)
         }
         Some(LayerName::Tasks) => {
             matches!(name, "cgroup.procs" | "cgroup.threads" | "tasks") || name.starts_with("cpuset.")
@@ -93,11 +89,8 @@ fn is_same_file(subject: &str, path: &str) -> bool {
     if subject == path {
         return true;
     }
-    let ends = |path: &str, count: usize| -> Vec<String> {
-        path.rsplit('/').take(count).map(str::to_owned).collect()
-    };
+    let ends = |path: &str, count: usize| -> Vec<String> { path.rsplit('/').take(count).map(str::to_owned).collect() };
     let is_both_in_sys = subject.starts_with("/sys/") && path.starts_with("/sys/");
     is_both_in_sys
-        && (ends(subject, 4) == ends(path, 4)
-            || (subject.contains("workqueue") && ends(subject, 2) == ends(path, 2)))
+        && (ends(subject, 4) == ends(path, 4) || (subject.contains("workqueue") && ends(subject, 2) == ends(path, 2)))
 }

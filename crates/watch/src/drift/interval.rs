@@ -8,7 +8,7 @@ pub struct Interval {
     share: u32,
     least: Duration,
     most: Duration,
-    due: Duration,
+    next_run: Duration,
 }
 
 impl Interval {
@@ -29,8 +29,7 @@ impl Interval {
     /// Checks after events: at most a second after the last one, whatever its cost ...
     pub const QUESTIONS: Interval = Interval::new(4, Duration::from_millis(100), Duration::from_secs(1));
     /// ... and the interval while the token bucket is empty.
-    pub const FEWER_QUESTIONS: Interval =
-        Interval::new(4_000, Duration::from_millis(200), Duration::from_secs(60));
+    pub const FEWER_QUESTIONS: Interval = Interval::new(4_000, Duration::from_millis(200), Duration::from_secs(60));
 
     /// Work may take one part in `share` of the time. From its end to its next start, `least` to `most` pass.
     #[must_use]
@@ -39,7 +38,7 @@ impl Interval {
             share,
             least,
             most,
-            due: Duration::ZERO,
+            next_run: Duration::ZERO,
         }
     }
 
@@ -58,12 +57,12 @@ impl Interval {
 
     /// The time of the next run.
     #[must_use]
-    pub fn due(&self) -> Duration {
-        self.due
+    pub fn next_run(&self) -> Duration {
+        self.next_run
     }
 
     /// Records a run that ended now, and its CPU time.
-    pub fn done(&mut self, now: Duration, cost: Duration) {
-        self.due = now.saturating_add(self.pause(cost));
+    pub fn record_run(&mut self, now: Duration, cost: Duration) {
+        self.next_run = now.saturating_add(self.pause(cost));
     }
 }

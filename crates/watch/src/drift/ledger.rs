@@ -1,7 +1,7 @@
 //! Tracks findings of `check` over time: when each appeared, and what has appeared, changed or ended.
 
 use super::finding::{OpenFinding, likely_writers};
-use super::{Layers, Writer};
+use super::{Layers, WriterProcess};
 use check::LayerName;
 use plan::Level;
 use serde::{Deserialize, Serialize};
@@ -20,13 +20,13 @@ const COUNTED: [LayerName; 2] = [EFFECTS, LayerName::Tasks];
 
 /// The change of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FindingChange {
     /// It is new.
     Appeared(OpenFinding),
     /// Its message or its severity changed.
     Changed(OpenFinding),
     /// It has ended.
-    Gone(OpenFinding),
+    Ended(OpenFinding),
 }
 
 /// The open findings.
@@ -40,32 +40,32 @@ pub struct Ledger {
 
 impl Ledger {
     /// Drops findings below a level that was raised.
-    pub fn drop_below(&mut self, level: Level) -> Vec<Change> {
-        let (kept, dropped) = std::mem::take(&mut self.standing)
+    pub fn drop_below(&mut self, level: Level) -> Vec<FindingChange> {
+        let (retained, dropped) = std::mem::take(&mut self.standing)
             .into_iter()
             .partition(|one| one.level >= level);
-        self.standing = kept;
+        self.standing = retained;
         let dropped: Vec<OpenFinding> = dropped;
-        dropped.into_iter().map(Change::Gone).collect()
+        dropped.into_iter().map(FindingChange::Ended).collect()
     }
 
     /// Replaces the findings of the checked layers; those of other layers stay.
     pub fn update(
         &mut self,
         found: Vec<OpenFinding>,
-        asked: Layers,
+        checked: Layers,
         now_s: u64,
-        writers: &[Writer],
-    ) -> Vec<Change> {
+        writers: &[WriterProcess],
+    ) -> Vec<FindingChange> {
         let mut changes = Vec::new();
         let mut stays = Vec::new();
         for known in std::mem::take(&mut self.standing) {
             let layer = known.known_layer();
             let lasts = layer == Some(EFFECTS) && now_s.saturating_sub(known.seen_s) < EFFECTS_LAST_S;
             let is_found = found.iter().any(|one| one.is_same(&known));
-            match !layer.is_some_and(|layer| asked.has(layer)) || is_found || lasts {
+            match !layer.is_some_and(|layer| checked.has(layer)) || is_found || lasts {
                 true => stays.push(known),
-                false => changes.push(Change::Gone(known)),
+                false => changes.push(FindingChange::Ended(known)),
             }
         }
         self.standing = stays;
@@ -75,14 +75,14 @@ impl Ledger {
             if let Some(known) = self.standing.iter_mut().find(|known| known.is_same(&one)) {
                 one.since_s = known.since_s;
                 one.by.clone_from(&known.by);
-                let is_new_text = one.message != known.message
-                    && !one.known_layer().is_some_and(|layer| COUNTED.contains(&layer));
+                let is_new_text =
+                    one.message != known.message && !one.known_layer().is_some_and(|layer| COUNTED.contains(&layer));
                 if one.level != known.level || is_new_text {
                     let wrote = likely_writers(&one, writers);
                     if !wrote.is_empty() {
                         one.by = wrote;
                     }
-                    changes.push(Change::Changed(one.clone()));
+                    changes.push(FindingChange::Changed(one.clone()));
                 }
                 *known = one;
                 continue;
@@ -93,7 +93,7 @@ impl Ledger {
             }
             one.since_s = now_s;
             one.by = likely_writers(&one, writers);
-            changes.push(Change::Appeared(one.clone()));
+            changes.push(FindingChange::Appeared(one.clone()));
             self.standing.push(one);
         }
         changes
@@ -116,7 +116,7 @@ mod tests {
 
     /// A raised level drops the findings below it, including effects, which otherwise last for a while.
     #[test]
-    fn what_is_below_the_level_is_let_go() {
+    fn findings_below_the_level_are_dropped() {
         let one = |id: &str, level| OpenFinding {
             id: id.to_owned(),
             subject: String::new(),
@@ -136,7 +136,7 @@ mod tests {
             more: 0,
         };
         assert_eq!(ledger.drop_below(Level::Info), []);
-        assert_eq!(ledger.drop_below(Level::Warning), [Change::Gone(low)]);
+        assert_eq!(ledger.drop_below(Level::Warning), [FindingChange::Ended(low)]);
         assert_eq!(ledger.standing, [high]);
     }
 }

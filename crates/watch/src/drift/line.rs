@@ -1,6 +1,6 @@
 //! Defines the log: one JSON object per line, append-only. Fields may be added; existing ones keep name and meaning.
 
-use super::{Change, OpenFinding, Writer};
+use super::{FindingChange, OpenFinding, WriterProcess};
 use machine::utc_text;
 use plan::Level;
 use serde::{Serialize, Serializer};
@@ -73,7 +73,7 @@ impl Serialize for LineEvent {
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct LogLine {
     /// The time, as text in UTC.
     pub at: String,
     /// The time, in seconds since 1970.
@@ -84,12 +84,12 @@ pub struct Line {
     pub message: String,
     /// The finding.
     #[serde(flatten)]
-    pub finding: Option<Of>,
+    pub finding: Option<FindingFields>,
 }
 
 /// Further fields of a line about a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Of {
+pub struct FindingFields {
     /// Its stable id. Text, like the layer, because an [`OpenFinding`] may come from another version.
     pub id: String,
     /// Its severity.
@@ -105,14 +105,14 @@ pub struct Of {
     /// The time when it appeared, in seconds since 1970.
     pub since_s: u64,
     /// The writers before it appeared; empty if the kernel reported none.
-    pub by: Vec<Writer>,
+    pub by: Vec<WriterProcess>,
 }
 
-impl Line {
+impl LogLine {
     /// A line without a finding.
     #[must_use]
-    pub fn new(now_s: u64, event: LineEvent, message: impl Into<String>) -> Line {
-        Line {
+    pub fn new(now_s: u64, event: LineEvent, message: impl Into<String>) -> LogLine {
+        LogLine {
             at: utc_text(now_s),
             at_s: now_s,
             event,
@@ -123,9 +123,9 @@ impl Line {
 
     /// A line about a finding.
     #[must_use]
-    pub fn about(now_s: u64, event: LineEvent, one: &OpenFinding) -> Line {
-        Line {
-            finding: Some(Of {
+    pub fn about(now_s: u64, event: LineEvent, one: &OpenFinding) -> LogLine {
+        LogLine {
+            finding: Some(FindingFields {
                 id: one.id.clone(),
                 level: one.level,
                 layer: one.layer.clone(),
@@ -135,24 +135,24 @@ impl Line {
                 since_s: one.since_s,
                 by: one.by.clone(),
             }),
-            ..Line::new(now_s, event, one.message.clone())
+            ..LogLine::new(now_s, event, one.message.clone())
         }
     }
 }
 
 /// The line of a change.
 #[must_use]
-pub fn of_change(change: &Change, now_s: u64) -> Line {
+pub fn of_change(change: &FindingChange, now_s: u64) -> LogLine {
     match change {
-        Change::Appeared(one) => Line::about(now_s, LineEvent::Appeared, one),
-        Change::Changed(one) => Line::about(now_s, LineEvent::Changed, one),
-        Change::Gone(one) => Line::about(now_s, LineEvent::Gone, one),
+        FindingChange::Appeared(one) => LogLine::about(now_s, LineEvent::Appeared, one),
+        FindingChange::Changed(one) => LogLine::about(now_s, LineEvent::Changed, one),
+        FindingChange::Ended(one) => LogLine::about(now_s, LineEvent::Gone, one),
     }
 }
 
 /// The line as JSON text, with its line feed.
 #[must_use]
-pub fn text(line: &Line) -> Vec<u8> {
+pub fn text(line: &LogLine) -> Vec<u8> {
     // Text and numbers only: that always serializes.
     let mut text = serde_json::to_vec(line).unwrap_or_default();
     text.push(b'\n');

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A process that wrote a kernel file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Writer {
+pub struct WriterProcess {
     /// The process.
     pub pid: u32,
     /// Its name; `None` if it had ended before the name could be read.
@@ -17,7 +17,7 @@ pub struct Writer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
     /// A process or a thread was created.
-    Born {
+    Created {
         /// Its number.
         tid: u32,
         /// The thread that it inherited its mask from: in another process, or for a thread the first one of its own process.
@@ -50,7 +50,7 @@ pub enum Notification {
     /// A network interface or one of its addresses appeared, changed or disappeared.
     Network,
     /// A kernel file was written.
-    Wrote(Writer),
+    Wrote(WriterProcess),
     /// The set of interrupt numbers changed.
     Interrupts,
     /// The declarations or the active partitions changed.

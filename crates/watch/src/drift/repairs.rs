@@ -26,11 +26,11 @@ pub enum RepairDecision {
 /// When each finding was repaired, and the outcome.
 #[derive(Clone, Debug, Default)]
 pub struct Repairs {
-    known: BTreeMap<(String, String), Tried>,
+    known: BTreeMap<(String, String), RepairHistory>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tried {
+struct RepairHistory {
     /// The times, in seconds since 1970.
     at_s: Vec<u64>,
     /// The reason of a refusal; empty if there was none.
@@ -73,10 +73,10 @@ impl Repairs {
     }
 
     /// Its record; `None` if there is no room. Old records are dropped: at worst a refusal is reported again.
-    fn of(&mut self, one: &OpenFinding, now_s: u64) -> Option<&mut Tried> {
+    fn of(&mut self, one: &OpenFinding, now_s: u64) -> Option<&mut RepairHistory> {
         let key = (one.id.clone(), one.subject.clone());
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
-            let last = |tried: &Tried| tried.at_s.last().copied();
+            let last = |tried: &RepairHistory| tried.at_s.last().copied();
             let (oldest, tried) = self.known.iter().min_by_key(|(_, tried)| last(tried))?;
             if last(tried).is_some_and(|at| now_s.saturating_sub(at) < WITHIN_S) {
                 return None;
@@ -111,7 +111,7 @@ mod tests {
     /// Threads that cannot be moved appear and end for weeks, each with another number. Their records expire, and the next
     /// finding is still repaired.
     #[test]
-    fn what_was_refused_long_ago_makes_room() {
+    fn old_refusals_make_room_for_new_ones() {
         let mut repairs = Repairs::default();
         for number in 0..3 * MOST_KNOWN as u64 {
             let one = about(number);

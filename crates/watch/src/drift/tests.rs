@@ -13,8 +13,8 @@ fn wrote(pid: u32, path: &str) -> Notification {
     Notification::Wrote(by(pid, path))
 }
 
-fn by(pid: u32, path: &str) -> Writer {
-    Writer {
+fn by(pid: u32, path: &str) -> WriterProcess {
+    WriterProcess {
         pid,
         comm: Some("tee".to_owned()),
         wrote: path.to_owned(),
@@ -49,7 +49,7 @@ fn names(notification: &Notification) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_layer_that_a_row_names_is_one_of_check() {
+fn every_layer_of_a_row_is_a_layer_of_check() {
     let all = Layers::all();
     for layer in check::LAYERS {
         assert!(all.has(layer.name), "{}", layer.name);
@@ -91,7 +91,7 @@ fn a_written_file_concerns_the_layers_that_read_it() {
 #[test]
 fn a_writer_that_may_be_irqbalance_concerns_the_neighbours_too() {
     for comm in [Some("irqbalance".to_owned()), None] {
-        let writer = Writer {
+        let writer = WriterProcess {
             comm,
             ..by(1, "/proc/irq/24/smp_affinity")
         };
@@ -112,15 +112,12 @@ fn a_device_concerns_the_layers_that_depend_on_it() {
     };
     assert!(device("offline", "/devices/system/cpu/cpu3").contains(&"partition"));
     assert_eq!(device("bind", "/devices/pci0000:00/0000:00:03.0"), ["interrupts"]);
-    assert_eq!(
-        device("change", "/devices/pci0000:00/0000:00:03.0"),
-        [] as [&str; 0]
-    );
+    assert_eq!(device("change", "/devices/pci0000:00/0000:00:03.0"), [] as [&str; 0]);
 }
 
 /// A thousand processes within a second, reported one by one, cause a few checks; the writer among them is kept.
 #[test]
-fn a_storm_is_a_few_questions() {
+fn a_burst_of_events_causes_a_few_checks() {
     let mut burst = Burst::default();
     let mut interval = Interval::new(20, ms(200), ms(1_000));
     let mut asked = Vec::new();
@@ -130,9 +127,9 @@ fn a_storm_is_a_few_questions() {
         if number == 500 {
             burst.add(now, wrote(77, "/proc/irq/24/smp_affinity"));
         }
-        if burst.due(interval.due()).is_some_and(|due| due <= now) {
+        if burst.check_time(interval.next_run()).is_some_and(|due| due <= now) {
             asked.push(burst.take());
-            interval.done(now, ms(15));
+            interval.record_run(now, ms(15));
         }
     }
     assert!((2..=5).contains(&asked.len()), "{} questions", asked.len());
@@ -145,12 +142,12 @@ fn a_storm_is_a_few_questions() {
     );
     // Nothing of a second accumulates.
     let _ = burst.take();
-    assert_eq!(burst.due(ms(0)), None);
+    assert_eq!(burst.check_time(ms(0)), None);
 }
 
 /// A process that wrote before the last check is not reported for the findings of the next.
 #[test]
-fn writers_are_bounded_and_forgotten() {
+fn writers_are_limited_and_dropped_after_the_check() {
     let mut burst = Burst::default();
     for pid in 0..10_000 {
         burst.add(ms(1), wrote(pid, "/proc/sys/kernel/x"));
@@ -164,32 +161,29 @@ fn writers_are_bounded_and_forgotten() {
 }
 
 #[test]
-fn a_pace_keeps_within_its_share() {
+fn an_interval_stays_within_its_cpu_share() {
     let mut interval = Interval::new(1_000, ms(1_000), ms(600_000));
     let (mut now, mut busy) = (Duration::ZERO, Duration::ZERO);
     let cost = ms(12);
     for _ in 0..100 {
-        now = now.max(interval.due()) + cost;
+        now = now.max(interval.next_run()) + cost;
         busy += cost;
-        interval.done(now, cost);
+        interval.record_run(now, cost);
     }
-    assert!(
-        busy.as_secs_f64() / now.as_secs_f64() < 0.0011,
-        "{busy:?} of {now:?}"
-    );
-    interval.done(now, ms(3_600_000));
+    assert!(busy.as_secs_f64() / now.as_secs_f64() < 0.0011, "{busy:?} of {now:?}");
+    interval.record_run(now, ms(3_600_000));
     assert_eq!(
-        interval.due(),
+        interval.next_run(),
         now + ms(600_000),
         "never so late that nobody looks any more"
     );
-    interval.done(now, Duration::ZERO);
-    assert_eq!(interval.due(), now + ms(1_000));
+    interval.record_run(now, Duration::ZERO);
+    assert_eq!(interval.next_run(), now + ms(1_000));
 }
 
 /// Periodic work, whatever its cost, leaves half of a thousandth for events.
 #[test]
-fn rounds_and_sweeps_together_stay_below_half_of_the_bound() {
+fn rounds_and_sweeps_together_use_less_than_half_of_the_limit() {
     let intervals = [Interval::FILES, Interval::COUNTERS, Interval::SWEEPS];
     for cost in [ms(1), ms(5), ms(40)] {
         let share: f64 = intervals.iter().map(|interval| interval.share(cost)).sum();
@@ -203,14 +197,10 @@ fn rounds_and_sweeps_together_stay_below_half_of_the_bound() {
 
 /// However many events arrive, and however expensive each check is: with the rounds it is at most a thousandth of a day.
 #[test]
-fn what_happens_without_end_is_asked_as_it_was_paid_for() {
+fn endless_events_stay_within_the_cpu_limit() {
     const DAY: Duration = Duration::from_secs(86_400);
     for (start, often, seldom) in [
-        (
-            TokenBucket::QUESTIONS,
-            Interval::QUESTIONS,
-            Interval::FEWER_QUESTIONS,
-        ),
+        (TokenBucket::QUESTIONS, Interval::QUESTIONS, Interval::FEWER_QUESTIONS),
         (TokenBucket::SWEEPS, Interval::BUSY_SWEEPS, Interval::SWEEPS),
     ] {
         let (mut bucket, mut often, mut seldom) = (start, often, seldom);
@@ -218,17 +208,17 @@ fn what_happens_without_end_is_asked_as_it_was_paid_for() {
         let mut first = None;
         while now < DAY {
             let due = match bucket.level(now) {
-                BucketLevel::Ample => often.due(),
+                BucketLevel::Ample => often.next_run(),
                 BucketLevel::Short => {
                     first.get_or_insert(now);
-                    seldom.due()
+                    seldom.next_run()
                 }
             };
             now = now.max(due) + cost;
             spent += cost;
             bucket.spend(now, cost);
-            often.done(now, cost);
-            seldom.done(now, cost);
+            often.record_run(now, cost);
+            seldom.record_run(now, cost);
         }
         assert!(spent < DAY / 1_400, "{spent:?}");
         assert!(
@@ -247,7 +237,7 @@ fn what_happens_without_end_is_asked_as_it_was_paid_for() {
 }
 
 #[test]
-fn findings_appear_with_who_stay_and_go() {
+fn findings_appear_with_their_writer_stay_and_end() {
     let mut ledger = Ledger::default();
     let irq = || found("irq-here", "/proc/irq/24/smp_affinity", "interrupts");
     let interrupts = Layers::named(&[LayerName::Interrupts]);
@@ -257,7 +247,7 @@ fn findings_appear_with_who_stay_and_go() {
         by(5, "/proc/irq/25/smp_affinity"),
     ];
     let changes = ledger.update(vec![irq()], interrupts, 100, &writers);
-    let [Change::Appeared(one)] = changes.as_slice() else {
+    let [FindingChange::Appeared(one)] = changes.as_slice() else {
         panic!("{changes:?}")
     };
     assert_eq!((one.since_s, one.by.as_slice()), (100, &writers[1..2]));
@@ -275,7 +265,7 @@ fn findings_appear_with_who_stay_and_go() {
         ..irq()
     };
     let changes = ledger.update(vec![more], interrupts, 180, &[]);
-    let [Change::Changed(one)] = changes.as_slice() else {
+    let [FindingChange::Changed(one)] = changes.as_slice() else {
         panic!("{changes:?}")
     };
     assert_eq!(
@@ -288,7 +278,7 @@ fn findings_appear_with_who_stay_and_go() {
     let mut later: Ledger = serde_json::from_str(&text).unwrap();
     assert_eq!(later, ledger);
     let changes = later.update(vec![], interrupts, 200, &[]);
-    let [Change::Gone(one)] = changes.as_slice() else {
+    let [FindingChange::Ended(one)] = changes.as_slice() else {
         panic!("{changes:?}")
     };
     assert_eq!(one.age_s(200), 100);
@@ -296,17 +286,14 @@ fn findings_appear_with_who_stay_and_go() {
 }
 
 #[test]
-fn what_is_counted_is_one_finding_while_it_comes_again() {
+fn repeated_effects_are_one_finding() {
     let mut ledger = Ledger::default();
     let effects = Layers::named(&[LayerName::Effects]);
     let arrived = |text: &str| OpenFinding {
         message: text.to_owned(),
         ..found("interrupt-arrived", "cpu1/irq4", "effects")
     };
-    assert_eq!(
-        ledger.update(vec![arrived("3 in 1 s")], effects, 10, &[]).len(),
-        1
-    );
+    assert_eq!(ledger.update(vec![arrived("3 in 1 s")], effects, 10, &[]).len(), 1);
     assert_eq!(ledger.update(vec![], effects, 20, &[]), []);
     assert_eq!(
         ledger.update(vec![arrived("9 in 1 s")], effects, 30, &[]),
@@ -318,18 +305,13 @@ fn what_is_counted_is_one_finding_while_it_comes_again() {
 }
 
 #[test]
-fn only_a_write_that_bears_on_it_is_told() {
+fn only_writes_related_to_a_finding_are_reported() {
     let told = |id: &str, subject: &str, layer: &str, path: &str| {
         let mut ledger = Ledger::default();
         let changes = ledger.update(vec![found(id, subject, layer)], Layers::all(), 1, &[by(3, path)]);
-        matches!(changes.as_slice(), [Change::Appeared(one)] if !one.by.is_empty())
+        matches!(changes.as_slice(), [FindingChange::Appeared(one)] if !one.by.is_empty())
     };
-    assert!(told(
-        "task-here",
-        "stress",
-        "tasks",
-        "/sys/fs/cgroup/cgroup.procs"
-    ));
+    assert!(told("task-here", "stress", "tasks", "/sys/fs/cgroup/cgroup.procs"));
     assert!(!told("task-here", "stress", "tasks", "/proc/irq/1/smp_affinity"));
     assert!(told(
         "partition-invalid",
@@ -370,7 +352,7 @@ fn only_a_write_that_bears_on_it_is_told() {
 }
 
 #[test]
-fn memory_does_not_grow_with_findings() {
+fn memory_is_bounded_for_any_number_of_findings() {
     let mut ledger = Ledger::default();
     let many: Vec<OpenFinding> = (0..5_000)
         .map(|one| found("task-here", &one.to_string(), "tasks"))
@@ -381,7 +363,7 @@ fn memory_does_not_grow_with_findings() {
 }
 
 #[test]
-fn nobody_is_fought_for_ever() {
+fn repairs_of_a_setting_stop_after_a_limit() {
     let mut repairs = Repairs::default();
     let (one, other) = (found("lost", "/a", "knobs"), found("lost", "/b", "knobs"));
     let answers = [0, 1, 2, 3, 4, 5, 6].map(|at| repairs.may(&one, at));
@@ -396,7 +378,7 @@ fn nobody_is_fought_for_ever() {
 }
 
 #[test]
-fn what_is_refused_is_told_once_and_tried_again_later() {
+fn a_refused_repair_is_reported_once_and_retried_later() {
     let mut repairs = Repairs::default();
     let one = found("lost", "/a", "knobs");
     assert_eq!(repairs.may(&one, 0), RepairDecision::Now);
@@ -420,15 +402,15 @@ fn what_is_refused_is_told_once_and_tried_again_later() {
 }
 
 #[test]
-fn lines_are_objects_with_the_same_fields() {
+fn every_line_is_an_object_with_the_same_fields() {
     let mut one = found("irq-here", "/proc/irq/24/smp_affinity", "interrupts");
     one.since_s = 1_790_000_000;
-    one.by = vec![Writer {
+    one.by = vec![WriterProcess {
         pid: 7,
         comm: None,
         wrote: "/proc/irq/24/smp_affinity".to_owned(),
     }];
-    let line = text(&of_change(&Change::Appeared(one), 1_790_000_001));
+    let line = text(&of_change(&FindingChange::Appeared(one), 1_790_000_001));
     let text = String::from_utf8(line).unwrap();
     assert_eq!(
         text,
@@ -436,7 +418,7 @@ fn lines_are_objects_with_the_same_fields() {
          \"level\":\"error\",\"layer\":\"interrupts\",\"partition\":\"rt\",\"subject\":\"/proc/irq/24/smp_affinity\",\
          \"fix\":\"\",\"since_s\":1790000000,\"by\":[{\"pid\":7,\"comm\":null,\"wrote\":\"/proc/irq/24/smp_affinity\"}]}\n"
     );
-    let plain = super::text(&Line::new(0, LineEvent::Started, "a\nb"));
+    let plain = super::text(&LogLine::new(0, LineEvent::Started, "a\nb"));
     assert_eq!(
         plain.iter().filter(|byte| **byte == b'\n').count(),
         1,
@@ -445,7 +427,7 @@ fn lines_are_objects_with_the_same_fields() {
 }
 
 #[test]
-fn datagrams_are_read_as_the_kernel_writes_them() {
+fn datagrams_of_the_kernel_are_parsed() {
     let event = |what: u32, words: &[u32]| {
         let mut bytes = vec![0; 36];
         bytes.extend(what.to_ne_bytes());
@@ -455,17 +437,14 @@ fn datagrams_are_read_as_the_kernel_writes_them() {
     };
     assert_eq!(
         processes(&event(1, &[10, 10, 12, 11])),
-        Some(Process::Born { tid: 12, parent: 11 })
+        Some(Process::Created { tid: 12, parent: 11 })
     );
     assert_eq!(
         processes(&event(1, &[10, 9, 12, 12])),
-        Some(Process::Born { tid: 12, parent: 10 })
+        Some(Process::Created { tid: 12, parent: 10 })
     );
     assert_eq!(processes(&event(2, &[12, 11])), Some(Process::Became { tid: 12 }));
-    assert_eq!(
-        processes(&event(0x200, &[12, 11])),
-        Some(Process::Became { tid: 12 })
-    );
+    assert_eq!(processes(&event(0x200, &[12, 11])), Some(Process::Became { tid: 12 }));
     assert_eq!(
         processes(&event(0x8000_0000, &[12, 11])),
         Some(Process::Ended { tid: 12 })
@@ -474,11 +453,7 @@ fn datagrams_are_read_as_the_kernel_writes_them() {
     for cut in 0..60 {
         let _ = processes(&event(1, &[10, 10, 12, 11])[..cut.min(60)]);
     }
-    assert_eq!(
-        processes(&event(1, &[10, 10])),
-        None,
-        "a datagram that was cut off"
-    );
+    assert_eq!(processes(&event(1, &[10, 10])), None, "a datagram that was cut off");
     let device = uevent(b"offline@/devices/system/cpu/cpu1\0ACTION=offline\0").unwrap();
     assert_eq!(
         device,

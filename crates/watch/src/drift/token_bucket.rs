@@ -59,10 +59,7 @@ impl TokenBucket {
     }
 
     fn earned_at(&self, now: Duration) -> Duration {
-        let more = now
-            .saturating_sub(self.at)
-            .checked_div(self.share)
-            .unwrap_or_default();
+        let more = now.saturating_sub(self.at).checked_div(self.share).unwrap_or_default();
         self.earned
             .saturating_add(more)
             .min(self.spent.saturating_add(self.most))

@@ -1,13 +1,13 @@
 //! Defines the metric families and their lines. Names are a stable interface: existing ones keep name and meaning.
 
-use super::{Daemon, Known, MOST_FINDINGS, Since, Totals};
-use formats::exposition::{Exposition, Form, Labels, Sort, seconds};
+use super::{ActivityTotals, DaemonStats, FindingStart, MOST_FINDINGS, MetricsState};
+use formats::exposition::{Exposition, ExpositionFormat, LabelSet, MetricType, seconds};
 use plan::Level;
 use serde::Serialize;
 
 /// Writes the whole state, in one of the two formats.
 #[must_use]
-pub fn exposition(form: Form, known: &Known, totals: &Totals, now_s: u64) -> String {
+pub fn exposition(form: ExpositionFormat, known: &MetricsState, totals: &ActivityTotals, now_s: u64) -> String {
     let mut text = Exposition::new(form);
     about(&mut text, known);
     counted(&mut text, known, totals);
@@ -17,109 +17,101 @@ pub fn exposition(form: Form, known: &Known, totals: &Totals, now_s: u64) -> Str
     }
     if let Some(measured) = &known.measured {
         text.family(
-            Sort::Info,
+            MetricType::Info,
             "quietcore_measurement",
             "Which measurement the histograms are of.",
         );
         let started_at = measured.started_at.as_deref().unwrap_or_default();
-        text.line(&Labels::default().with("started_at", started_at), 1);
+        text.line(&LabelSet::default().with("started_at", started_at), 1);
         formats::histograms(&mut text, measured);
     }
     text.end()
 }
 
-fn about(text: &mut Exposition, known: &Known) {
-    text.family(Sort::Info, "quietcore_build", "Which quietcore, on which kernel.");
-    let labels = Labels::default()
+fn about(text: &mut Exposition, known: &MetricsState) {
+    text.family(MetricType::Info, "quietcore_build", "Which quietcore, on which kernel.");
+    let labels = LabelSet::default()
         .with("version", &known.version)
         .with("kernel", &known.kernel);
     text.line(&labels, 1);
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_isolated_cpu",
         "Whether a CPU that is to be left in peace is isolated now (0 where nothing isolates it), and who says so.",
     );
     for one in &known.isolated {
         for cpu in one.cpus.iter() {
-            let labels = Labels::default()
+            let labels = LabelSet::default()
                 .with("cpu", cpu)
                 .with("partition", &one.partition)
-                .with("said_by", &known.said_by);
+                .with("said_by", &known.source_text);
             text.line(&labels, u8::from(one.is_isolated));
         }
     }
 }
 
-fn counted(text: &mut Exposition, known: &Known, totals: &Totals) {
+fn counted(text: &mut Exposition, known: &MetricsState, totals: &ActivityTotals) {
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_cpu_online",
         "Whether an isolated CPU runs.",
     );
     for cpu in known.cpus().iter() {
         let is_online = totals.cpus().any(|(one, total)| one == cpu && total.is_online);
-        text.line(&Labels::default().with("cpu", cpu), u8::from(is_online));
+        text.line(&LabelSet::default().with("cpu", cpu), u8::from(is_online));
     }
     text.family(
-        Sort::Counter,
+        MetricType::Counter,
         "quietcore_interruptions",
         "What arrived on an isolated CPU since boot, by class; a softirq counts beside the interrupt that raised it.",
     );
     for (cpu, total) in totals.cpus() {
         for (class, count) in &total.classes {
-            let labels = Labels::default().with("cpu", cpu).with("class", word(*class));
+            let labels = LabelSet::default().with("cpu", cpu).with("class", word(*class));
             text.line(&labels, count);
         }
     }
-    let switches = || {
-        totals
-            .cpus()
-            .filter_map(|(cpu, total)| Some((cpu, total.switches?)))
-    };
+    let switches = || totals.cpus().filter_map(|(cpu, total)| Some((cpu, total.switches?)));
     if switches().next().is_some() {
         text.family(
-            Sort::Counter,
+            MetricType::Counter,
             "quietcore_context_switches",
             "How often a task was put on an isolated CPU since boot.",
         );
-        switches().for_each(|(cpu, count)| text.line(&Labels::default().with("cpu", cpu), count));
+        switches().for_each(|(cpu, count)| text.line(&LabelSet::default().with("cpu", cpu), count));
     }
-    let stolen = || {
-        totals
-            .cpus()
-            .filter_map(|(cpu, total)| Some((cpu, total.steal_ns?)))
-    };
+    let stolen = || totals.cpus().filter_map(|(cpu, total)| Some((cpu, total.steal_ns?)));
     if stolen().next().is_some() {
         text.family(
-            Sort::Counter,
+            MetricType::Counter,
             "quietcore_steal_seconds",
             "Time that the hypervisor took from an isolated CPU since boot.",
         );
-        stolen().for_each(|(cpu, ns)| text.line(&Labels::default().with("cpu", cpu), seconds(ns)));
+        stolen().for_each(|(cpu, ns)| text.line(&LabelSet::default().with("cpu", cpu), seconds(ns)));
     }
 }
 
 /// The open findings of check: how many, for how long, and the oldest ones.
-fn findings(text: &mut Exposition, known: &Known, now_s: u64) {
+fn findings(text: &mut Exposition, known: &MetricsState, now_s: u64) {
     if let Some(checked_s) = known.checked_s {
         text.family(
-            Sort::Gauge,
+            MetricType::Gauge,
             "quietcore_last_check_timestamp_seconds",
             "When check was asked last, whatever it was asked.",
         );
-        text.line(&Labels::default(), checked_s);
+        text.line(&LabelSet::default(), checked_s);
     }
     let Some(lowest) = known.level else { return };
     let partitions = partitions(known);
     findings_by_level(text, known, &partitions, lowest);
-    if known.since != Since::Unknown {
+    if known.since != FindingStart::Unknown {
         drift_ages(text, known, &partitions, now_s);
         oldest_findings(text, known);
     }
 }
 
 /// The partitions that are isolated or have findings, sorted.
-fn partitions(known: &Known) -> Vec<&str> {
+fn partitions(known: &MetricsState) -> Vec<&str> {
     let isolated = known.isolated.iter().map(|one| one.partition.as_str());
     let with_findings = known.ledger.standing.iter().map(|one| one.partition.as_str());
     let mut partitions: Vec<&str> = isolated.chain(with_findings).collect();
@@ -128,9 +120,9 @@ fn partitions(known: &Known) -> Vec<&str> {
     partitions
 }
 
-fn findings_by_level(text: &mut Exposition, known: &Known, partitions: &[&str], lowest: Level) {
+fn findings_by_level(text: &mut Exposition, known: &MetricsState, partitions: &[&str], lowest: Level) {
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_check_findings",
         "Findings of check that stand, by partition and level.",
     );
@@ -144,7 +136,7 @@ fn findings_by_level(text: &mut Exposition, known: &Known, partitions: &[&str], 
                 .standing
                 .iter()
                 .filter(|one| one.partition == **partition && one.level == level);
-            let labels = Labels::default()
+            let labels = LabelSet::default()
                 .with("partition", partition)
                 .with("level", word(level));
             text.line(&labels, own.count());
@@ -152,29 +144,29 @@ fn findings_by_level(text: &mut Exposition, known: &Known, partitions: &[&str], 
     }
 }
 
-fn drift_ages(text: &mut Exposition, known: &Known, partitions: &[&str], now_s: u64) {
+fn drift_ages(text: &mut Exposition, known: &MetricsState, partitions: &[&str], now_s: u64) {
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_drift_age_seconds",
         "For how long the oldest finding of level error has been open in a partition; 0 without one.",
     );
     for partition in partitions {
         let age_s = known.ledger.drift_age_s(partition, now_s).unwrap_or(0);
-        text.line(&Labels::default().with("partition", partition), age_s);
+        text.line(&LabelSet::default().with("partition", partition), age_s);
     }
 }
 
-fn oldest_findings(text: &mut Exposition, known: &Known) {
+fn oldest_findings(text: &mut Exposition, known: &MetricsState) {
     let standing = &known.ledger.standing;
     let mut oldest: Vec<_> = standing.iter().collect();
     oldest.sort_by_key(|one| one.since_s);
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_check_finding_since_timestamp_seconds",
         "Since when a finding has been open, the oldest ones.",
     );
     for one in oldest.iter().take(MOST_FINDINGS) {
-        let labels = Labels::default()
+        let labels = LabelSet::default()
             .with("id", &one.id)
             .with("subject", &one.subject)
             .with("partition", &one.partition)
@@ -182,32 +174,32 @@ fn oldest_findings(text: &mut Exposition, known: &Known) {
         text.line(&labels, one.since_s);
     }
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_check_findings_unlisted",
         "Findings without a line of their own, because there are too many.",
     );
     let unlisted = standing.len().saturating_sub(MOST_FINDINGS) as u64;
-    text.line(&Labels::default(), unlisted.saturating_add(known.ledger.more));
+    text.line(&LabelSet::default(), unlisted.saturating_add(known.ledger.more));
 }
 
 /// Not under the standard names (`process_cpu_seconds_total`): in a textfile they would be those of `node_exporter` itself.
-fn cost(text: &mut Exposition, daemon: &Daemon) {
-    let none = Labels::default();
+fn cost(text: &mut Exposition, daemon: &DaemonStats) {
+    let none = LabelSet::default();
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_daemon_start_timestamp_seconds",
         "When the daemon began.",
     );
     text.line(&none, daemon.started_s);
     text.family(
-        Sort::Counter,
+        MetricType::Counter,
         "quietcore_daemon_cpu_seconds",
         "What the daemon has had of the CPUs.",
     );
     text.line(&none, seconds(daemon.cpu_ns));
     if let Some(bytes) = daemon.resident_bytes {
         text.family(
-            Sort::Gauge,
+            MetricType::Gauge,
             "quietcore_daemon_resident_memory_bytes",
             "Memory of the daemon.",
         );
@@ -230,17 +222,17 @@ fn cost(text: &mut Exposition, daemon: &Daemon) {
             daemon.log_lines_lost,
         ),
     ] {
-        text.family(Sort::Counter, name, help);
+        text.family(MetricType::Counter, name, help);
         text.line(&none, count);
     }
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_configuration_valid",
         "Whether /etc/quietcore.toml can be used as it is now; what could last be used is used where not.",
     );
     text.line(&none, u8::from(daemon.configuration_error.is_none()));
     text.family(
-        Sort::Gauge,
+        MetricType::Gauge,
         "quietcore_daemon_source_up",
         "Whether a source of the kernel tells; the rounds stand in for one that does not.",
     );

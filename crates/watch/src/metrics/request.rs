@@ -1,7 +1,7 @@
 //! Parses the HTTP request of a scraper and creates the answer. Supports only what Prometheus needs: `GET /metrics`, one
 //! answer, close.
 
-use super::Form;
+use super::ExpositionFormat;
 
 /// The maximum length of a request in bytes.
 pub const MOST_REQUEST: usize = 8 << 10;
@@ -12,14 +12,14 @@ pub enum ScrapeRequest {
     /// The request is incomplete.
     More,
     /// The metrics, in this format.
-    Metrics(Form),
+    Metrics(ExpositionFormat),
     /// A request that is rejected.
-    Refused(Refusal),
+    Refused(RequestRejection),
 }
 
 /// The reason of a rejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RequestRejection {
     /// Not an HTTP/1 request.
     Bad,
     /// Another path.
@@ -37,63 +37,51 @@ pub enum Refusal {
 pub fn parse_request(bytes: &[u8]) -> ScrapeRequest {
     let Some(end) = end(bytes) else {
         return match bytes.len() >= MOST_REQUEST {
-            true => ScrapeRequest::Refused(Refusal::Long),
+            true => ScrapeRequest::Refused(RequestRejection::Long),
             false => ScrapeRequest::More,
         };
     };
     if end > MOST_REQUEST {
-        return ScrapeRequest::Refused(Refusal::Long);
+        return ScrapeRequest::Refused(RequestRejection::Long);
     }
     let text = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default());
     let mut lines = text.lines();
     let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
     let [method, target, version] = words[..] else {
-        return ScrapeRequest::Refused(Refusal::Bad);
+        return ScrapeRequest::Refused(RequestRejection::Bad);
     };
     let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
     if !is_method || !version.starts_with("HTTP/1.") || !target.starts_with('/') {
-        return ScrapeRequest::Refused(Refusal::Bad);
+        return ScrapeRequest::Refused(RequestRejection::Bad);
     }
     if target.split('?').next() != Some("/metrics") {
-        return ScrapeRequest::Refused(Refusal::Unknown);
+        return ScrapeRequest::Refused(RequestRejection::Unknown);
     }
     if method != "GET" {
-        return ScrapeRequest::Refused(Refusal::Method);
+        return ScrapeRequest::Refused(RequestRejection::Method);
     }
     let accepts = lines.filter_map(|line| line.split_once(':'));
     let accepts = accepts.filter(|(name, _)| name.trim().eq_ignore_ascii_case("accept"));
     let accepts: Vec<&str> = accepts.map(|(_, value)| value).collect();
-    ScrapeRequest::Metrics(wanted(&accepts.join(",")))
+    ScrapeRequest::Metrics(preferred_form(&accepts.join(",")))
 }
 
 /// The bytes of an answer in this format.
 #[must_use]
-pub fn answer(form: Form, body: &str) -> Vec<u8> {
+pub fn answer(form: ExpositionFormat, body: &str) -> Vec<u8> {
     whole("200 OK", form.content_type(), "", body)
 }
 
-impl Refusal {
+impl RequestRejection {
     /// The bytes of the answer.
     #[must_use]
     pub fn answer(self) -> Vec<u8> {
         let (status, more, body) = match self {
-            Refusal::Bad => (
-                "400 Bad Request",
-                "",
-                "This is no HTTP/1 request. Ask: GET /metrics\n",
-            ),
-            Refusal::Unknown => ("404 Not Found", "", "There is only /metrics here.\n"),
-            Refusal::Method => (
-                "405 Method Not Allowed",
-                "Allow: GET\r\n",
-                "Only GET is answered.\n",
-            ),
-            Refusal::Long => (
-                "431 Request Header Fields Too Large",
-                "",
-                "The request is too long.\n",
-            ),
-            Refusal::Slow => (
+            RequestRejection::Bad => ("400 Bad Request", "", "This is no HTTP/1 request. Ask: GET /metrics\n"),
+            RequestRejection::Unknown => ("404 Not Found", "", "There is only /metrics here.\n"),
+            RequestRejection::Method => ("405 Method Not Allowed", "Allow: GET\r\n", "Only GET is answered.\n"),
+            RequestRejection::Long => ("431 Request Header Fields Too Large", "", "The request is too long.\n"),
+            RequestRejection::Slow => (
                 "408 Request Timeout",
                 "",
                 "The request did not come to its end in time.\n",
@@ -121,7 +109,7 @@ fn end(bytes: &[u8]) -> Option<usize> {
 }
 
 /// OpenMetrics if the client prefers it at least as much as the older format, else the older one.
-fn wanted(accept: &str) -> Form {
+fn preferred_form(accept: &str) -> ExpositionFormat {
     let (mut open, mut text) = (0.0_f32, 0.0_f32);
     for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
@@ -143,8 +131,8 @@ fn wanted(accept: &str) -> Form {
         }
     }
     match open > 0.0 && open >= text {
-        true => Form::OpenMetrics,
-        false => Form::Text,
+        true => ExpositionFormat::OpenMetrics,
+        false => ExpositionFormat::Text,
     }
 }
 
@@ -152,70 +140,70 @@ fn wanted(accept: &str) -> Form {
 mod tests {
     use super::*;
 
-    fn ask(text: &str) -> ScrapeRequest {
+    fn parse_text(text: &str) -> ScrapeRequest {
         parse_request(text.as_bytes())
     }
 
     #[test]
-    fn what_is_asked() {
-        let text = ScrapeRequest::Metrics(Form::Text);
-        assert_eq!(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), text);
-        assert_eq!(ask("GET /metrics?a=b HTTP/1.0\n\n"), text);
-        assert_eq!(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n"), ScrapeRequest::More);
-        assert_eq!(ask(""), ScrapeRequest::More);
+    fn requests_are_parsed_or_refused() {
+        let text = ScrapeRequest::Metrics(ExpositionFormat::Text);
+        assert_eq!(parse_text("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), text);
+        assert_eq!(parse_text("GET /metrics?a=b HTTP/1.0\n\n"), text);
+        assert_eq!(parse_text("GET /metrics HTTP/1.1\r\nHost: x\r\n"), ScrapeRequest::More);
+        assert_eq!(parse_text(""), ScrapeRequest::More);
         for (request, refusal) in [
-            ("GET / HTTP/1.1\r\n\r\n", Refusal::Unknown),
-            ("GET /metricsx HTTP/1.1\r\n\r\n", Refusal::Unknown),
-            ("POST /metrics HTTP/1.1\r\n\r\n", Refusal::Method),
-            ("HEAD /metrics HTTP/1.1\r\n\r\n", Refusal::Method),
-            ("GET /metrics\r\n\r\n", Refusal::Bad),
-            ("GET /metrics HTTP/2\r\n\r\n", Refusal::Bad),
-            ("\r\n\r\n", Refusal::Bad),
-            ("\u{16}\u{3}\u{1} x y\r\n\r\n", Refusal::Bad),
+            ("GET / HTTP/1.1\r\n\r\n", RequestRejection::Unknown),
+            ("GET /metricsx HTTP/1.1\r\n\r\n", RequestRejection::Unknown),
+            ("POST /metrics HTTP/1.1\r\n\r\n", RequestRejection::Method),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", RequestRejection::Method),
+            ("GET /metrics\r\n\r\n", RequestRejection::Bad),
+            ("GET /metrics HTTP/2\r\n\r\n", RequestRejection::Bad),
+            ("\r\n\r\n", RequestRejection::Bad),
+            ("\u{16}\u{3}\u{1} x y\r\n\r\n", RequestRejection::Bad),
         ] {
-            assert_eq!(ask(request), ScrapeRequest::Refused(refusal), "{request:?}");
+            assert_eq!(parse_text(request), ScrapeRequest::Refused(refusal), "{request:?}");
             let answer = String::from_utf8(refusal.answer()).unwrap();
             let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-            assert!(
-                head.contains(&format!("Content-Length: {}", body.len())),
-                "{answer}"
-            );
+            assert!(head.contains(&format!("Content-Length: {}", body.len())), "{answer}");
         }
         let long = format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(MOST_REQUEST));
-        assert_eq!(ask(&long), ScrapeRequest::Refused(Refusal::Long));
+        assert_eq!(parse_text(&long), ScrapeRequest::Refused(RequestRejection::Long));
         assert_eq!(
-            ask(&format!("{long}\r\n\r\n")),
-            ScrapeRequest::Refused(Refusal::Long)
+            parse_text(&format!("{long}\r\n\r\n")),
+            ScrapeRequest::Refused(RequestRejection::Long)
         );
         assert_eq!(parse_request(&[0xff; 100]), ScrapeRequest::More);
     }
 
     #[test]
-    fn the_form_is_the_one_that_is_wanted_more() {
+    fn the_format_follows_the_accept_header() {
         for (accept, form) in [
-            ("", Form::Text),
-            ("*/*", Form::Text),
-            ("text/plain", Form::Text),
-            ("application/openmetrics-text", Form::OpenMetrics),
+            ("", ExpositionFormat::Text),
+            ("*/*", ExpositionFormat::Text),
+            ("text/plain", ExpositionFormat::Text),
+            ("application/openmetrics-text", ExpositionFormat::OpenMetrics),
             (
                 "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
                  text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-                Form::OpenMetrics,
+                ExpositionFormat::OpenMetrics,
             ),
             (
                 "application/openmetrics-text; version=0.0.1, */*;q=0.1",
-                Form::Text,
+                ExpositionFormat::Text,
             ),
             (
                 "Application/OpenMetrics-Text; Version=\"1.0.0\"; q=0.4, text/plain; q=0.3",
-                Form::OpenMetrics,
+                ExpositionFormat::OpenMetrics,
             ),
-            ("application/openmetrics-text;q=0.2,text/plain;q=0.9", Form::Text),
-            ("application/openmetrics-text;q=0", Form::Text),
-            ("application/openmetrics-text;q=x", Form::Text),
+            (
+                "application/openmetrics-text;q=0.2,text/plain;q=0.9",
+                ExpositionFormat::Text,
+            ),
+            ("application/openmetrics-text;q=0", ExpositionFormat::Text),
+            ("application/openmetrics-text;q=x", ExpositionFormat::Text),
         ] {
             let request = format!("GET /metrics HTTP/1.1\r\naCCept: {accept}\r\n\r\n");
-            assert_eq!(ask(&request), ScrapeRequest::Metrics(form), "{accept}");
+            assert_eq!(parse_text(&request), ScrapeRequest::Metrics(form), "{accept}");
         }
     }
 }

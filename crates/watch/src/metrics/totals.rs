@@ -4,7 +4,7 @@
 //! again, and an offline CPU has none. So the differences are added up.
 
 use machine::{CpuId, CpuSet};
-use observe::{Activity, Class, Counters, Sample, activity, of_interrupt, of_softirq};
+use observe::{Activity, Class, CounterSample, CounterTable, activity, of_interrupt, of_softirq};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Context switches by CPU, from `/proc/schedstat`.
@@ -12,15 +12,15 @@ type Switches = BTreeMap<u32, u64>;
 
 /// All observed CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    before: Sample,
+pub struct ActivityTotals {
+    before: CounterSample,
     switched: Option<Switches>,
-    cpus: BTreeMap<CpuId, Total>,
+    cpus: BTreeMap<CpuId, CpuTotal>,
 }
 
 /// One CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Total {
+pub struct CpuTotal {
     /// Whether it was online in the last sample.
     pub is_online: bool,
     /// The count of each class that this machine counts.
@@ -31,13 +31,13 @@ pub struct Total {
     pub steal_ns: Option<u64>,
 }
 
-impl Totals {
+impl ActivityTotals {
     /// Adds the counts since the last sample. A CPU that is new among `isolated` starts with the kernel's count since boot;
     /// one that is no longer among them is dropped.
-    pub fn add(&mut self, sample: &Sample, switched: Option<Switches>, isolated: &CpuSet) {
+    pub fn add(&mut self, sample: &CounterSample, switched: Option<Switches>, isolated: &CpuSet) {
         let after = of(sample, isolated);
         self.cpus.retain(|cpu, _| isolated.contains(*cpu));
-        let begun = activity(&before_all(&after), &after);
+        let first = activity(&before_all(&after), &after);
         let grown = activity(&self.before, &after);
         let online = columns(&after);
         let classes = classes(&after);
@@ -57,7 +57,7 @@ impl Totals {
                     total.classes.entry(*class).or_default();
                 }
             }
-            if let Some(did) = if is_known { one(&grown) } else { one(&begun) } {
+            if let Some(did) = if is_known { one(&grown) } else { one(&first) } {
                 for counted in did.interrupts.iter().chain(&did.softirqs) {
                     let sum = total.classes.entry(counted.class).or_default();
                     *sum = sum.saturating_add(counted.count);
@@ -79,7 +79,7 @@ impl Totals {
     }
 
     /// Every observed CPU that has been online, by number.
-    pub fn cpus(&self) -> impl Iterator<Item = (CpuId, &Total)> {
+    pub fn cpus(&self) -> impl Iterator<Item = (CpuId, &CpuTotal)> {
         self.cpus.iter().map(|(cpu, total)| (*cpu, total))
     }
 }
@@ -92,8 +92,8 @@ fn sum(all: Option<u64>, more: Option<u64>) -> Option<u64> {
 }
 
 /// The columns of some CPUs.
-fn of(sample: &Sample, cpus: &CpuSet) -> Sample {
-    let table = |table: &Counters| Counters {
+fn of(sample: &CounterSample, cpus: &CpuSet) -> CounterSample {
+    let table = |table: &CounterTable| CounterTable {
         cpus: table.cpus.and(cpus),
         rows: table
             .rows
@@ -105,7 +105,7 @@ fn of(sample: &Sample, cpus: &CpuSet) -> Sample {
             })
             .collect(),
     };
-    Sample {
+    CounterSample {
         at_ns: sample.at_ns,
         interrupts: sample.interrupts.as_ref().map(table),
         softirqs: sample.softirqs.as_ref().map(table),
@@ -119,12 +119,12 @@ fn of(sample: &Sample, cpus: &CpuSet) -> Sample {
 }
 
 /// The same CPUs with all counts zero.
-fn before_all(sample: &Sample) -> Sample {
-    let table = |table: &Counters| Counters {
+fn before_all(sample: &CounterSample) -> CounterSample {
+    let table = |table: &CounterTable| CounterTable {
         cpus: table.cpus.clone(),
         rows: BTreeMap::new(),
     };
-    Sample {
+    CounterSample {
         at_ns: None,
         interrupts: sample.interrupts.as_ref().map(table),
         softirqs: sample.softirqs.as_ref().map(table),
@@ -139,13 +139,13 @@ fn before_all(sample: &Sample) -> Sample {
     }
 }
 
-fn columns(sample: &Sample) -> CpuSet {
+fn columns(sample: &CounterSample) -> CpuSet {
     let table = sample.interrupts.as_ref().or(sample.softirqs.as_ref());
     table.map(|table| table.cpus.clone()).unwrap_or_default()
 }
 
 /// The classes that this machine has rows for; they start at 0.
-fn classes(sample: &Sample) -> BTreeSet<Class> {
+fn classes(sample: &CounterSample) -> BTreeSet<Class> {
     let interrupts = sample.interrupts.iter().flat_map(|table| &table.rows);
     let softirqs = sample.softirqs.iter().flat_map(|table| &table.rows);
     interrupts

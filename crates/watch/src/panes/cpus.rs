@@ -1,10 +1,10 @@
 //! Shows interruptions per second of each CPU, by class, and their history of the last minutes.
 
 use super::Pane;
-use crate::rates::{Group, interrupts, of_group, short, softirqs};
-use crate::row::{Pieces, Row, Tone, piece};
+use crate::rates::{RateColumn, interrupts, of_group, short, softirqs};
+use crate::row::{PaneRow, StyledText, Tone, piece};
 use crate::spark::{moments_per_column, spark};
-use crate::{Now, Scope, View};
+use crate::{CpuScope, DisplayData, ViewState};
 use machine::CpuId;
 use plan::Level;
 use std::fmt::Write as _;
@@ -21,47 +21,47 @@ pub(super) const PANE: Pane = Pane {
 /// Columns before the sparkline.
 const BEFORE: usize = 10 + 8 * 6 + 1;
 
-fn head(now: &Now, width: usize) -> String {
+fn head(now: &DisplayData, width: usize) -> String {
     let mut text = format!("{:>4} {:5}{:>6}", "CPU", "", "int/s");
-    for group in Group::ALL {
+    for group in RateColumn::ALL {
         let _ = write!(text, "{:>6}", group.name());
     }
     let _ = write!(text, "{:>6}", "soft");
     if width > BEFORE + 8 {
-        let _ = write!(text, "  the last {}", back(now));
+        let _ = write!(text, "  the last {}", history_span(now));
     }
     text
 }
 
 /// The time span of the sparkline.
-fn back(now: &Now) -> String {
-    let seconds = now.duration_ns().saturating_mul(Now::BACK as u64) / 1_000_000_000;
+fn history_span(now: &DisplayData) -> String {
+    let seconds = now.duration_ns().saturating_mul(DisplayData::HISTORY as u64) / 1_000_000_000;
     match seconds {
-        0 => format!("{} looks", Now::BACK),
+        0 => format!("{} looks", DisplayData::HISTORY),
         1..=90 => format!("{seconds} s"),
         _ => format!("{} min", seconds.saturating_add(30) / 60),
     }
 }
 
 /// The state of a CPU, as a word.
-pub(crate) fn state(now: &Now, cpu: CpuId) -> (&'static str, Tone) {
+pub(crate) fn state(now: &DisplayData, cpu: CpuId) -> (&'static str, Tone) {
     let scene = now.scene;
     match scene.worst(cpu) {
         _ if scene.offline.contains(cpu) => ("off", Tone::Quiet),
         _ if !scene.isolated.contains(cpu) => ("house", Tone::Quiet),
         _ if scene.not_isolated.contains(cpu) => ("OPEN", Tone::Bad),
         Some(Level::Error) => ("ISO!!", Tone::Bad),
-        Some(Level::Warning) => ("iso !", Tone::Care),
+        Some(Level::Warning) => ("iso !", Tone::Warning),
         Some(Level::Info) | None => ("iso", Tone::Good),
     }
 }
 
-fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
+fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
     let chosen = view.scope;
     let scope = match view.scope {
         // With a single CPU in scope, this pane still lists all.
-        Scope::One(_) | Scope::All => now.all(),
-        Scope::Isolated => now.scope(Scope::Isolated),
+        CpuScope::One(_) | CpuScope::All => now.all(),
+        CpuScope::Isolated => now.scope(CpuScope::Isolated),
     };
     let mut cpus: Vec<(CpuId, Option<f64>)> = scope
         .iter()
@@ -75,17 +75,17 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row
     }
     cpus.into_iter()
         .map(|(cpu, rate)| {
-            Row::new(cpu.0.to_string(), Some(cpu), move || {
+            PaneRow::new(cpu.0.to_string(), Some(cpu), move || {
                 pieces(now, chosen, cpu, rate, width)
             })
         })
         .collect()
 }
 
-fn pieces(now: &Now, chosen: Scope, cpu: CpuId, rate: Option<f64>, width: usize) -> Pieces {
+fn pieces(now: &DisplayData, chosen: CpuScope, cpu: CpuId, rate: Option<f64>, width: usize) -> StyledText {
     let (word, tone) = state(now, cpu);
     let isolated = now.scene.isolated.contains(cpu);
-    let mark = if chosen == Scope::One(cpu) { '*' } else { ' ' };
+    let mark = if chosen == CpuScope::One(cpu) { '*' } else { ' ' };
     let number = |rate| piece(format!("{:>6}", short(rate)), loudness(rate, isolated));
     let mut pieces = vec![
         piece(format!("{:>4}{mark}", cpu.0), Tone::Plain),
@@ -93,7 +93,7 @@ fn pieces(now: &Now, chosen: Scope, cpu: CpuId, rate: Option<f64>, width: usize)
         number(rate),
     ];
     let activity = now.activity(cpu);
-    for group in Group::ALL {
+    for group in RateColumn::ALL {
         let rate = activity.and_then(|one| now.rate(of_group(one, group)));
         pieces.push(number(rate));
     }
@@ -104,8 +104,14 @@ fn pieces(now: &Now, chosen: Scope, cpu: CpuId, rate: Option<f64>, width: usize)
         let past = now.past(cpu);
         let highest = past.iter().filter_map(|(_, rate)| *rate).fold(0.0, f64::max);
         // Each CPU has its own scale: the tick of one would make the rest look quiet.
-        let per_column = moments_per_column(columns, Now::BACK);
-        let line = spark(&past, columns.min(Now::BACK), per_column, highest, now.glyphs);
+        let per_column = moments_per_column(columns, DisplayData::HISTORY);
+        let line = spark(
+            &past,
+            columns.min(DisplayData::HISTORY),
+            per_column,
+            highest,
+            now.glyphs,
+        );
         pieces.push(piece(format!("  {line}"), Tone::Plain));
     }
     pieces
@@ -114,7 +120,7 @@ fn pieces(now: &Now, chosen: Scope, cpu: CpuId, rate: Option<f64>, width: usize)
 /// On a housekeeping CPU every rate is fine.
 fn loudness(rate: Option<f64>, isolated: bool) -> Tone {
     match rate {
-        Some(rate) if rate > 0.0 && isolated => Tone::Care,
+        Some(rate) if rate > 0.0 && isolated => Tone::Warning,
         Some(rate) if rate > 0.0 => Tone::Plain,
         _ => Tone::Quiet,
     }

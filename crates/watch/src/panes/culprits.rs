@@ -2,10 +2,10 @@
 
 use super::Pane;
 use crate::rates::short;
-use crate::row::{Row, Tone, name, piece};
-use crate::{Now, Thread, View};
+use crate::row::{PaneRow, Tone, name, piece};
+use crate::{DisplayData, IsolatedThread, ViewState};
 use machine::CpuSet;
-use observe::Counted;
+use observe::CounterIncrease;
 use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
@@ -17,9 +17,9 @@ pub(super) const PANE: Pane = Pane {
     empty: "nothing was counted in this moment",
 };
 
-fn head(_: &Now, width: usize) -> String {
-    let who = room(width);
-    format!("{:>7}  {:who$} {:8} class", "per s", "who", "CPUs")
+fn head(_: &DisplayData, width: usize) -> String {
+    let name_width = room(width);
+    format!("{:>7}  {:name_width$} {:8} class", "per s", "who", "CPUs")
 }
 
 /// The width of the culprit's name.
@@ -27,16 +27,16 @@ fn room(width: usize) -> usize {
     width.saturating_sub(42).clamp(16, 60)
 }
 
-struct Culprit {
+struct CulpritRow {
     class: &'static str,
-    who: String,
+    name: String,
     count: u64,
     cpus: CpuSet,
 }
 
-fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
+fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
     let scope = now.scope(view.scope);
-    let mut found: BTreeMap<String, Culprit> = BTreeMap::new();
+    let mut found: BTreeMap<String, CulpritRow> = BTreeMap::new();
     let cpus = now
         .last()
         .map(|moment| moment.activity.cpus.as_slice())
@@ -50,9 +50,9 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row
         for (line, kind) in counted {
             let culprit = found
                 .entry(format!("{kind}{}", line.name))
-                .or_insert_with(|| Culprit {
+                .or_insert_with(|| CulpritRow {
                     class: line.class.row().name,
-                    who: who(line, kind),
+                    name: culprit_name(line, kind),
                     count: 0,
                     cpus: CpuSet::new(),
                 });
@@ -61,22 +61,18 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row
         }
     }
     threads(now, &scope, &mut found);
-    let mut found: Vec<(String, Culprit)> = found.into_iter().collect();
+    let mut found: Vec<(String, CulpritRow)> = found.into_iter().collect();
     match sort {
         1 => found.sort_by(|(_, a), (_, b)| a.class.cmp(b.class).then(b.count.cmp(&a.count))),
-        2 => found.sort_by(|(_, a), (_, b)| a.who.cmp(&b.who)),
+        2 => found.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name)),
         _ => found.sort_by_key(|(_, one)| std::cmp::Reverse(one.count)),
     }
-    let row = |(key, one): (String, Culprit)| {
-        let cpu = if one.cpus.len() == 1 {
-            one.cpus.first()
-        } else {
-            None
-        };
-        Row::new(key, cpu, move || {
+    let row = |(key, one): (String, CulpritRow)| {
+        let cpu = if one.cpus.len() == 1 { one.cpus.first() } else { None };
+        PaneRow::new(key, cpu, move || {
             vec![
                 piece(format!("{:>7}", short(now.rate(one.count))), Tone::Plain),
-                piece(format!("  {}", name(&one.who, room(width))), Tone::Plain),
+                piece(format!("  {}", name(&one.name, room(width))), Tone::Plain),
                 piece(format!(" {} ", name(&one.cpus.to_string(), 8)), Tone::Quiet),
                 piece(one.class, Tone::Plain),
             ]
@@ -85,7 +81,7 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row
     found.into_iter().map(row).collect()
 }
 
-fn who(line: &Counted, kind: &str) -> String {
+fn culprit_name(line: &CounterIncrease, kind: &str) -> String {
     if line.name.parse::<u32>().is_ok() {
         return format!("irq {} {}", line.name, line.what);
     }
@@ -96,10 +92,10 @@ fn who(line: &Counted, kind: &str) -> String {
 }
 
 /// Only for threads that may run nowhere else is it known where they ran.
-fn threads(now: &Now, scope: &CpuSet, found: &mut BTreeMap<String, Culprit>) {
+fn threads(now: &DisplayData, scope: &CpuSet, found: &mut BTreeMap<String, CulpritRow>) {
     let ran = now.last().map(|moment| moment.ran.as_slice()).unwrap_or_default();
     let known = now.scene.threads.iter();
-    let known: BTreeMap<u32, &Thread> = known.map(|thread| (thread.tid, thread)).collect();
+    let known: BTreeMap<u32, &IsolatedThread> = known.map(|thread| (thread.tid, thread)).collect();
     for one in ran.iter().filter(|one| one.times > 0) {
         let Some(thread) = known.get(&one.tid) else {
             continue;
@@ -107,9 +103,9 @@ fn threads(now: &Now, scope: &CpuSet, found: &mut BTreeMap<String, Culprit>) {
         let Some(allowed) = thread.allowed.as_ref().filter(|allowed| allowed.is_subset(scope)) else {
             continue;
         };
-        let culprit = Culprit {
+        let culprit = CulpritRow {
             class: super::threads::class(thread.place),
-            who: format!("{} ({})", thread.comm, thread.tid),
+            name: format!("{} ({})", thread.comm, thread.tid),
             count: one.times,
             cpus: allowed.clone(),
         };

@@ -1,8 +1,8 @@
 //! Shows the findings of `check`, the worst first; `f` shows evidence and fix of one.
 
 use super::Pane;
-use crate::row::{Row, Tone, name, piece};
-use crate::{Now, Seen, View};
+use crate::row::{PaneRow, Tone, name, piece};
+use crate::{DisplayData, ObservedFinding, ViewState};
 use plan::Level;
 
 pub(super) const PANE: Pane = Pane {
@@ -14,12 +14,12 @@ pub(super) const PANE: Pane = Pane {
     empty: "nothing was found",
 };
 
-fn head(_: &Now, _: usize) -> String {
+fn head(_: &DisplayData, _: usize) -> String {
     format!("{:8} {:24} what", "level", "id")
 }
 
 /// The key that identifies a finding across moments.
-pub(crate) fn key(seen: &Seen) -> String {
+pub(crate) fn key(seen: &ObservedFinding) -> String {
     format!("{}:{}", seen.id, seen.subject)
 }
 
@@ -27,27 +27,23 @@ pub(crate) fn key(seen: &Seen) -> String {
 pub(crate) fn level(level: Level) -> (&'static str, Tone) {
     match level {
         Level::Error => ("ERROR", Tone::Bad),
-        Level::Warning => ("warning", Tone::Care),
+        Level::Warning => ("warning", Tone::Warning),
         Level::Info => ("note", Tone::Quiet),
     }
 }
 
-fn rows<'a>(now: &'a Now<'a>, _: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
-    let mut found: Vec<&Seen> = now.scene.findings.iter().collect();
+fn rows<'a>(now: &'a DisplayData<'a>, _: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
+    let mut found: Vec<&ObservedFinding> = now.scene.findings.iter().collect();
     found.sort_by_key(|seen| std::cmp::Reverse(seen.level));
     match sort {
         1 => found.sort_by(|a, b| a.layer.cmp(&b.layer)),
         2 => found.sort_by(|a, b| a.id.cmp(&b.id)),
         _ => {}
     }
-    let row = |seen: &'a Seen| {
+    let row = |seen: &'a ObservedFinding| {
         let (word, tone) = level(seen.level);
-        let cpu = if seen.cpus.len() == 1 {
-            seen.cpus.first()
-        } else {
-            None
-        };
-        Row::new(key(seen), cpu, move || {
+        let cpu = if seen.cpus.len() == 1 { seen.cpus.first() } else { None };
+        PaneRow::new(key(seen), cpu, move || {
             let what = format!("{}: {}", seen.subject, seen.message);
             vec![
                 piece(format!("{word:8} "), tone),

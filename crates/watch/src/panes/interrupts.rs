@@ -2,8 +2,8 @@
 
 use super::Pane;
 use crate::rates::short;
-use crate::row::{Pieces, Row, Tone, name, piece};
-use crate::{Interrupt, Now, View};
+use crate::row::{PaneRow, StyledText, Tone, name, piece};
+use crate::{DisplayData, ViewState, WatchedInterrupt};
 use machine::CpuSet;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) const PANE: Pane = Pane {
     empty: "no interrupt may arrive on these CPUs, or they could not be read",
 };
 
-fn head(_: &Now, width: usize) -> String {
+fn head(_: &DisplayData, width: usize) -> String {
     let room = room(width);
     format!(
         "{:>7} {:>6}  {:room$} {:8} {:9}",
@@ -29,7 +29,7 @@ fn room(width: usize) -> usize {
     width.saturating_sub(45).clamp(12, 60)
 }
 
-fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
+fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
     let scope = now.scope(view.scope);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let cpus = now
@@ -42,14 +42,12 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row
         *count = count.saturating_add(line.count);
     }
     let count = |irq: u32| counts.get(irq.to_string().as_str()).copied().unwrap_or(0);
-    let touches = |one: &Interrupt| {
+    let touches = |one: &WatchedInterrupt| {
         let sets = [&one.affinity, &one.effective];
         sets.into_iter().flatten().any(|set| set.intersects(&scope))
     };
     let counted = now.scene.interrupts.iter().map(|one| (one, count(one.irq)));
-    let mut found: Vec<(&Interrupt, u64)> = counted
-        .filter(|(one, count)| *count > 0 || touches(one))
-        .collect();
+    let mut found: Vec<(&WatchedInterrupt, u64)> = counted.filter(|(one, count)| *count > 0 || touches(one)).collect();
     match sort {
         1 => found.sort_by_key(|(one, _)| one.irq),
         2 => found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name)),
@@ -61,16 +59,16 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row
         .collect()
 }
 
-fn row<'a>(now: &'a Now<'a>, one: &'a Interrupt, count: u64, width: usize) -> Row<'a> {
+fn row<'a>(now: &'a DisplayData<'a>, one: &'a WatchedInterrupt, count: u64, width: usize) -> PaneRow<'a> {
     let cpu = one
         .effective
         .as_ref()
         .filter(|set| set.len() == 1)
         .and_then(CpuSet::first);
-    Row::new(one.irq.to_string(), cpu, move || pieces(now, one, count, width))
+    PaneRow::new(one.irq.to_string(), cpu, move || pieces(now, one, count, width))
 }
 
-fn pieces(now: &Now, one: &Interrupt, count: u64, width: usize) -> Pieces {
+fn pieces(now: &DisplayData, one: &WatchedInterrupt, count: u64, width: usize) -> StyledText {
     let set = |set: Option<&CpuSet>| set.map_or("-".to_owned(), CpuSet::to_string);
     let managed = match one.managed {
         Some(true) => "managed",
@@ -88,7 +86,7 @@ fn pieces(now: &Now, one: &Interrupt, count: u64, width: usize) -> Pieces {
         piece(rate, Tone::Plain),
         piece(name(&one.name, room(width)), Tone::Plain),
         piece(format!(" {}", name(&set(one.affinity.as_ref()), 8)), Tone::Quiet),
-        piece(effective, if arrives { Tone::Care } else { Tone::Plain }),
+        piece(effective, if arrives { Tone::Warning } else { Tone::Plain }),
         piece(format!(" {managed}"), Tone::Quiet),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::row::WRITTEN;
-use crate::{Glyphs, Key, Look, Mode, Moment, Scene, TitleBar, draw, parse, press};
+use crate::{Glyphs, KeyPress, Moment, ScreenStyle, TitleBar, ViewMode, WatchScene, draw, parse, press};
 use machine::{CpuId, CpuSet};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -35,26 +35,26 @@ fn written_by(work: impl FnOnce()) -> usize {
 }
 
 #[test]
-fn only_what_is_seen_is_written() {
+fn only_visible_rows_are_formatted() {
     let moments = recorded();
-    let scene = Scene {
+    let scene = WatchScene {
         online: CpuSet::range(0, CPUS - 1),
         isolated: CpuSet::range(1, CPUS - 1),
         ..moments[0].scene.clone().unwrap()
     };
-    let now = Now {
+    let now = DisplayData {
         moments: moments.iter().collect(),
         scene: &scene,
         glyphs: Glyphs::Blocks,
     };
-    let mut view = View::default();
+    let mut view = ViewState::default();
     for key in [
-        Key::Down,
-        Key::PageDown,
-        Key::Up,
-        Key::Char('s'),
-        Key::Tab,
-        Key::Down,
+        KeyPress::Down,
+        KeyPress::PageDown,
+        KeyPress::Up,
+        KeyPress::Char('s'),
+        KeyPress::Tab,
+        KeyPress::Down,
     ] {
         let written = written_by(|| {
             press(&mut view, key, &now);
@@ -64,9 +64,9 @@ fn only_what_is_seen_is_written() {
     let mut buffer = Buffer::empty(Rect::new(0, 0, 120, HEIGHT));
     let bar = TitleBar {
         kernel: "6.18",
-        mode: Mode::Live,
+        mode: ViewMode::Live,
     };
-    let written = written_by(|| draw(&mut buffer, bar, &now, &view, Look::Plain));
+    let written = written_by(|| draw(&mut buffer, bar, &now, &view, ScreenStyle::Plain));
     // Two panes are side by side below the CPU pane.
     assert!(
         (usize::from(HEIGHT) / 3..2 * usize::from(HEIGHT)).contains(&written),

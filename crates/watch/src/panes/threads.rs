@@ -2,8 +2,8 @@
 
 use super::Pane;
 use crate::rates::{per_second, short};
-use crate::row::{Pieces, Row, Tone, name, piece};
-use crate::{Now, Place, Ran, Thread, View};
+use crate::row::{PaneRow, StyledText, Tone, name, piece};
+use crate::{DisplayData, IsolatedThread, PresenceReason, ThreadRuntime, ViewState};
 use machine::CpuSet;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) const PANE: Pane = Pane {
     empty: "no thread touches these CPUs, or they could not be read",
 };
 
-fn head(_: &Now, _: usize) -> String {
+fn head(_: &DisplayData, _: usize) -> String {
     format!(
         "{:>7} {:>6}  {:6} {:>4} {:16} {:8} {:8} {:>8}",
         "runs/s", "busy", "place", "CPU", "name", "allowed", "policy", "tid"
@@ -24,42 +24,42 @@ fn head(_: &Now, _: usize) -> String {
 }
 
 /// The class of a thread on an isolated CPU, named like the classes of interruptions.
-pub(super) fn class(place: Place) -> &'static str {
+pub(super) fn class(place: PresenceReason) -> &'static str {
     match place {
-        Place::Stray => "another program ran",
-        Place::Kernel | Place::Fixed => "kernel thread ran",
-        Place::Inside => "its own thread ran",
+        PresenceReason::Stray => "another program ran",
+        PresenceReason::Kernel | PresenceReason::Fixed => "kernel thread ran",
+        PresenceReason::Inside => "its own thread ran",
     }
 }
 
-fn place(place: Place) -> (&'static str, Tone) {
+fn place(place: PresenceReason) -> (&'static str, Tone) {
     match place {
-        Place::Stray => ("STRAY", Tone::Bad),
-        Place::Kernel => ("kernel", Tone::Care),
-        Place::Fixed => ("fixed", Tone::Quiet),
-        Place::Inside => ("inside", Tone::Good),
+        PresenceReason::Stray => ("STRAY", Tone::Bad),
+        PresenceReason::Kernel => ("kernel", Tone::Warning),
+        PresenceReason::Fixed => ("fixed", Tone::Quiet),
+        PresenceReason::Inside => ("inside", Tone::Good),
     }
 }
 
-fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, _: usize) -> Vec<Row<'a>> {
+fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, _: usize) -> Vec<PaneRow<'a>> {
     let scope = now.scope(view.scope);
     let all = now.last().map(|moment| moment.ran.as_slice()).unwrap_or_default();
-    let ran: BTreeMap<u32, Ran> = all.iter().map(|one| (one.tid, *one)).collect();
-    let touches = |thread: &&Thread| {
+    let ran: BTreeMap<u32, ThreadRuntime> = all.iter().map(|one| (one.tid, *one)).collect();
+    let touches = |thread: &&IsolatedThread| {
         let on = thread.cpu.is_some_and(|cpu| scope.contains(cpu));
         on || thread
             .allowed
             .as_ref()
             .is_some_and(|allowed| !allowed.is_empty() && allowed.is_subset(&scope))
     };
-    let mut found: Vec<(&Thread, Option<Ran>)> = now
+    let mut found: Vec<(&IsolatedThread, Option<ThreadRuntime>)> = now
         .scene
         .threads
         .iter()
         .filter(touches)
         .map(|thread| (thread, ran.get(&thread.tid).copied()))
         .collect();
-    let times = |one: &Option<Ran>| one.map_or(0, |one| one.times);
+    let times = |one: &Option<ThreadRuntime>| one.map_or(0, |one| one.times);
     found.sort_by_key(|(thread, one)| (std::cmp::Reverse(times(one)), thread.place, thread.tid));
     match sort {
         1 => found.sort_by_key(|(thread, _)| thread.place),
@@ -67,19 +67,14 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, _: usize) -> Vec<Row<'a>
         3 => found.sort_by(|(a, _), (b, _)| a.comm.cmp(&b.comm)),
         _ => {}
     }
-    found
-        .into_iter()
-        .map(|(thread, one)| row(now, thread, one))
-        .collect()
+    found.into_iter().map(|(thread, one)| row(now, thread, one)).collect()
 }
 
-fn row<'a>(now: &'a Now<'a>, thread: &'a Thread, ran: Option<Ran>) -> Row<'a> {
-    Row::new(thread.tid.to_string(), thread.cpu, move || {
-        pieces(now, thread, ran)
-    })
+fn row<'a>(now: &'a DisplayData<'a>, thread: &'a IsolatedThread, ran: Option<ThreadRuntime>) -> PaneRow<'a> {
+    PaneRow::new(thread.tid.to_string(), thread.cpu, move || pieces(now, thread, ran))
 }
 
-fn pieces(now: &Now, thread: &Thread, ran: Option<Ran>) -> Pieces {
+fn pieces(now: &DisplayData, thread: &IsolatedThread, ran: Option<ThreadRuntime>) -> StyledText {
     let (word, tone) = place(thread.place);
     let runs = ran.and_then(|one| now.rate(one.times));
     let busy = ran.and_then(|one| per_second(one.ran_ns, now.duration_ns()));

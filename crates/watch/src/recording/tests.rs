@@ -1,7 +1,7 @@
 //! Tests recordings that are complete, truncated, foreign, of another version, and hostile.
 
 use super::*;
-use crate::Ran;
+use crate::ThreadRuntime;
 
 fn header_line() -> Vec<u8> {
     line(&Header {
@@ -15,12 +15,12 @@ fn moment(number: u64) -> Moment {
     Moment {
         number,
         unix_s: 1_700_000_000 + number,
-        ran: vec![Ran {
+        ran: vec![ThreadRuntime {
             tid: 7,
             times: 3,
             ran_ns: 99,
         }],
-        scene: (number == 0).then(Scene::default),
+        scene: (number == 0).then(WatchScene::default),
         ..Moment::default()
     }
 }
@@ -30,14 +30,14 @@ fn whole() -> Vec<u8> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn a_complete_recording_is_read() {
     let read = parse(&whole()).unwrap();
     assert_eq!(read.moments, [moment(0), moment(1)]);
     assert_eq!((read.torn, read.header.kernel.as_str()), (false, "6.12.1"));
 }
 
 #[test]
-fn every_cut_is_an_error_or_told_and_never_a_panic() {
+fn every_truncation_is_an_error_or_reported() {
     let whole = whole();
     for end in 0..whole.len() {
         match parse(&whole[..end]) {
@@ -54,7 +54,7 @@ fn every_cut_is_an_error_or_told_and_never_a_panic() {
 }
 
 #[test]
-fn what_is_foreign_is_named() {
+fn foreign_files_and_versions_are_refused() {
     assert_eq!(parse(b""), Err(RecordingError::Foreign));
     assert_eq!(parse(b"\x7fELF\x02\x01\n"), Err(RecordingError::Foreign));
     assert_eq!(
@@ -68,7 +68,7 @@ fn what_is_foreign_is_named() {
 }
 
 #[test]
-fn a_line_that_is_none_of_ours_is_told_by_its_number() {
+fn an_invalid_line_is_reported_with_its_number() {
     let told = |line: &[u8]| {
         parse(&[whole(), line.to_vec(), b"\n".to_vec()].concat())
             .unwrap_err()

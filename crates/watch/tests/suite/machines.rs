@@ -3,10 +3,10 @@
 
 use crate::support::drawn::{cells, now, recording, screen, text};
 use machine::{CpuId, CpuSet};
-use watch::{Glyphs, Key, Look, Recording, View, press};
+use watch::{Glyphs, KeyPress, ScreenStyle, ViewState, WatchRecording, press};
 
 /// A machine with so many CPUs; of those of the partition the last is offline.
-fn machine(cpus: u32, isolated: &str) -> Recording {
+fn machine(cpus: u32, isolated: &str) -> WatchRecording {
     let mut recording = recording();
     let isolated = CpuSet::parse_list(isolated).unwrap();
     let offline = CpuSet::range(cpus - 1, cpus - 1);
@@ -42,26 +42,23 @@ fn machine(cpus: u32, isolated: &str) -> Recording {
 }
 
 #[test]
-fn many_cpus_and_one_that_is_offline() {
+fn screens_of_machines_with_many_cpus_match_the_golden_files() {
     for (cpus, isolated) in [(64, "32-63"), (1024, "16-1023")] {
         let recording = machine(cpus, isolated);
         let now = now(&recording, Glyphs::Blocks);
         for size in [(80, 24), (120, 40)] {
-            let seen = text(&cells(&now, &View::default(), size, Look::Plain));
+            let seen = text(&cells(&now, &ViewState::default(), size, ScreenStyle::Plain));
             screen(&format!("{}x{}-{cpus}-cpus.txt", size.0, size.1), &seen);
         }
         // The last one, which is offline, can be reached.
-        let mut view = View::default();
-        press(&mut view, Key::Char('1'), &now);
-        press(&mut view, Key::Char('a'), &now);
+        let mut view = ViewState::default();
+        press(&mut view, KeyPress::Char('1'), &now);
+        press(&mut view, KeyPress::Char('a'), &now);
         for _ in 0..cpus.div_ceil(8) {
-            press(&mut view, Key::PageDown, &now);
+            press(&mut view, KeyPress::PageDown, &now);
         }
-        let seen = text(&cells(&now, &view, (80, 24), Look::Plain));
+        let seen = text(&cells(&now, &view, (80, 24), ScreenStyle::Plain));
         let last = format!("{:>4} off", cpus - 1);
-        assert!(
-            seen.lines().any(|line| line.contains(&last)),
-            "{last:?} in\n{seen}"
-        );
+        assert!(seen.lines().any(|line| line.contains(&last)), "{last:?} in\n{seen}");
     }
 }

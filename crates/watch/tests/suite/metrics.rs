@@ -2,11 +2,14 @@
 
 use crate::support::golden::{fixtures, golden};
 use machine::{CpuId, CpuSet};
-use observe::{Class, Counters, CpuTimes, Sample};
+use observe::{Class, CounterSample, CounterTable, CpuTimes};
 use plan::Level;
 use std::collections::BTreeMap;
 use watch::drift::{Ledger, OpenFinding};
-use watch::metrics::{Daemon, Form, Known, MOST_FINDINGS, Since, Totals, Wanted, exposition};
+use watch::metrics::{
+    ActivityTotals, DaemonStats, ExpositionFormat, FindingStart, IntendedPartition, MOST_FINDINGS, MetricsState,
+    exposition,
+};
 
 fn set(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
@@ -16,10 +19,10 @@ fn set(text: &str) -> CpuSet {
 type Row<'a> = (&'a str, &'a str, &'a [(u32, u64)]);
 
 /// A table with these rows.
-fn table(cpus: &str, rows: &[Row]) -> Counters {
-    let mut counters = Counters {
+fn table(cpus: &str, rows: &[Row]) -> CounterTable {
+    let mut counters = CounterTable {
         cpus: set(cpus),
-        ..Counters::default()
+        ..CounterTable::default()
     };
     for (name, what, counts) in rows {
         let row = counters.rows.entry((*name).to_owned()).or_default();
@@ -29,28 +32,28 @@ fn table(cpus: &str, rows: &[Row]) -> Counters {
     counters
 }
 
-fn sample(interrupts: Counters) -> Sample {
-    Sample {
+fn sample(interrupts: CounterTable) -> CounterSample {
+    CounterSample {
         interrupts: Some(interrupts),
-        ..Sample::default()
+        ..CounterSample::default()
     }
 }
 
-fn count(totals: &Totals, cpu: u32, class: Class) -> Option<u64> {
+fn count(totals: &ActivityTotals, cpu: u32, class: Class) -> Option<u64> {
     let (_, total) = totals.cpus().find(|(one, _)| *one == CpuId(cpu))?;
     total.classes.get(&class).copied()
 }
 
 /// What was recorded, as counters that grew: the moments added up.
-fn recorded() -> (Totals, CpuSet) {
+fn recorded() -> (ActivityTotals, CpuSet) {
     let recording = watch::parse(&std::fs::read(fixtures().join("partition.jsonl")).unwrap()).unwrap();
     let isolated = recording.moments[0].scene.as_ref().unwrap().isolated.clone();
-    let (mut totals, mut switched) = (Totals::default(), BTreeMap::new());
-    let mut now = Sample {
+    let (mut totals, mut switched) = (ActivityTotals::default(), BTreeMap::new());
+    let mut now = CounterSample {
         interrupts: Some(table("0-1", &[])),
         softirqs: Some(table("0-1", &[])),
         times: Some(BTreeMap::new()),
-        ..Sample::default()
+        ..CounterSample::default()
     };
     for moment in &recording.moments {
         for did in &moment.activity.cpus {
@@ -92,32 +95,27 @@ fn finding(id: &str, subject: &str, level: Level, since_s: u64) -> OpenFinding {
     }
 }
 
-fn known(isolated: CpuSet) -> Known {
-    Known {
+fn known(isolated: CpuSet) -> MetricsState {
+    MetricsState {
         version: "0.1.0".to_owned(),
         kernel: "6.18.44".to_owned(),
-        isolated: vec![Wanted {
+        isolated: vec![IntendedPartition {
             partition: "rt".to_owned(),
             cpus: isolated,
             is_isolated: true,
         }],
-        said_by: "the journal of what was applied".to_owned(),
+        source_text: "the journal of what was applied".to_owned(),
         level: Some(Level::Warning),
         ledger: Ledger {
             standing: vec![
-                finding(
-                    "irq-here",
-                    "/proc/irq/36/smp_affinity",
-                    Level::Error,
-                    1_795_381_000,
-                ),
+                finding("irq-here", "/proc/irq/36/smp_affinity", Level::Error, 1_795_381_000),
                 finding("task-here", "md-\"handler\"\n\\", Level::Warning, 1_795_380_000),
             ],
             more: 0,
         },
-        since: Since::Seen,
+        since: FindingStart::Seen,
         checked_s: Some(1_795_381_482),
-        daemon: Some(Daemon {
+        daemon: Some(DaemonStats {
             started_s: 1_795_379_000,
             cpu_ns: 1_250_000_000,
             resident_bytes: Some(6_291_456),
@@ -132,15 +130,15 @@ fn known(isolated: CpuSet) -> Known {
 }
 
 #[test]
-fn a_recorded_machine_in_both_forms() {
+fn metrics_of_a_recorded_machine_match_the_golden_files() {
     let (totals, isolated) = recorded();
     let mut known = known(isolated);
     let result = fixtures().join("../results/everything.json");
     known.measured = formats::read(&mut std::fs::read(result).unwrap().as_slice()).ok();
     assert!(known.measured.is_some());
     for (form, name) in [
-        (Form::Text, "partition.prom"),
-        (Form::OpenMetrics, "partition.openmetrics"),
+        (ExpositionFormat::Text, "partition.prom"),
+        (ExpositionFormat::OpenMetrics, "partition.openmetrics"),
     ] {
         golden(
             &format!("metrics/{name}"),
@@ -150,10 +148,10 @@ fn a_recorded_machine_in_both_forms() {
 }
 
 #[test]
-fn a_broken_configuration_is_a_number() {
+fn an_invalid_configuration_is_a_metric() {
     let mut known = known(set("1"));
-    let told = |known: &Known| {
-        let text = exposition(Form::Text, known, &Totals::default(), 0);
+    let told = |known: &MetricsState| {
+        let text = exposition(ExpositionFormat::Text, known, &ActivityTotals::default(), 0);
         let line = text
             .lines()
             .find(|line| line.starts_with("quietcore_configuration_valid"));
@@ -165,19 +163,16 @@ fn a_broken_configuration_is_a_number() {
 }
 
 #[test]
-fn hostile_names_make_no_line_of_their_own() {
+fn hostile_names_create_no_extra_line() {
     let mut known = known(set("1"));
     let hostile = "a\"} 1\nquietcore_evil{x=\"\\";
     known.isolated[0].partition = hostile.to_owned();
-    known.said_by = hostile.to_owned();
+    known.source_text = hostile.to_owned();
     known.ledger.standing[0].subject = hostile.to_owned();
     known.daemon.as_mut().unwrap().sources[0].0 = hostile.to_owned();
-    for form in [Form::Text, Form::OpenMetrics] {
-        let text = exposition(form, &known, &Totals::default(), 0);
-        assert!(
-            !text.lines().any(|line| line.starts_with("quietcore_evil")),
-            "{text}"
-        );
+    for form in [ExpositionFormat::Text, ExpositionFormat::OpenMetrics] {
+        let text = exposition(form, &known, &ActivityTotals::default(), 0);
+        assert!(!text.lines().any(|line| line.starts_with("quietcore_evil")), "{text}");
         assert!(
             text.contains("partition=\"a\\\"} 1\\nquietcore_evil{x=\\\"\\\\\""),
             "{text}"
@@ -186,13 +181,18 @@ fn hostile_names_make_no_line_of_their_own() {
 }
 
 #[test]
-fn what_is_not_known_has_no_line() {
-    let text = exposition(Form::OpenMetrics, &Known::default(), &Totals::default(), 0);
+fn unknown_values_have_no_line() {
+    let text = exposition(
+        ExpositionFormat::OpenMetrics,
+        &MetricsState::default(),
+        &ActivityTotals::default(),
+        0,
+    );
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(lines, ["quietcore_build_info{version=\"\",kernel=\"\"} 1"]);
     let mut once = known(set("1"));
-    (once.since, once.daemon) = (Since::Unknown, None);
-    let text = exposition(Form::Text, &once, &Totals::default(), 0);
+    (once.since, once.daemon) = (FindingStart::Unknown, None);
+    let text = exposition(ExpositionFormat::Text, &once, &ActivityTotals::default(), 0);
     assert!(text.contains("quietcore_check_findings{partition=\"rt\",level=\"error\"} 1\n"));
     for name in ["finding_since", "drift_age", "quietcore_daemon", "noise_gap"] {
         assert!(!text.contains(name), "{name} in {text}");
@@ -200,9 +200,9 @@ fn what_is_not_known_has_no_line() {
 }
 
 #[test]
-fn totals_only_grow_whatever_the_counters_do() {
+fn totals_never_decrease() {
     let isolated = set("2-3");
-    let mut totals = Totals::default();
+    let mut totals = ActivityTotals::default();
     let mut add = |cpus: &str, rows: &[Row]| {
         totals.add(&sample(table(cpus, rows)), None, &isolated);
         let tick = |cpu| count(&totals, cpu, Class::Tick);
@@ -234,11 +234,7 @@ fn totals_only_grow_whatever_the_counters_do() {
     assert_eq!(fourth, (Some(110), Some(8), Some(43)));
     let fifth = add(
         "0-3",
-        &[(
-            "LOC",
-            "Local timer interrupts",
-            &[(2, 6), (3, u64::from(u32::MAX))],
-        )],
+        &[("LOC", "Local timer interrupts", &[(2, 6), (3, u64::from(u32::MAX))])],
     );
     assert_eq!((fifth.0, fifth.2), (Some(111), Some(43)));
     // 32 bits wrap.
@@ -247,40 +243,24 @@ fn totals_only_grow_whatever_the_counters_do() {
 }
 
 #[test]
-fn who_is_no_longer_isolated_is_forgotten_and_a_newcomer_begins_with_all() {
-    let mut totals = Totals::default();
+fn totals_follow_the_set_of_isolated_cpus() {
+    let mut totals = ActivityTotals::default();
     let rows: &[Row] = &[("RES", "Rescheduling interrupts", &[(1, 10), (2, 20)])];
-    totals.add(
-        &sample(table("0-2", rows)),
-        Some([(1, 5), (2, 6)].into()),
-        &set("1"),
-    );
-    totals.add(
-        &sample(table("0-2", rows)),
-        Some([(1, 8), (2, 6)].into()),
-        &set("1-2"),
-    );
+    totals.add(&sample(table("0-2", rows)), Some([(1, 5), (2, 6)].into()), &set("1"));
+    totals.add(&sample(table("0-2", rows)), Some([(1, 8), (2, 6)].into()), &set("1-2"));
     assert_eq!(count(&totals, 2, Class::Reschedule), Some(20));
-    let switches = |totals: &Totals| totals.cpus().map(|(_, total)| total.switches).collect::<Vec<_>>();
+    let switches = |totals: &ActivityTotals| totals.cpus().map(|(_, total)| total.switches).collect::<Vec<_>>();
     assert_eq!(switches(&totals), [Some(8), Some(6)]);
-    totals.add(
-        &sample(table("0-2", rows)),
-        Some([(1, 2), (2, 7)].into()),
-        &set("1-2"),
-    );
-    assert_eq!(
-        switches(&totals),
-        [Some(10), Some(7)],
-        "what went back was begun anew"
-    );
+    totals.add(&sample(table("0-2", rows)), Some([(1, 2), (2, 7)].into()), &set("1-2"));
+    assert_eq!(switches(&totals), [Some(10), Some(7)], "what went back was begun anew");
     totals.add(&sample(table("0-2", rows)), None, &set("2"));
     assert_eq!(count(&totals, 1, Class::Reschedule), None);
     assert_eq!(switches(&totals), [Some(7)]);
 }
 
 #[test]
-fn steal_is_a_time() {
-    let at = |steal| Sample {
+fn steal_is_exported_in_seconds() {
+    let at = |steal| CounterSample {
         times: Some(
             [(
                 1,
@@ -292,12 +272,12 @@ fn steal_is_a_time() {
             .into(),
         ),
         interrupts: Some(table("0-1", &[])),
-        ..Sample::default()
+        ..CounterSample::default()
     };
-    let mut totals = Totals::default();
+    let mut totals = ActivityTotals::default();
     totals.add(&at(250), None, &set("1"));
     totals.add(&at(300), None, &set("1"));
-    let text = exposition(Form::Text, &known(set("1")), &totals, 0);
+    let text = exposition(ExpositionFormat::Text, &known(set("1")), &totals, 0);
     assert!(
         text.contains("\nquietcore_steal_seconds_total{cpu=\"1\"} 3.0\n"),
         "{text}"
@@ -312,42 +292,34 @@ fn the_number_of_lines_is_bounded() {
         .map(|number| finding("task-here", &format!("t{number}"), Level::Warning, number))
         .collect();
     known.ledger.more = 5;
-    let rows: Vec<(String, Vec<(u32, u64)>)> = (24..524)
-        .map(|irq| (irq.to_string(), vec![(irq % 64, 1)]))
-        .collect();
+    let rows: Vec<(String, Vec<(u32, u64)>)> = (24..524).map(|irq| (irq.to_string(), vec![(irq % 64, 1)])).collect();
     let rows: Vec<Row> = rows
         .iter()
         .map(|(name, counts)| (name.as_str(), "nvme", counts.as_slice()))
         .collect();
-    let mut totals = Totals::default();
+    let mut totals = ActivityTotals::default();
     totals.add(&sample(table("0-63", &rows)), None, &set("1-63"));
-    let text = exposition(Form::Text, &known, &totals, 2_000);
+    let text = exposition(ExpositionFormat::Text, &known, &totals, 2_000);
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!(
         lines("quietcore_interruptions_total{"),
         63,
         "500 interrupts are one class"
     );
-    assert_eq!(
-        lines("quietcore_check_finding_since_timestamp_seconds{"),
-        MOST_FINDINGS
-    );
-    assert!(
-        text.contains("\nquietcore_check_findings_unlisted 905\n"),
-        "{text}"
-    );
+    assert_eq!(lines("quietcore_check_finding_since_timestamp_seconds{"), MOST_FINDINGS);
+    assert!(text.contains("\nquietcore_check_findings_unlisted 905\n"), "{text}");
     assert!(text.contains("level=\"warning\"} 1000\n"));
 }
 
 /// The rule of `check`: a CPU that nothing isolates is not isolated, whatever is intended.
 #[test]
-fn a_cpu_that_nothing_isolates_is_no_isolated_cpu() {
+fn a_cpu_that_nothing_isolates_has_the_value_zero() {
     let mut known = known(CpuSet::range(3, 3));
-    let line = |known: &Known, value: u8| {
-        let text = exposition(Form::Text, known, &Totals::default(), 0);
+    let line = |known: &MetricsState, value: u8| {
+        let text = exposition(ExpositionFormat::Text, known, &ActivityTotals::default(), 0);
         let wanted = format!(
             "quietcore_isolated_cpu{{cpu=\"3\",partition=\"rt\",said_by=\"{}\"}} {value}\n",
-            known.said_by
+            known.source_text
         );
         assert!(text.contains(&wanted), "{text}");
     };

@@ -12,10 +12,10 @@ use crate::support::drawn;
 use crate::support::drawn::{cells, recording, screen, text};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
-use watch::{Act, Glyphs, Key, Look, Now, Overlay, Scope, View, press};
+use watch::{CpuScope, DisplayData, Glyphs, KeyPress, Overlay, ScreenStyle, ViewAction, ViewState, press};
 
-fn focused(pane: usize) -> View {
-    let mut view = View::default();
+fn focused(pane: usize) -> ViewState {
+    let mut view = ViewState::default();
     view.focus = pane;
     view
 }
@@ -46,11 +46,11 @@ fn colours(buffer: &Buffer) -> String {
 
 /// Where room is short the name of the kernel goes, and the verdict stays.
 #[test]
-fn a_narrow_screen_has_the_verdict() {
+fn a_narrow_screen_keeps_the_verdict() {
     let recording = recording();
     let now = drawn::now(&recording, Glyphs::Blocks);
     for width in [60, 80] {
-        let drawn = text(&cells(&now, &View::default(), (width, 24), Look::Plain));
+        let drawn = text(&cells(&now, &ViewState::default(), (width, 24), ScreenStyle::Plain));
         let title = drawn.lines().next().unwrap();
         let verdict = format!("isolated {}: {}", now.scene.isolated, now.scene.verdict);
         assert!(title.contains(&verdict), "{width}: {title}");
@@ -60,48 +60,44 @@ fn a_narrow_screen_has_the_verdict() {
 #[test]
 fn a_cpu_that_nothing_isolates_is_not_called_isolated() {
     let mut recording = recording();
-    for scene in recording
-        .moments
-        .iter_mut()
-        .filter_map(|moment| moment.scene.as_mut())
-    {
+    for scene in recording.moments.iter_mut().filter_map(|moment| moment.scene.as_mut()) {
         scene.not_isolated = scene.isolated.clone();
     }
     let now = drawn::now(&recording, Glyphs::Blocks);
-    let drawn = text(&cells(&now, &View::default(), (80, 24), Look::Plain));
+    let drawn = text(&cells(&now, &ViewState::default(), (80, 24), ScreenStyle::Plain));
     assert!(drawn.contains("CPU 1 is not isolated: noisy"), "{drawn}");
     assert!(drawn.contains("OPEN") && !drawn.contains("ISO!!"), "{drawn}");
     assert!(!drawn.contains("isolated CPUs"), "{drawn}");
 }
 
 #[test]
-fn every_pane_at_both_sizes() {
+fn every_pane_matches_its_golden_screen() {
     let recording = recording();
     let now = drawn::now(&recording, Glyphs::Blocks);
     for (place, pane) in watch::PANES.iter().enumerate() {
         let view = focused(place);
         screen(
             &format!("80x24-{}.txt", pane.name),
-            &text(&cells(&now, &view, (80, 24), Look::Plain)),
+            &text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)),
         );
     }
-    let wide = cells(&now, &View::default(), (120, 40), Look::Plain);
+    let wide = cells(&now, &ViewState::default(), (120, 40), ScreenStyle::Plain);
     screen("120x40.txt", &text(&wide));
     let ascii = drawn::now(&recording, Glyphs::Ascii);
-    let seen = text(&cells(&ascii, &View::default(), (80, 24), Look::Plain));
+    let seen = text(&cells(&ascii, &ViewState::default(), (80, 24), ScreenStyle::Plain));
     assert!(seen.is_ascii(), "{seen}");
     screen("80x24-ascii.txt", &seen);
 }
 
 #[test]
-fn colours_say_nothing_that_the_text_does_not() {
+fn colours_add_no_information_to_the_text() {
     let recording = recording();
     let now = drawn::now(&recording, Glyphs::Blocks);
-    let view = View::default();
+    let view = ViewState::default();
     for size in [(80, 24), (120, 40)] {
         let (colour, plain) = (
-            cells(&now, &view, size, Look::Colour),
-            cells(&now, &view, size, Look::Plain),
+            cells(&now, &view, size, ScreenStyle::Colour),
+            cells(&now, &view, size, ScreenStyle::Plain),
         );
         assert_eq!(text(&colour), text(&plain));
         screen(&format!("{}x{}-colours.txt", size.0, size.1), &colours(&colour));
@@ -116,52 +112,49 @@ fn colours_say_nothing_that_the_text_does_not() {
 }
 
 #[test]
-fn overlays() {
+fn overlays_match_their_golden_screens() {
     let recording = recording();
     let now = drawn::now(&recording, Glyphs::Blocks);
-    let mut view = View::default();
-    press(&mut view, Key::Char('?'), &now);
+    let mut view = ViewState::default();
+    press(&mut view, KeyPress::Char('?'), &now);
     screen(
         "80x24-help.txt",
-        &text(&cells(&now, &view, (80, 24), Look::Plain)),
+        &text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)),
     );
-    press(&mut view, Key::Escape, &now);
-    press(&mut view, Key::Char('5'), &now);
-    press(&mut view, Key::Char('f'), &now);
+    press(&mut view, KeyPress::Escape, &now);
+    press(&mut view, KeyPress::Char('5'), &now);
+    press(&mut view, KeyPress::Char('f'), &now);
     let Some(Overlay::Fix(key)) = &view.overlay else {
         panic!("{view:?}")
     };
-    assert!(
-        now.scene.findings.iter().any(|seen| key.starts_with(&seen.id)),
-        "{key}"
+    assert!(now.scene.findings.iter().any(|seen| key.starts_with(&seen.id)), "{key}");
+    screen(
+        "80x24-fix.txt",
+        &text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)),
     );
-    screen("80x24-fix.txt", &text(&cells(&now, &view, (80, 24), Look::Plain)));
-    view.lay_over(Overlay::Answer {
+    view.open_overlay(Overlay::Answer {
         title: "blame".to_owned(),
         text: "a\u{1b}[31mb\n".repeat(50),
     });
-    let seen = text(&cells(&now, &view, (80, 24), Look::Plain));
-    assert!(
-        seen.contains("1-20 of 50") && seen.contains("a\\u{1b}[31mb"),
-        "{seen}"
-    );
-    press(&mut view, Key::PageDown, &now);
-    assert!(text(&cells(&now, &view, (80, 24), Look::Plain)).contains("11-30 of 50"));
+    let seen = text(&cells(&now, &view, (80, 24), ScreenStyle::Plain));
+    assert!(seen.contains("1-20 of 50") && seen.contains("a\\u{1b}[31mb"), "{seen}");
+    press(&mut view, KeyPress::PageDown, &now);
+    assert!(text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)).contains("11-30 of 50"));
 }
 
 #[test]
-fn keys_sort_filter_and_choose() {
+fn keys_sort_filter_and_select() {
     let recording = recording();
     let now = drawn::now(&recording, Glyphs::Ascii);
-    let mut view = View::default();
-    let typed = |view: &mut View, letters: &str| {
+    let mut view = ViewState::default();
+    let typed = |view: &mut ViewState, letters: &str| {
         letters
             .chars()
-            .filter_map(|letter| press(view, Key::Char(letter), &now))
+            .filter_map(|letter| press(view, KeyPress::Char(letter), &now))
             .last()
     };
-    let lines = |view: &View| -> Vec<String> {
-        text(&cells(&now, view, (80, 24), Look::Plain))
+    let lines = |view: &ViewState| -> Vec<String> {
+        text(&cells(&now, view, (80, 24), ScreenStyle::Plain))
             .lines()
             .map(str::to_owned)
             .collect()
@@ -180,18 +173,14 @@ fn keys_sort_filter_and_choose() {
         .skip(2)
         .collect();
     assert_ne!(by_rate, by_name);
-    let who: Vec<&str> = by_name
-        .iter()
-        .take(4)
-        .filter_map(|line| line.get(9..30))
-        .collect();
+    let who: Vec<&str> = by_name.iter().take(4).filter_map(|line| line.get(9..30)).collect();
     let mut sorted = who.clone();
     sorted.sort_unstable();
     assert_eq!(who, sorted);
     // The filter is typed, kept, and dropped.
     typed(&mut view, "/timer");
     assert!(view.typing && lines(&view).last().unwrap().contains("filter: timer_"));
-    press(&mut view, Key::Enter, &now);
+    press(&mut view, KeyPress::Enter, &now);
     let kept: Vec<String> = lines(&view)
         .into_iter()
         .skip_while(|line| !line.contains("[2 culprits]"))
@@ -206,56 +195,56 @@ fn keys_sort_filter_and_choose() {
                 .all(|line| line.to_lowercase().contains("timer")),
         "{kept:?}"
     );
-    press(&mut view, Key::Escape, &now);
+    press(&mut view, KeyPress::Escape, &now);
     assert!(view.filter.is_empty());
     // Only the chosen CPU, and its question.
     typed(&mut view, "1");
-    press(&mut view, Key::Enter, &now);
+    press(&mut view, KeyPress::Enter, &now);
     let first = now.scene.isolated.first().unwrap();
-    assert_eq!(view.scope, Scope::One(first));
+    assert_eq!(view.scope, CpuScope::One(first));
     typed(&mut view, "a");
-    assert_eq!(typed(&mut view, "b"), Some(Act::Blame(machine::CpuId(1))));
-    assert_eq!(press(&mut view, Key::Control('c'), &now), Some(Act::Quit));
-    assert_eq!(typed(&mut view, "z"), Some(Act::Freeze));
-    assert_eq!(typed(&mut view, "q"), Some(Act::Quit));
+    assert_eq!(typed(&mut view, "b"), Some(ViewAction::Blame(machine::CpuId(1))));
+    assert_eq!(press(&mut view, KeyPress::Control('c'), &now), Some(ViewAction::Quit));
+    assert_eq!(typed(&mut view, "z"), Some(ViewAction::Freeze));
+    assert_eq!(typed(&mut view, "q"), Some(ViewAction::Quit));
 }
 
 #[test]
-fn any_size_and_any_key_is_no_panic() {
+fn no_size_and_no_key_causes_a_panic() {
     let recording = recording();
-    let empty = watch::Scene::default();
-    let nothing = Now {
+    let empty = watch::WatchScene::default();
+    let nothing = DisplayData {
         moments: Vec::new(),
         scene: &empty,
         glyphs: Glyphs::Ascii,
     };
     let keys = [
-        Key::Down,
-        Key::Tab,
-        Key::Char('s'),
-        Key::Char('f'),
-        Key::Char('b'),
-        Key::Enter,
-        Key::PageDown,
-        Key::Up,
-        Key::BackTab,
-        Key::Char('?'),
-        Key::Backspace,
+        KeyPress::Down,
+        KeyPress::Tab,
+        KeyPress::Char('s'),
+        KeyPress::Char('f'),
+        KeyPress::Char('b'),
+        KeyPress::Enter,
+        KeyPress::PageDown,
+        KeyPress::Up,
+        KeyPress::BackTab,
+        KeyPress::Char('?'),
+        KeyPress::Backspace,
     ];
     for now in [&drawn::now(&recording, Glyphs::Blocks), &nothing] {
-        let mut view = View::default();
+        let mut view = ViewState::default();
         for turn in 0..200usize {
             press(&mut view, keys[turn * 7 % keys.len()], now);
             let size = ((turn * 13 % 140) as u16, (turn * 5 % 50) as u16);
-            cells(now, &view, size, Look::Colour);
+            cells(now, &view, size, ScreenStyle::Colour);
         }
     }
-    let small = text(&cells(&nothing, &View::default(), (39, 10), Look::Plain));
+    let small = text(&cells(&nothing, &ViewState::default(), (39, 10), ScreenStyle::Plain));
     assert!(small.starts_with("quietcore watch needs 40 x 8"), "{small}");
 }
 
 #[test]
-fn names_from_the_machine_cannot_reach_the_terminal_as_they_are() {
+fn names_from_the_machine_are_escaped_for_the_terminal() {
     let mut recording = recording();
     let scene = recording
         .moments
@@ -266,7 +255,7 @@ fn names_from_the_machine_cannot_reach_the_terminal_as_they_are() {
     "\u{1b}[2Jevil\u{202e}".clone_into(&mut scene.threads[0].comm);
     let now = drawn::now(&recording, Glyphs::Blocks);
     let view = focused(2);
-    let seen = cells(&now, &view, (80, 24), Look::Plain);
+    let seen = cells(&now, &view, (80, 24), ScreenStyle::Plain);
     assert!(
         seen.content
             .iter()

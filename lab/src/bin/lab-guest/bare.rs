@@ -12,7 +12,7 @@ use std::time::Instant;
 /// `lab-guest bare JOURNAL`: makes the changes. Prints the time, without that for reading the journal.
 pub fn apply(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
-    timed(|| steps.iter().try_for_each(Step::make))
+    timed(|| steps.iter().try_for_each(BareStep::make))
 }
 
 /// `lab-guest careful JOURNAL`: as `bare`, with the mask of every task before and after.
@@ -25,12 +25,9 @@ pub fn careful(journal: &str) -> Result<(), String> {
             .ok_or("no list of tasks")?;
         let tids: Vec<i32> = list.lines().filter_map(|line| line.parse().ok()).collect();
         let before: Vec<u128> = tids.iter().map(|tid| mask_of(*tid).unwrap_or(0)).collect();
-        steps.iter().try_for_each(Step::make)?;
+        steps.iter().try_for_each(BareStep::make)?;
         let masks = tids.iter().map(|tid| mask_of(*tid).unwrap_or(0));
-        let changed = masks
-            .zip(&before)
-            .filter(|(after, before)| after != *before)
-            .count();
+        let changed = masks.zip(&before).filter(|(after, before)| after != *before).count();
         (changed > 0)
             .then_some(())
             .ok_or_else(|| "no task has another mask".to_owned())
@@ -40,21 +37,18 @@ pub fn careful(journal: &str) -> Result<(), String> {
 /// `lab-guest bare-undo JOURNAL`: undoes them, last to first.
 pub fn undo(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
-    timed(|| steps.iter().rev().try_for_each(Step::take_back))
+    timed(|| steps.iter().rev().try_for_each(BareStep::undo))
 }
 
 fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     let started = Instant::now();
     work()?;
-    println!(
-        "{}",
-        serde_json::json!({ "us": started.elapsed().as_micros() as u64 })
-    );
+    println!("{}", serde_json::json!({ "us": started.elapsed().as_micros() as u64 }));
     Ok(())
 }
 
 /// One write, or one loop of them.
-enum Step {
+enum BareStep {
     Value {
         path: String,
         value: String,
@@ -76,34 +70,34 @@ enum Step {
     },
 }
 
-impl Step {
+impl BareStep {
     fn make(&self) -> Result<(), String> {
         match self {
-            Step::Value { path, value, .. } => put(path, value),
-            Step::Set { path } => std::fs::create_dir(path).map_err(|error| format!("{path}: {error}")),
-            Step::Partition { path, word } => put(path, word),
-            Step::Tasks { from, to } => move_all(from, to),
-            Step::KernelThreads { isolated } => narrow(*isolated),
+            BareStep::Value { path, value, .. } => write_file(path, value),
+            BareStep::Set { path } => std::fs::create_dir(path).map_err(|error| format!("{path}: {error}")),
+            BareStep::Partition { path, word } => write_file(path, word),
+            BareStep::Tasks { from, to } => move_all(from, to),
+            BareStep::KernelThreads { isolated } => narrow(*isolated),
         }
     }
 
-    fn take_back(&self) -> Result<(), String> {
+    fn undo(&self) -> Result<(), String> {
         match self {
-            Step::Value { path, value, former } => match value.strip_prefix('+') {
-                Some(word) => put(path, &format!("-{word}")),
+            BareStep::Value { path, value, former } => match value.strip_prefix('+') {
+                Some(word) => write_file(path, &format!("-{word}")),
                 // Files that were removed with their set are gone by now.
                 None if former.is_empty() => Ok(()),
-                None => put(path, former),
+                None => write_file(path, former),
             },
-            Step::Set { path } => std::fs::remove_dir(path).map_err(|error| format!("{path}: {error}")),
-            Step::Partition { path, .. } => put(path, "member"),
-            Step::Tasks { from, to } => move_all(to, from),
-            Step::KernelThreads { .. } => Ok(()),
+            BareStep::Set { path } => std::fs::remove_dir(path).map_err(|error| format!("{path}: {error}")),
+            BareStep::Partition { path, .. } => write_file(path, "member"),
+            BareStep::Tasks { from, to } => move_all(to, from),
+            BareStep::KernelThreads { .. } => Ok(()),
         }
     }
 }
 
-fn put(path: &str, value: &str) -> Result<(), String> {
+fn write_file(path: &str, value: &str) -> Result<(), String> {
     let mut file = File::options()
         .write(true)
         .open(path)
@@ -141,12 +135,7 @@ fn narrow(isolated: u128) -> Result<(), String> {
         let rest = mask & !isolated;
         // SAFETY: the kernel reads at most the size of a number that lives across the call.
         unsafe {
-            libc::syscall(
-                libc::SYS_sched_setaffinity,
-                tid,
-                size_of_val(&rest),
-                &raw const rest,
-            );
+            libc::syscall(libc::SYS_sched_setaffinity, tid, size_of_val(&rest), &raw const rest);
         }
     }
     Ok(())
@@ -156,28 +145,19 @@ fn narrow(isolated: u128) -> Result<(), String> {
 fn mask_of(tid: i32) -> Option<u128> {
     let mut mask = 0_u128;
     // SAFETY: the kernel writes at most the size of a number that lives across the call.
-    let got = unsafe {
-        libc::syscall(
-            libc::SYS_sched_getaffinity,
-            tid,
-            size_of_val(&mask),
-            &raw mut mask,
-        )
-    };
+    let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, size_of_val(&mask), &raw mut mask) };
     (got > 0).then_some(mask)
 }
 
 /// The writes of the journal's first layer, in its order.
-fn steps(journal: &str) -> Result<Vec<Step>, String> {
+fn steps(journal: &str) -> Result<Vec<BareStep>, String> {
     let text = std::fs::read_to_string(journal).map_err(|error| format!("{journal}: {error}"))?;
     let records: Vec<Value> = text
         .lines()
         .filter_map(|line| serde_json::from_str(line.splitn(4, ' ').nth(3)?).ok())
         .collect();
     let begin = records.iter().find(|record| record["event"] == "begin");
-    let changes = begin
-        .and_then(|begin| begin["changes"].as_array())
-        .ok_or("no begin")?;
+    let changes = begin.and_then(|begin| begin["changes"].as_array()).ok_or("no begin")?;
     let mut steps = Vec::new();
     let mut done = std::collections::BTreeSet::new();
     for record in records.iter().filter(|record| record["event"] == "will") {
@@ -186,23 +166,19 @@ fn steps(journal: &str) -> Result<Vec<Step>, String> {
         if !done.insert(id) {
             continue;
         }
-        let change = changes
-            .iter()
-            .find(|change| change["id"] == id)
-            .ok_or("no change")?;
+        let change = changes.iter().find(|change| change["id"] == id).ok_or("no change")?;
         let former = record["before"]["value"]["value"].as_str().unwrap_or_default();
-        steps
-            .push(step(&change["action"], former).ok_or_else(|| format!("no step of {}", change["action"]))?);
+        steps.push(step(&change["action"], former).ok_or_else(|| format!("no step of {}", change["action"]))?);
     }
     Ok(steps)
 }
 
-fn step(action: &Value, former: &str) -> Option<Step> {
+fn step(action: &Value, former: &str) -> Option<BareStep> {
     let of = action;
     let kind = of["do"].as_str()?;
     let text = |name: &str| of[name].as_str().map(str::to_owned);
     Some(match kind {
-        "write" => Step::Value {
+        "write" => BareStep::Value {
             path: text("path")?,
             value: text("value")?,
             former: if of["undo"] == "with_set" {
@@ -211,16 +187,16 @@ fn step(action: &Value, former: &str) -> Option<Step> {
                 former.to_owned()
             },
         },
-        "make_set" => Step::Set { path: text("path")? },
-        "make_partition" => Step::Partition {
+        "make_set" => BareStep::Set { path: text("path")? },
+        "make_partition" => BareStep::Partition {
             path: text("path")?,
             word: of["words"][0].as_str()?.to_owned(),
         },
-        "move_tasks" => Step::Tasks {
+        "move_tasks" => BareStep::Tasks {
             from: text("from")?,
             to: text("to")?,
         },
-        "narrow_tasks" => Step::KernelThreads {
+        "narrow_tasks" => BareStep::KernelThreads {
             isolated: (0..128)
                 .filter(|cpu| crate::tasks::list_has(of["isolated"].as_str().unwrap_or_default(), *cpu))
                 .fold(0, |mask, cpu| mask | 1 << cpu),

@@ -3,7 +3,6 @@
 //! A disturbance is one file and one line in [`ALL`]. A thread that [`crate::truth`] creates performs its acts. The thread
 //! has the name of the disturbance, runs on the other CPU and has a real-time priority, so that it acts in time.
 
-mod asking;
 mod backtrace;
 mod beside;
 mod callbacks;
@@ -17,6 +16,7 @@ mod local_table;
 mod membarrier;
 mod network;
 mod ordinary;
+mod own_entries;
 mod per_cpu_work;
 mod perf_read;
 mod preempt;
@@ -38,7 +38,7 @@ mod waking;
 
 pub use membarrier::membarrier;
 
-use lab::truth::{Expected, Injected, Thread};
+use lab::truth::{DisturbingThread, ExpectedBlame, Injection};
 use lab::{clock, random::Random};
 
 /// All of them, in the order of the published table.
@@ -78,9 +78,9 @@ pub(super) const ALL: &[&Disturbance] = &[
     &cpu_timer::DISTURBANCE,
     &disk::DISTURBANCE,
     &throttling::THROTTLED,
-    &throttling::LET_IN,
-    &asking::FAULT,
-    &asking::CALL,
+    &throttling::ADMISSION,
+    &own_entries::FAULT,
+    &own_entries::CALL,
     &vmstat::DISTURBANCE,
     &hotplug::DISTURBANCE,
     &backtrace::DISTURBANCE,
@@ -94,18 +94,18 @@ pub(super) struct Disturbance {
     /// A short description.
     pub(super) about: &'static str,
     /// What spins on the measured CPU.
-    pub(super) probe: Probe,
+    pub(super) probe: ProbePolicy,
     /// Why this machine cannot produce it.
-    pub(super) possible: fn(&Place) -> Result<(), String>,
+    pub(super) possible: fn(&InjectionSite) -> Result<(), String>,
     /// What `blame` must report.
-    pub(super) expected: Expected,
+    pub(super) expected: ExpectedBlame,
     /// Acts this many times, and undoes all its set-up, even on failure. An act that demonstrably had no effect is an error.
-    pub(super) inject: fn(&mut Place, usize) -> Result<Vec<Injected>, String>,
+    pub(super) inject: fn(&mut InjectionSite, usize) -> Result<Vec<Injection>, String>,
 }
 
 /// The policy of the probe of `blame`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Probe {
+pub(super) enum ProbePolicy {
     /// SCHED_OTHER, the default of `blame`: every real-time thread preempts it.
     Other,
     /// SCHED_FIFO with priority 80, for disturbances that affect only real-time threads.
@@ -116,7 +116,7 @@ pub(super) enum Probe {
 
 /// Where and when to act.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct InjectionSite {
     /// The CPU that is disturbed; the probe spins there.
     pub(super) measured: u32,
     /// The CPU of the injector.
@@ -133,8 +133,8 @@ pub(super) struct Place {
     pub(super) random: Random,
 }
 
-impl Place {
-    /// Random time until the next act: one to three times [`Place::apart_ns`].
+impl InjectionSite {
+    /// Random time until the next act: one to three times [`InjectionSite::apart_ns`].
     pub(super) fn distance_ns(&mut self) -> u64 {
         self.apart_ns + self.random.draw() % (2 * self.apart_ns).max(1)
     }
@@ -146,34 +146,34 @@ impl Place {
 
     /// Performs one act in the calling thread, which is the culprit. The act must be over on the measured CPU when `act`
     /// returns, or a moment later.
-    pub(super) fn act(&self, act: impl FnOnce() -> Result<(), String>) -> Result<Injected, String> {
+    pub(super) fn perform(&self, act: impl FnOnce() -> Result<(), String>) -> Result<Injection, String> {
         let culprit = me();
         let begin_raw_ns = clock::raw_ns();
         act()?;
-        Ok(Injected {
+        Ok(Injection {
             begin_raw_ns,
             end_raw_ns: clock::raw_ns(),
             culprit,
         })
     }
 
-    /// Acts this many times, each after a [`Place::pause`].
-    pub(super) fn acts(
+    /// Acts this many times, each after a [`InjectionSite::pause`].
+    pub(super) fn perform_repeatedly(
         &mut self,
         count: usize,
         mut act: impl FnMut() -> Result<(), String>,
-    ) -> Result<Vec<Injected>, String> {
+    ) -> Result<Vec<Injection>, String> {
         let mut done = Vec::with_capacity(count);
         for _ in 0..count {
             self.pause();
-            done.push(self.act(&mut act)?);
+            done.push(self.perform(&mut act)?);
         }
         Ok(done)
     }
 }
 
 /// The calling thread and its current CPU.
-pub(super) fn me() -> Thread {
+pub(super) fn me() -> DisturbingThread {
     let mut name = [0_u8; 16];
     // SAFETY: plain calls; the kernel writes at most 16 bytes of the name.
     let (pid, cpu) = unsafe {
@@ -181,7 +181,7 @@ pub(super) fn me() -> Thread {
         (libc::gettid(), libc::sched_getcpu())
     };
     let comm = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    Thread {
+    DisturbingThread {
         pid,
         comm: String::from_utf8_lossy(comm).into_owned(),
         cpu: u32::try_from(cpu).unwrap_or(0),
@@ -189,13 +189,13 @@ pub(super) fn me() -> Thread {
 }
 
 /// Sets name, CPU and policy (`fifo:95`, `other:0`) of the calling thread: for the additional threads of a disturbance.
-pub(super) fn stand(name: &str, cpu: u32, policy: &str) -> Result<(), String> {
+pub(super) fn place_thread(name: &str, cpu: u32, policy: &str) -> Result<(), String> {
     crate::population::call_myself(name);
     crate::population::pin(&[cpu])?;
     crate::population::set_policy(policy)
 }
 
 /// [`Disturbance::possible`] for disturbances that every machine can produce.
-pub(super) fn always(_: &Place) -> Result<(), String> {
+pub(super) fn always(_: &InjectionSite) -> Result<(), String> {
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::process::Command;
 
 /// Where in the call the signal is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum KillPoint {
     /// Before it is made.
     Entry,
     /// After it was made.
@@ -24,24 +24,24 @@ pub enum Mode {
 
 /// The action at the call.
 #[derive(Clone, Copy, Debug)]
-pub enum Deed<'a> {
+pub enum CallAction<'a> {
     /// SIGKILL.
-    Kill(Mode),
+    Kill(KillPoint),
     /// Sends this signal before the call is made; the command then continues.
     Signal(i32),
     /// Runs this shell line in another process before the call is made; the command then continues.
-    Meanwhile(&'a str),
+    RunShell(&'a str),
 }
 
-impl Deed<'_> {
+impl CallAction<'_> {
     /// `entry` or `exit` of the call, or a signal other than SIGKILL: `term`, `int`, `hup`.
-    pub fn parse(text: &str) -> Result<Deed<'static>, String> {
+    pub fn parse(text: &str) -> Result<CallAction<'static>, String> {
         match text {
-            "entry" => Ok(Deed::Kill(Mode::Entry)),
-            "exit" => Ok(Deed::Kill(Mode::Exit)),
-            "term" => Ok(Deed::Signal(libc::SIGTERM)),
-            "int" => Ok(Deed::Signal(libc::SIGINT)),
-            "hup" => Ok(Deed::Signal(libc::SIGHUP)),
+            "entry" => Ok(CallAction::Kill(KillPoint::Entry)),
+            "exit" => Ok(CallAction::Kill(KillPoint::Exit)),
+            "term" => Ok(CallAction::Signal(libc::SIGTERM)),
+            "int" => Ok(CallAction::Signal(libc::SIGINT)),
+            "hup" => Ok(CallAction::Signal(libc::SIGHUP)),
             other => Err(format!("{other}: a mode is entry, exit, term, int or hup")),
         }
     }
@@ -49,7 +49,7 @@ impl Deed<'_> {
 
 /// What happened to the command.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct CommandResult {
     /// State-changing calls that it reached.
     pub calls: u64,
     /// The call at which it was killed or stopped.
@@ -61,7 +61,7 @@ pub struct Seen {
 /// `lab-guest killat`.
 pub fn main(at: &str, mode: &str, command: &[&str]) -> Result<(), String> {
     let at = at.parse().ok();
-    let seen = run(command, at, Deed::parse(mode)?)?;
+    let seen = run(command, at, CallAction::parse(mode)?)?;
     println!(
         "{}",
         json!({ "calls": seen.calls, "killed_at": seen.killed_at, "status": seen.status })
@@ -70,15 +70,13 @@ pub fn main(at: &str, mode: &str, command: &[&str]) -> Result<(), String> {
 }
 
 /// Runs a command, and acts at state-changing call `at` (the first is 1); with `None` it only counts.
-pub fn run(command: &[&str], at: Option<u64>, deed: Deed) -> Result<Seen, String> {
+pub fn run(command: &[&str], at: Option<u64>, deed: CallAction) -> Result<CommandResult, String> {
     let pid = start(command)?;
-    let mut seen = Seen::default();
+    let mut seen = CommandResult::default();
     let mut status = 0;
     wait_for(pid, &mut status)?;
-    let options = libc::PTRACE_O_TRACESECCOMP
-        | libc::PTRACE_O_TRACESYSGOOD
-        | libc::PTRACE_O_TRACECLONE
-        | libc::PTRACE_O_EXITKILL;
+    let options =
+        libc::PTRACE_O_TRACESECCOMP | libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_EXITKILL;
     trace(libc::PTRACE_SETOPTIONS, pid, options as usize)?;
     trace(libc::PTRACE_CONT, pid, 0)?;
     loop {
@@ -107,35 +105,35 @@ pub fn run(command: &[&str], at: Option<u64>, deed: Deed) -> Result<Seen, String
                     if at == Some(seen.calls) {
                         seen.killed_at = Some(name);
                         match deed {
-                            Deed::Kill(Mode::Exit) => Next::ToExit,
-                            Deed::Kill(Mode::Entry) => Next::Kill,
+                            CallAction::Kill(KillPoint::Exit) => Continuation::ToExit,
+                            CallAction::Kill(KillPoint::Entry) => Continuation::Kill,
                             // It is handled at the end of the call.
-                            Deed::Signal(signal) => {
+                            CallAction::Signal(signal) => {
                                 // SAFETY: a plain call; the process is our child and not reaped yet.
                                 unsafe { libc::kill(pid, signal) };
-                                Next::Run(0)
+                                Continuation::Run(0)
                             }
-                            Deed::Meanwhile(line) => {
+                            CallAction::RunShell(line) => {
                                 let status = Command::new("sh").args(["-c", line]).status();
                                 status.map_err(|error| format!("sh -c {line}: {error}"))?;
-                                Next::Run(0)
+                                Continuation::Run(0)
                             }
                         }
                     } else {
-                        Next::Run(0)
+                        Continuation::Run(0)
                     }
                 }
-                None => Next::Run(0),
+                None => Continuation::Run(0),
             },
-            Stop::Exit => Next::Kill,
-            Stop::Signal(signal) => Next::Run(signal),
-            Stop::Own => Next::Run(0),
+            Stop::Exit => Continuation::Kill,
+            Stop::Signal(signal) => Continuation::Run(signal),
+            Stop::Own => Continuation::Run(0),
         };
         // A thread that the exit of another thread ended is gone; wait reports its end.
         let _ = match next {
-            Next::Run(signal) => trace(libc::PTRACE_CONT, stopped, signal as usize),
-            Next::ToExit => trace(libc::PTRACE_SYSCALL, stopped, 0),
-            Next::Kill => {
+            Continuation::Run(signal) => trace(libc::PTRACE_CONT, stopped, signal as usize),
+            Continuation::ToExit => trace(libc::PTRACE_SYSCALL, stopped, 0),
+            Continuation::Kill => {
                 // SAFETY: a plain call; the process is our child and not reaped yet.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
                 Ok(())
@@ -157,7 +155,7 @@ enum Stop {
 }
 
 /// How a stopped thread continues.
-enum Next {
+enum Continuation {
     /// Continues, with a signal or 0.
     Run(i32),
     /// Continues to the exit of its call.
@@ -180,7 +178,7 @@ fn stop_of(status: i32) -> Stop {
 #[cfg(target_env = "musl")]
 type Request = libc::c_int;
 #[cfg(not(target_env = "musl"))]
-type Request = libc::c_uint;
+type PtraceRequest = libc::c_uint;
 
 /// `struct ptrace_syscall_info` of `include/uapi/linux/ptrace.h`, 5.3 and later.
 #[repr(C)]
@@ -195,7 +193,7 @@ struct SyscallInfo {
     arguments: [u64; 6],
 }
 
-const PTRACE_GET_SYSCALL_INFO: Request = 0x420e;
+const PTRACE_GET_SYSCALL_INFO: PtraceRequest = 0x420e;
 const SYSCALL_INFO_SECCOMP: u8 = 3;
 
 /// Name and target of the call at which a thread stopped; `None` when its arguments show that it changes nothing.
@@ -240,12 +238,7 @@ fn filter_changing_calls() -> bool {
             return false;
         };
         let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-        program.push(libc::sock_filter {
-            code,
-            jt: 0,
-            jf: 1,
-            k,
-        });
+        program.push(libc::sock_filter { code, jt: 0, jf: 1, k });
         program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_TRACE));
     }
     program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
@@ -328,7 +321,7 @@ fn start(command: &[&str]) -> Result<i32, String> {
     }
 }
 
-fn trace(request: Request, pid: i32, data: usize) -> Result<(), String> {
+fn trace(request: PtraceRequest, pid: i32, data: usize) -> Result<(), String> {
     // SAFETY: these requests take a number, not a pointer.
     let status = unsafe { libc::ptrace(request, pid, 0_usize, data) };
     if status == -1 {

@@ -22,9 +22,7 @@ pub fn scrape(address: &str) -> Result<(), String> {
     let mut stream = TcpStream::connect(address).map_err(failed)?;
     let patience = Some(Duration::from_secs(60));
     stream.set_read_timeout(patience).map_err(failed)?;
-    stream
-        .write_all(b"GET /metrics HTTP/1.1\r\n\r\n")
-        .map_err(failed)?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").map_err(failed)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).map_err(failed)?;
     println!("{}", answer.lines().next().unwrap_or_default());

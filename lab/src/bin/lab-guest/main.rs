@@ -2,13 +2,14 @@
 //!
 //! One static binary without dependencies on the guest. All output is JSON or plain lines that scenarios assert on.
 
-mod asks;
 mod bare;
 mod collide;
 mod disturb;
 mod exchange;
 mod killat;
+mod known_calls;
 mod local_user;
+mod log_wait;
 mod opens;
 mod population;
 mod report;
@@ -16,7 +17,6 @@ mod state;
 mod sweep;
 mod tasks;
 mod terminal;
-mod told;
 mod truth;
 
 use std::io::{Read, Write};
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["rec", name, command @ ..] => report::rec(name, command),
-        ["done"] => report::done(),
+        ["done"] => report::report_end(),
         ["sleepers", count, rest @ ..] => population::sleepers(number(count), rest.first().copied()),
         ["threads", count, rest @ ..] => population::threads(number(count), rest.first().copied()),
         ["busy", name] => population::busy(name),
@@ -81,29 +81,21 @@ fn main() -> ExitCode {
         ["careful", journal] => bare::careful(journal),
         ["bare-undo", journal] => bare::undo(journal),
         ["left", cpu] => tasks::left(number(cpu)),
-        ["asks", calls, faults] => asks::run(number(calls), number(faults)),
+        ["asks", calls, faults] => known_calls::run(number(calls), number(faults)),
         ["exchange", cpu, count] => exchange::run(number(cpu), number(count)),
-        ["collide", cpu, busy, idle, seconds] => {
-            collide::run(number(cpu), number(busy), number(idle), number(seconds))
-        }
-        ["hold", cpu] => population::hold(number(cpu)),
+        ["collide", cpu, busy, idle, seconds] => collide::run(number(cpu), number(busy), number(idle), number(seconds)),
+        ["hold", cpu] => population::sleep_on(number(cpu)),
         ["lock", file, seconds] => lock(file, Duration::from_secs(number(seconds))),
         ["silent", address, count, seconds] => {
             local_user::silent(address, number(count), Duration::from_secs(number(seconds)))
         }
         ["scrape", address] => local_user::scrape(address),
-        ["scribble", path, text, seconds] => {
-            local_user::scribble(path, text, Duration::from_secs(number(seconds)))
-        }
-        ["ask", socket, text] => ask(socket, text),
+        ["scribble", path, text, seconds] => local_user::scribble(path, text, Duration::from_secs(number(seconds))),
+        ["ask", socket, text] => query(socket, text),
         ["terminal", command @ ..] => terminal::run(command),
-        ["told", log, from, seconds, id, subject] => told::wait(
-            log,
-            number(from),
-            Duration::from_secs(number(seconds)),
-            id,
-            subject,
-        ),
+        ["told", log, from, seconds, id, subject] => {
+            log_wait::wait(log, number(from), Duration::from_secs(number(seconds)), id, subject)
+        }
         ["truth", words @ ..] => truth::run(words),
         ["victim", dir] => population::victim(dir),
         ["listhas", list, cpu] => {
@@ -115,7 +107,7 @@ fn main() -> ExitCode {
         }
         ["as", user, command @ ..] => population::run_as(number(user), command),
         ["named", names @ ..] => tasks::named(names),
-        ["who", cpu] => tasks::who(number(cpu)),
+        ["who", cpu] => tasks::print_tasks_on(number(cpu)),
         ["brood", pid] => tasks::brood(number(pid)),
         ["on", cpus] => population::on(cpus),
         ["opens", words @ ..] => opens::run(words),
@@ -164,12 +156,10 @@ fn lock(file: &str, time: Duration) -> Result<(), String> {
     Ok(())
 }
 
-fn ask(socket: &str, text: &str) -> Result<(), String> {
+fn query(socket: &str, text: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{socket}: {error}");
     let mut stream = UnixStream::connect(socket).map_err(failed)?;
-    stream
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .map_err(failed)?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(failed)?;
     stream.write_all(text.as_bytes()).map_err(failed)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).map_err(failed)?;

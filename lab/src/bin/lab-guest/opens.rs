@@ -10,10 +10,7 @@ const WATCHED: u32 = libc::IN_OPEN | libc::IN_CLOSE_NOWRITE;
 /// `lab-guest opens FILE... -- COMMAND`: runs the command. Prints one line per file with the number of opens
 /// for reading, and one line with the exit status. No other program may open them during that time.
 pub fn run(words: &[&str]) -> Result<(), String> {
-    let place = words
-        .iter()
-        .position(|word| *word == "--")
-        .ok_or("-- is missing")?;
+    let place = words.iter().position(|word| *word == "--").ok_or("-- is missing")?;
     let (files, command) = (&words[..place], &words[place + 1..]);
     let (program, args) = command.split_first().ok_or("no command")?;
     // SAFETY: a plain call; the descriptor is only read from below.
@@ -48,20 +45,14 @@ fn count(watching: i32, watches: &mut [(i32, &str, usize)]) {
     loop {
         // SAFETY: the buffer is as long as is said.
         let length = unsafe { libc::read(watching, buffer.as_mut_ptr().cast(), buffer.len()) };
-        let Some(mut rest) = usize::try_from(length)
-            .ok()
-            .and_then(|length| buffer.get(..length))
-        else {
+        let Some(mut rest) = usize::try_from(length).ok().and_then(|length| buffer.get(..length)) else {
             return;
         };
         while rest.len() >= HEADER {
             // SAFETY: a whole header is there, in whatever alignment.
             let event = unsafe { rest.as_ptr().cast::<libc::inotify_event>().read_unaligned() };
             let is_read = event.mask & libc::IN_CLOSE_NOWRITE != 0;
-            if let Some(watch) = watches
-                .iter_mut()
-                .find(|(watch, ..)| is_read && *watch == event.wd)
-            {
+            if let Some(watch) = watches.iter_mut().find(|(watch, ..)| is_read && *watch == event.wd) {
                 watch.2 += 1;
             }
             rest = rest.get(HEADER + event.len as usize..).unwrap_or_default();

@@ -9,14 +9,11 @@ pub fn sleepers(count: u32, name: Option<&str>) -> Result<(), String> {
     for _ in 0..count {
         pids.push(child(|| {
             call_myself(name.unwrap_or("lab sleeper"));
-            let_go_of_output();
+            close_output();
             sleep_for_ever()
         })?);
     }
-    println!(
-        "{}",
-        pids.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
-    );
+    println!("{}", pids.iter().map(i32::to_string).collect::<Vec<_>>().join(" "));
     Ok(())
 }
 
@@ -54,14 +51,14 @@ pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> 
     }
     set_policy(policy)?;
     let before = switches();
-    let ran_before = ran_ns();
+    let ran_before = run_time_ns();
     let started = Instant::now();
     let mut rounds = 0_u64;
     while started.elapsed() < Duration::from_secs(seconds) {
         rounds = rounds.wrapping_add(1);
     }
     let wall_ns = started.elapsed().as_nanos();
-    let ran_ns = ran_ns().saturating_sub(ran_before);
+    let ran_ns = run_time_ns().saturating_sub(ran_before);
     let after = switches();
     let spent = |name: &str| after(name).saturating_sub(before(name));
     // SAFETY: a plain call without arguments.
@@ -78,11 +75,8 @@ pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> 
 
 /// How long the scheduler let this thread run. Time that the host takes from a virtual CPU counts as running, so that a busy
 /// host cannot look like a busy guest.
-fn ran_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+fn run_time_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
@@ -101,7 +95,7 @@ pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     child(move || {
         call_myself("lab chain");
-        let_go_of_output();
+        close_output();
         while chain_blows() {
             std::thread::sleep(Duration::from_micros(500));
             fork_and_exit();
@@ -111,7 +105,7 @@ pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     while blows() {
         child(move || {
             call_myself("lab storm");
-            let_go_of_output();
+            close_output();
             std::thread::sleep(Duration::from_millis(life_ms));
         })?;
         born += 1;
@@ -127,7 +121,7 @@ pub fn breed(count: u32, done: &str) -> Result<(), String> {
     let finished = Path::new(done).to_owned();
     child(move || {
         call_myself("lab chain");
-        let_go_of_output();
+        close_output();
         while !finished.exists() {
             std::thread::sleep(Duration::from_micros(500));
             fork_and_exit();
@@ -138,7 +132,7 @@ pub fn breed(count: u32, done: &str) -> Result<(), String> {
             // SAFETY: a plain call with plain numbers.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
             call_myself("lab bred");
-            let_go_of_output();
+            close_output();
             sleep_for_ever()
         })?;
         std::thread::sleep(Duration::from_millis(2));
@@ -148,7 +142,7 @@ pub fn breed(count: u32, done: &str) -> Result<(), String> {
 }
 
 /// Sleeps forever on one CPU.
-pub fn hold(cpu: u32) -> Result<(), String> {
+pub fn sleep_on(cpu: u32) -> Result<(), String> {
     pin(&[cpu])?;
     call_myself("lab hold");
     sleep_for_ever()
@@ -156,12 +150,10 @@ pub fn hold(cpu: u32) -> Result<(), String> {
 
 /// Requests CPUs and prints the mask that the kernel granted.
 pub fn on(cpus: &str) -> Result<(), String> {
-    let wanted: Result<Vec<u32>, _> = cpus.split(',').map(str::parse).collect();
-    pin(&wanted.map_err(|error| format!("{cpus}: {error}"))?)?;
+    let cpu_numbers: Result<Vec<u32>, _> = cpus.split(',').map(str::parse).collect();
+    pin(&cpu_numbers.map_err(|error| format!("{cpus}: {error}"))?)?;
     let status = std::fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
-    let granted = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let granted = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     println!("{}", granted.unwrap_or_default().trim());
     Ok(())
 }
@@ -221,7 +213,7 @@ fn sleep_for_ever() -> ! {
 }
 
 /// The reader of our output waits until its last holder closes it.
-fn let_go_of_output() {
+fn close_output() {
     // SAFETY: plain calls; nothing of this process uses the descriptors afterwards.
     unsafe {
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
@@ -296,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_real_time_thread_becomes_an_ordinary_one() {
+    fn a_real_time_thread_can_become_an_ordinary_one() {
         let policies = std::thread::spawn(|| {
             // SAFETY: a plain call.
             let now = || unsafe { libc::sched_getscheduler(0) };
@@ -306,7 +298,7 @@ mod tests {
             })
         });
         match policies.join().expect("the thread has ended well") {
-            Err(why) => println!("SKIP: a_real_time_thread_becomes_an_ordinary_one: {why}"),
+            Err(why) => println!("SKIP: a_real_time_thread_can_become_an_ordinary_one: {why}"),
             Ok(policies) => assert_eq!(policies, (libc::SCHED_FIFO, Ok(()), libc::SCHED_OTHER)),
         }
     }

@@ -1,6 +1,6 @@
 //! Records on the serial port: see `lab::records` for the frame.
 
-use lab::records::{DONE, Record, framed};
+use lab::records::{CommandRecord, DONE, framed};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -14,13 +14,10 @@ const PORTS: &[&str] = &["/dev/ttyS1", "/dev/hvc0"];
 pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("rec NAME COMMAND...")?;
     let started = Instant::now();
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output();
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let record = match output {
-        Ok(output) => Record {
+        Ok(output) => CommandRecord {
             status: output
                 .status
                 .code()
@@ -31,11 +28,11 @@ pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
             ms,
             peak_kib: peak_kib(),
         },
-        Err(error) => Record {
+        Err(error) => CommandRecord {
             status: 127,
             stderr: format!("{program}: {error}"),
             ms,
-            ..Record::default()
+            ..CommandRecord::default()
         },
     };
     // A guest that boots several times counts the boots, and marks the records of each.
@@ -59,11 +56,11 @@ fn peak_kib() -> u64 {
 }
 
 /// Reports that the scenario reached its end.
-pub fn done() -> Result<(), String> {
-    send(DONE, &Record::default())
+pub fn report_end() -> Result<(), String> {
+    send(DONE, &CommandRecord::default())
 }
 
-fn send(name: &str, record: &Record) -> Result<(), String> {
+fn send(name: &str, record: &CommandRecord) -> Result<(), String> {
     let body = serde_json::to_vec(record).map_err(|error| error.to_string())?;
     let opened = PORTS.iter().find_map(|port| {
         let file = std::fs::OpenOptions::new().write(true).open(port).ok()?;

@@ -86,17 +86,14 @@ fn is_setting(path: &str) -> bool {
         "offline",
         "journal",
     ];
-    let in_sysctl =
-        path.starts_with("/proc/sys/") && !path.contains("/random/") && !path.contains("/ns_last_pid");
-    in_sysctl
-        || ENDS.iter().any(|end| path.ends_with(end))
-        || knob_files().any(|file| plan::knobs::is_file(file, path))
+    let in_sysctl = path.starts_with("/proc/sys/") && !path.contains("/random/") && !path.contains("/ns_last_pid");
+    in_sysctl || ENDS.iter().any(|end| path.ends_with(end)) || knob_files().any(|file| plan::knobs::is_file(file, path))
 }
 
 /// Values among the settings that change by themselves, or must not be read.
 fn skipped(path: &str) -> bool {
     // Reading `stat_refresh` makes every CPU work; the kernel lowers the sample rate by itself.
-    const LIVING: &[&str] = &[
+    const CHANGING_FILES: &[&str] = &[
         "/proc/sys/kernel/pty",
         "sched_domain",
         "perf_event_max_sample_rate",
@@ -104,7 +101,7 @@ fn skipped(path: &str) -> bool {
     ];
     // A scenario in which a partition stays active excludes the journal.
     let leaves = std::env::var("LAB_STATE_LEAVES").unwrap_or_default();
-    LIVING.iter().any(|part| path.contains(part)) || (!leaves.is_empty() && path.starts_with(&leaves))
+    CHANGING_FILES.iter().any(|part| path.contains(part)) || (!leaves.is_empty() && path.starts_with(&leaves))
 }
 
 /// `lab-guest state`.
@@ -122,10 +119,7 @@ pub fn read() -> BTreeMap<String, String> {
         walk(Path::new(tree), &mut state);
     }
     let me = std::process::id();
-    for task in tasks::all()
-        .iter()
-        .filter(|task| task.pid != me && !rescuer(task))
-    {
+    for task in tasks::all().iter().filter(|task| task.pid != me && !rescuer(task)) {
         // The thread of an interrupt follows the interrupt's CPU (`irq_thread_check_affinity`).
         if task.kernel() && task.comm.starts_with("irq/") {
             continue;
@@ -143,7 +137,7 @@ pub fn read() -> BTreeMap<String, String> {
 
 /// Whether a task is the rescuer of a workqueue. It has the mask of the pool that it rescued last, and only the kernel may
 /// set it (`rescuer_thread`, `kernel/workqueue.c`). Threads of one CPU have its number in their name.
-fn rescuer(task: &tasks::Task) -> bool {
+fn rescuer(task: &tasks::ProcTask) -> bool {
     task.kernel() && !task.movable() && !task.comm.contains('/')
 }
 
@@ -204,7 +198,7 @@ fn walk(top: &Path, state: &mut BTreeMap<String, String>) {
         let Ok(entries) = std::fs::read_dir(&path) else {
             // One of the trees is a single file, or does not exist.
             if path.is_file() {
-                keep(&name, state);
+                record(&name, state);
             }
             continue;
         };
@@ -220,20 +214,16 @@ fn walk(top: &Path, state: &mut BTreeMap<String, String>) {
             if device || kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
                 open.push(path);
             } else if kind.is_ok_and(|kind| kind.is_file()) {
-                keep(&inside, state);
+                record(&inside, state);
             }
         }
     }
 }
 
-fn keep(name: &str, state: &mut BTreeMap<String, String>) {
+fn record(name: &str, state: &mut BTreeMap<String, String>) {
     if is_setting(name) && !skipped(name) {
-        let value =
-            std::fs::read(name).map(|bytes| String::from_utf8_lossy(&bytes).trim().replace('\n', "|"));
-        state.insert(
-            name.to_owned(),
-            value.unwrap_or_else(|error| format!("({error})")),
-        );
+        let value = std::fs::read(name).map(|bytes| String::from_utf8_lossy(&bytes).trim().replace('\n', "|"));
+        state.insert(name.to_owned(), value.unwrap_or_else(|error| format!("({error})")));
     }
 }
 
@@ -243,13 +233,7 @@ mod tests {
 
     #[test]
     fn the_state_contains_every_file_that_a_knob_sets() {
-        let names = [
-            ("NAME", "rt"),
-            ("DISK", "sda"),
-            ("IF", "eth0"),
-            ("N", "3"),
-            ("M", "1"),
-        ];
+        let names = [("NAME", "rt"), ("DISK", "sda"), ("IF", "eth0"), ("N", "3"), ("M", "1")];
         for file in knob_files() {
             let path = names
                 .iter()

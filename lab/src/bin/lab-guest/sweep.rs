@@ -1,6 +1,6 @@
 //! Kills `apply` (or `undo`) at each state-changing call in turn, undoes, and compares with the state before.
 
-use crate::killat::{self, Deed};
+use crate::killat::{self, CallAction};
 use crate::state::{differences, read};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 /// Which of the two commands is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Victim {
+enum SweepVictim {
     Apply,
     Undo,
 }
@@ -38,32 +38,32 @@ impl<'a> Commands<'a> {
         if self.setup.is_empty() {
             return Ok(());
         }
-        let (status, said) = plain(self.setup);
-        expect(status, &format!("the setup ({said})"))
+        let (status, output) = plain(self.setup);
+        expect(status, &format!("the setup ({output})"))
     }
 }
 
 /// `lab-guest sweep`, `sweep-undo` and `meanwhile`: prints one JSON object.
 pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -> Result<(), String> {
     let deed = match verb {
-        "meanwhile" => Deed::Meanwhile(what),
-        _ => Deed::parse(what)?,
+        "meanwhile" => CallAction::RunShell(what),
+        _ => CallAction::parse(what)?,
     };
     let victim = match verb {
-        "sweep-undo" => Victim::Undo,
-        _ => Victim::Apply,
+        "sweep-undo" => SweepVictim::Undo,
+        _ => SweepVictim::Apply,
     };
     let commands = Commands::of(commands)?;
     let mut before = read();
     commands.set_up()?;
     let calls = match victim {
-        Victim::Apply => {
+        SweepVictim::Apply => {
             let counted = killat::run(commands.apply, None, deed)?;
             expect(counted.status, "apply without a kill")?;
             plain(commands.undo);
             counted.calls
         }
-        Victim::Undo => {
+        SweepVictim::Undo => {
             plain(commands.apply);
             killat::run(commands.undo, None, deed)?.calls
         }
@@ -81,14 +81,14 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
         before = read();
         commands.set_up()?;
         let killed = match victim {
-            Victim::Apply => killat::run(commands.apply, Some(call), deed)?,
-            Victim::Undo => {
+            SweepVictim::Apply => killat::run(commands.apply, Some(call), deed)?,
+            SweepVictim::Undo => {
                 plain(commands.apply);
                 killat::run(commands.undo, Some(call), deed)?
             }
         };
         *statuses.entry(killed.status.to_string()).or_default() += 1;
-        let (status, said) = plain(commands.undo);
+        let (status, output) = plain(commands.undo);
         let found = differences(&before, &read());
         progress(call, calls, started.elapsed().as_millis());
         // A run can have fewer calls than were counted; then nothing was killed and nothing is proven.
@@ -96,7 +96,7 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
         if !found.is_empty() {
             failures.push(json!({
                 "call": call, "at": killed.killed_at, "status": killed.status,
-                "undo_status": status, "undo_said": said,
+                "undo_status": status, "undo_said": output,
                 "differences": found.iter().take(8).collect::<Vec<_>>(), "count": found.len(),
             }));
         }
@@ -122,17 +122,10 @@ fn plain(command: &[&str]) -> (i32, String) {
     let Some((program, arguments)) = command.split_first() else {
         return (-1, "no command".to_owned());
     };
-    match Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-    {
+    match Command::new(program).args(arguments).stdin(Stdio::null()).output() {
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            (
-                output.status.code().unwrap_or(-1),
-                said.chars().take(300).collect(),
-            )
+            let errors = String::from_utf8_lossy(&output.stderr);
+            (output.status.code().unwrap_or(-1), errors.chars().take(300).collect())
         }
         Err(error) => (-1, error.to_string()),
     }

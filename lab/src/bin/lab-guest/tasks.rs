@@ -12,7 +12,7 @@ const PF_EXITING: u64 = 0x4;
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// One thread.
-pub struct Task {
+pub struct ProcTask {
     /// Thread id.
     pub tid: u32,
     /// Process id.
@@ -33,7 +33,7 @@ pub struct Task {
     pub cgroup: String,
 }
 
-impl Task {
+impl ProcTask {
     /// Whether user space may move it.
     pub fn movable(&self) -> bool {
         self.flags & PF_NO_SETAFFINITY == 0
@@ -46,9 +46,9 @@ impl Task {
 }
 
 /// All threads. A thread that ends during the read is left out.
-pub fn all() -> Vec<Task> {
+pub fn all() -> Vec<ProcTask> {
     let one = |(pid, tid)| one(Path::new(&format!("/proc/{pid}/task/{tid}")), pid, tid);
-    let mut tasks: Vec<Task> = numbers_of_all().into_iter().filter_map(one).collect();
+    let mut tasks: Vec<ProcTask> = numbers_of_all().into_iter().filter_map(one).collect();
     tasks.sort_by_key(|task| task.tid);
     tasks
 }
@@ -70,9 +70,9 @@ fn numbers_of_all() -> Vec<(u32, u32)> {
 }
 
 /// `lab-guest who CPU`.
-pub fn who(cpu: u32) -> Result<(), String> {
+pub fn print_tasks_on(cpu: u32) -> Result<(), String> {
     for task in all().iter().filter(|task| list_has(&task.allowed, cpu)) {
-        println!("{}", told(task));
+        println!("{}", task_json(task));
     }
     Ok(())
 }
@@ -85,13 +85,13 @@ pub fn named(names: &[&str]) -> Result<(), String> {
         if names.contains(&name.trim_end())
             && let Some(task) = one(Path::new(&dir), pid, tid)
         {
-            println!("{}", told(&task));
+            println!("{}", task_json(&task));
         }
     }
     Ok(())
 }
 
-fn told(task: &Task) -> serde_json::Value {
+fn task_json(task: &ProcTask) -> serde_json::Value {
     json!({
         "tid": task.tid, "pid": task.pid, "comm": task.comm, "cpu": task.cpu, "allowed": task.allowed,
         "movable": task.movable(), "kernel": task.kernel(), "policy": task.policy,
@@ -109,7 +109,7 @@ pub fn left(cpu: u32) -> Result<(), String> {
         }
         let dir = format!("/proc/{pid}/task/{tid}");
         // A zombie keeps its mask, but runs nowhere.
-        let lives = |task: &Task| task.movable() && task.flags & PF_EXITING == 0;
+        let lives = |task: &ProcTask| task.movable() && task.flags & PF_EXITING == 0;
         if let Some(task) = one(Path::new(&dir), pid, tid).filter(lives) {
             *if task.kernel() { &mut kernel } else { &mut user } += 1;
             kthreadd |= tid == 2;
@@ -141,8 +141,7 @@ fn may_run_on(tid: u32, cpu: u32) -> bool {
 pub fn brood(pid: u32) -> Result<(), String> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let read =
-        |pid: &str, name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let read = |pid: &str, name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
     let unnamed = read(&pid.to_string(), "comm");
     let mut places: BTreeMap<String, u32> = BTreeMap::new();
     for child in children.split_whitespace().rev() {
@@ -163,7 +162,7 @@ pub fn brood(pid: u32) -> Result<(), String> {
         if ends {
             continue;
         }
-        let line = |wanted: &str| text.lines().find_map(|line| line.split_once(wanted));
+        let line = |key: &str| text.lines().find_map(|line| line.split_once(key));
         if let Some((_, place)) = line(":cpuset:").or_else(|| line("0::")) {
             *places.entry(place.to_owned()).or_default() += 1;
         }
@@ -180,7 +179,7 @@ pub fn list_has(list: &str, number: u32) -> bool {
     })
 }
 
-fn one(dir: &Path, pid: u32, tid: u32) -> Option<Task> {
+fn one(dir: &Path, pid: u32, tid: u32) -> Option<ProcTask> {
     let text = |name: &str| {
         std::fs::read(dir.join(name))
             .ok()
@@ -198,7 +197,7 @@ fn one(dir: &Path, pid: u32, tid: u32) -> Option<Task> {
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?
         .trim()
         .to_owned();
-    Some(Task {
+    Some(ProcTask {
         tid,
         pid,
         comm,
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_and_this_very_thread_are_read() {
+    fn cpu_lists_and_the_current_thread_are_read() {
         assert!(list_has("0-2,5", 2) && list_has("0-2,5", 5) && !list_has("0-2,5", 4) && !list_has("", 0));
         let me = std::process::id();
         let found = all().into_iter().find(|task| task.tid == me).unwrap();

@@ -3,14 +3,17 @@
 
 mod watched;
 
-use crate::disturb::{ALL, Disturbance, Place, Probe, stand};
+use crate::disturb::{ALL, Disturbance, InjectionSite, ProbePolicy, place_thread};
 use lab::clock::raw_ns;
 use lab::random::Random;
-use lab::truth::{Cell, Counts, Gap, Injected, Intervals, Row, Seen, Table, later, score, score_own, span};
+use lab::truth::{
+    DisturbanceResult, Injection, Intervals, ReportedGap, ScoreCounts, ScoredGaps, TruthRow, TruthTable, later, score,
+    score_own, span,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use watched::{Told, Watched};
+use watched::{BlameOutput, BlameRun};
 
 /// Disturbances of a mixture.
 const MIXED: usize = 3;
@@ -18,7 +21,7 @@ const MIXED: usize = 3;
 const POLICY: &str = "fifo:50";
 
 /// Options.
-struct Settings {
+struct TruthSettings {
     quietcore: PathBuf,
     measured: u32,
     other: u32,
@@ -38,7 +41,7 @@ struct Settings {
     buffer_kib: Option<u32>,
     out: Option<PathBuf>,
     /// Receives the disturbances of each run and the gaps of the same time, for analysis.
-    keep: Option<PathBuf>,
+    record_dir: Option<PathBuf>,
 }
 
 const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --part N/N --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --control yes|no --buffer KIB --out FILE --keep DIR";
@@ -48,7 +51,7 @@ pub fn run(words: &[&str]) -> Result<(), String> {
     let settings = settings(words)?;
     let _alone = watched::alone()?;
     lab::tracefs::reach()?;
-    let place = Place {
+    let place = InjectionSite {
         measured: settings.measured,
         other: settings.other,
         online: watched::online()?,
@@ -72,8 +75,8 @@ pub fn run(words: &[&str]) -> Result<(), String> {
             "stay as they are"
         }
     );
-    let mut bench = Bench {
-        table: Table {
+    let mut bench = TruthBench {
+        table: TruthTable {
             kernel: watched::release()?,
             seed: settings.seed,
             slack_ns: settings.slack_us * 1_000,
@@ -101,23 +104,24 @@ pub fn run(words: &[&str]) -> Result<(), String> {
     }
 }
 
-struct Bench {
-    settings: Settings,
-    place: Place,
-    table: Table,
+struct TruthBench {
+    settings: TruthSettings,
+    place: InjectionSite,
+    table: TruthTable,
 }
 
-impl Bench {
+impl TruthBench {
     /// Runs one disturbance after the other.
     fn each(&mut self) {
         for disturbance in chosen(&self.settings) {
             let cell = match (disturbance.possible)(&self.place) {
-                Err(why) => Cell::Impossible(why),
+                Err(why) => DisturbanceResult::Impossible(why),
                 Ok(()) => match self.disturbed(&[disturbance], self.settings.count) {
-                    Ok(mut counts) => counts
-                        .pop()
-                        .map_or_else(|| Cell::Failed("it did not run".to_owned()), Cell::Ran),
-                    Err(why) => Cell::Failed(why),
+                    Ok(mut counts) => counts.pop().map_or_else(
+                        || DisturbanceResult::Failed("it did not run".to_owned()),
+                        DisturbanceResult::Ran,
+                    ),
+                    Err(why) => DisturbanceResult::Failed(why),
                 },
             };
             self.push(disturbance.name.to_owned(), disturbance.about, cell);
@@ -128,13 +132,13 @@ impl Bench {
     fn mixed(&mut self) {
         let ran = |name: &str| {
             let row = self.table.rows.iter().find(|row| row.name == name);
-            row.is_some_and(|row| matches!(row.cell, Cell::Ran(_)))
+            row.is_some_and(|row| matches!(row.cell, DisturbanceResult::Ran(_)))
         };
         // The others are too few to be mixed.
         let mut able: Vec<&Disturbance> = ALL
             .iter()
             .copied()
-            .filter(|one| one.probe == Probe::Other && ran(one.name))
+            .filter(|one| one.probe == ProbePolicy::Other && ran(one.name))
             .collect();
         if able.len() < 2 {
             return;
@@ -146,26 +150,26 @@ impl Bench {
             let name = names.join(" + ");
             let cell = match self.disturbed(&chosen, self.settings.count.div_ceil(MIXED)) {
                 Ok(each) => {
-                    let mut sum = Counts::default();
+                    let mut sum = ScoreCounts::default();
                     each.iter().for_each(|counts| sum.add(counts));
-                    Cell::Ran(sum)
+                    DisturbanceResult::Ran(sum)
                 }
-                Err(why) => Cell::Failed(why),
+                Err(why) => DisturbanceResult::Failed(why),
             };
             self.push(name, "", cell);
         }
     }
 
-    fn push(&mut self, name: String, about: &str, cell: Cell) {
+    fn push(&mut self, name: String, about: &str, cell: DisturbanceResult) {
         match &cell {
-            Cell::Ran(counts) => eprintln!(
+            DisturbanceResult::Ran(counts) => eprintln!(
                 "{name}: {} injected, {} right class, {} right culprit, {} of {} ns explained",
                 counts.injected, counts.class, counts.culprit, counts.explained_ns, counts.stolen_ns
             ),
-            Cell::Impossible(why) => eprintln!("{name}: not possible here: {why}"),
-            Cell::Failed(why) => eprintln!("{name}: FAILED: {why}"),
+            DisturbanceResult::Impossible(why) => eprintln!("{name}: not possible here: {why}"),
+            DisturbanceResult::Failed(why) => eprintln!("{name}: FAILED: {why}"),
         }
-        self.table.rows.push(Row {
+        self.table.rows.push(TruthRow {
             name,
             about: about.to_owned(),
             cell,
@@ -173,9 +177,9 @@ impl Bench {
     }
 
     /// Runs these together while `blame` watches, and scores each of them.
-    fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<Counts>, String> {
-        let probe = chosen.first().map_or(Probe::Other, |one| one.probe);
-        let watched = Watched::begin(
+    fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<ScoreCounts>, String> {
+        let probe = chosen.first().map_or(ProbePolicy::Other, |one| one.probe);
+        let watched = BlameRun::start(
             &self.settings.quietcore,
             self.settings.measured,
             self.settings.buffer_kib,
@@ -187,41 +191,41 @@ impl Bench {
         // The effects of the last act may still be in progress.
         std::thread::sleep(Duration::from_nanos(2 * self.table.slack_ns));
         let quiet = match &injected {
-            Ok(injected) if self.settings.control && probe != Probe::Program => {
+            Ok(injected) if self.settings.control && probe != ProbePolicy::Program => {
                 quiet(injected, self.table.slack_ns)?
             }
             _ => Vec::new(),
         };
-        let Told {
+        let BlameOutput {
             gaps,
             absent,
             kprobes,
             lost_events,
             own,
         } = watched.end(|gap| {
-            let of = |acts: &[Vec<Injected>]| is_near(gap, acts, self.table.slack_ns);
+            let of = |acts: &[Vec<Injection>]| is_near(gap, acts, self.table.slack_ns);
             of(injected.as_deref().unwrap_or_default()) || of(&quiet)
         })?;
         self.table.absent = absent;
         self.table.kprobes = kprobes;
-        let untold = self.table.untold();
+        let unreported = self.table.unreported_events();
         self.table.lost_events += lost_events;
-        let seen = Seen {
+        let seen = ScoredGaps {
             gaps: &gaps,
             cpu: self.settings.measured,
             slack_ns: self.table.slack_ns,
-            absent: &untold,
+            absent: &unreported,
         };
         let injected = injected?;
-        if let Some(dir) = &self.settings.keep {
-            keep(dir, chosen, [&injected, &quiet], &gaps)?;
+        if let Some(dir) = &self.settings.record_dir {
+            save_run(dir, chosen, [&injected, &quiet], &gaps)?;
         }
         let each = chosen.iter().zip(&injected);
         let judged = each.map(|(disturbance, injected)| match disturbance.probe {
-            Probe::Program => score_own(&disturbance.expected, injected, &own),
-            Probe::Other | Probe::Fifo => score(&disturbance.expected, injected, &seen),
+            ProbePolicy::Program => score_own(&disturbance.expected, injected, &own),
+            ProbePolicy::Other | ProbePolicy::Fifo => score(&disturbance.expected, injected, &seen),
         });
-        let mut judged: Vec<Counts> = judged.collect();
+        let mut judged: Vec<ScoreCounts> = judged.collect();
         for (counts, quiet) in judged.iter_mut().zip(&quiet) {
             counts.control = Intervals::of(quiet, &seen);
         }
@@ -230,7 +234,7 @@ impl Bench {
 }
 
 /// Waits as long as all these acts took, and returns the same intervals within that time.
-fn quiet(injected: &[Vec<Injected>], slack_ns: u64) -> Result<Vec<Vec<Injected>>, String> {
+fn quiet(injected: &[Vec<Injection>], slack_ns: u64) -> Result<Vec<Vec<Injection>>, String> {
     let (first_ns, last_ns) = span(injected).ok_or("nothing was injected")?;
     let by_ns = raw_ns().saturating_sub(first_ns);
     let end_ns = last_ns + by_ns + 2 * slack_ns;
@@ -239,10 +243,9 @@ fn quiet(injected: &[Vec<Injected>], slack_ns: u64) -> Result<Vec<Vec<Injected>>
 }
 
 /// The requested disturbances.
-fn chosen(settings: &Settings) -> Vec<&'static Disturbance> {
+fn chosen(settings: &TruthSettings) -> Vec<&'static Disturbance> {
     let (part, parts) = settings.part;
-    let named =
-        |one: &Disturbance| settings.only.is_empty() || settings.only.iter().any(|name| name == one.name);
+    let named = |one: &Disturbance| settings.only.is_empty() || settings.only.iter().any(|name| name == one.name);
     ALL.iter()
         .enumerate()
         .filter(|(at, one)| at % parts == part - 1 && named(one))
@@ -251,16 +254,16 @@ fn chosen(settings: &Settings) -> Vec<&'static Disturbance> {
 }
 
 /// Whether an act is scored by this gap.
-fn is_near(gap: &Gap, injected: &[Vec<Injected>], slack_ns: u64) -> bool {
-    let meets = |act: &Injected| gap.start_ns < act.end_raw_ns + slack_ns && gap.end_ns > act.begin_raw_ns;
+fn is_near(gap: &ReportedGap, injected: &[Vec<Injection>], slack_ns: u64) -> bool {
+    let meets = |act: &Injection| gap.start_ns < act.end_raw_ns + slack_ns && gap.end_ns > act.begin_raw_ns;
     injected.iter().flatten().any(meets)
 }
 
-fn keep(
+fn save_run(
     dir: &Path,
     chosen: &[&Disturbance],
-    [injected, control]: [&[Vec<Injected>]; 2],
-    gaps: &[Gap],
+    [injected, control]: [&[Vec<Injection>]; 2],
+    gaps: &[ReportedGap],
 ) -> Result<(), String> {
     let names: Vec<&str> = chosen.iter().map(|one| one.name).collect();
     let path = dir.join(format!("{}.json", names.join("+")));
@@ -269,17 +272,17 @@ fn keep(
 }
 
 /// Runs each in its own thread, with its name, on the other CPU.
-fn injected(chosen: &[&Disturbance], place: &mut Place, count: usize) -> Result<Vec<Vec<Injected>>, String> {
+fn injected(chosen: &[&Disturbance], place: &mut InjectionSite, count: usize) -> Result<Vec<Vec<Injection>>, String> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = chosen
             .iter()
             .map(|disturbance| {
-                let mut place = Place {
+                let mut place = InjectionSite {
                     random: Random::new(place.random.draw()),
                     ..place.clone()
                 };
                 scope.spawn(move || {
-                    stand(disturbance.name, place.other, POLICY)?;
+                    place_thread(disturbance.name, place.other, POLICY)?;
                     let done = (disturbance.inject)(&mut place, count)?;
                     match done.len() {
                         0 => Err("nothing was injected".to_owned()),
@@ -298,8 +301,8 @@ fn injected(chosen: &[&Disturbance], place: &mut Place, count: usize) -> Result<
     })
 }
 
-fn settings(words: &[&str]) -> Result<Settings, String> {
-    let mut settings = Settings {
+fn settings(words: &[&str]) -> Result<TruthSettings, String> {
+    let mut settings = TruthSettings {
         quietcore: PathBuf::from("quietcore"),
         measured: 1,
         other: 0,
@@ -314,7 +317,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
         control: true,
         buffer_kib: None,
         out: None,
-        keep: None,
+        record_dir: None,
     };
     for pair in words.chunks(2) {
         let [name, value] = pair else {
@@ -338,7 +341,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
             "--alone" => settings.alone = value == "yes",
             "--control" => settings.control = value == "yes",
             "--buffer" => settings.buffer_kib = Some(crate::number(value)),
-            "--keep" => settings.keep = Some(PathBuf::from(value)),
+            "--keep" => settings.record_dir = Some(PathBuf::from(value)),
             "--out" => settings.out = Some(PathBuf::from(value)),
             _ => return Err(format!("{name} is unknown; {USAGE}")),
         }
@@ -365,7 +368,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_disturbance_has_a_name_of_its_own_that_a_thread_can_bear() {
+    fn disturbance_names_are_unique_and_fit_a_thread_name() {
         let names: BTreeSet<&str> = ALL.iter().map(|one| one.name).collect();
         assert_eq!(names.len(), ALL.len());
         assert!(ALL.len() >= 24, "the benchmark promises 24");
@@ -380,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn all_parts_together_are_the_list() {
+    fn all_parts_together_cover_the_list() {
         let of = |part: &str| -> Vec<&str> {
             let settings = settings(&["--part", part]).unwrap();
             chosen(&settings).iter().map(|one| one.name).collect()
@@ -395,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_told() {
+    fn wrong_arguments_are_errors() {
         for wrong in [
             &["--count"] as &[&str],
             &["--what", "1"],

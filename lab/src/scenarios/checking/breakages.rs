@@ -13,12 +13,7 @@ pub struct Breakage {
     pub subject: &'static str,
 }
 
-const fn breaks(
-    name: &'static str,
-    command: &'static str,
-    id: &'static str,
-    subject: &'static str,
-) -> Breakage {
+const fn breaks(name: &'static str, command: &'static str, id: &'static str, subject: &'static str) -> Breakage {
     Breakage {
         name,
         command,
@@ -116,11 +111,7 @@ pub const BREAKAGES: &[Breakage] = &[
     file!("numa_balancing", "/proc/sys/kernel/numa_balancing", "1"),
     file!("stat_interval", "/proc/sys/vm/stat_interval", "1"),
     file!("ksm", "/sys/kernel/mm/ksm/run", "1"),
-    file!(
-        "huge_pages",
-        "/sys/kernel/mm/transparent_hugepage/enabled",
-        "always"
-    ),
+    file!("huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled", "always"),
     file!(
         "huge_pages_defrag",
         "/sys/kernel/mm/transparent_hugepage/defrag",

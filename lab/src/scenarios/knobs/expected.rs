@@ -1,15 +1,15 @@
 //! The expected value of each file, by profile. The guest has four CPUs, of which 3 is isolated.
 
 /// A file and its value, where the guest has the file.
-pub struct Expected {
+pub struct ExpectedFile {
     /// The file.
     pub path: &'static str,
     /// Its value, as it reads.
     pub value: &'static str,
 }
 
-const fn of(path: &'static str, value: &'static str) -> Expected {
-    Expected { path, value }
+const fn of(path: &'static str, value: &'static str) -> ExpectedFile {
+    ExpectedFile { path, value }
 }
 
 /// Every file of this module, and one that must not change.
@@ -23,7 +23,7 @@ pub fn files() -> Vec<&'static str> {
 }
 
 /// Of `balanced`.
-pub const BALANCED: &[Expected] = &[
+pub const BALANCED: &[ExpectedFile] = &[
     of("/sys/devices/virtual/workqueue/cpumask", "7"),
     of("/sys/devices/virtual/workqueue/writeback/cpumask", "7"),
     of("/sys/devices/virtual/workqueue/blkcg_punt_bio/cpumask", "7"),
@@ -39,36 +39,24 @@ pub const BALANCED: &[Expected] = &[
 ];
 
 /// Of `strict`, besides those of `balanced`.
-pub const STRICT: &[Expected] = &[
+pub const STRICT: &[ExpectedFile] = &[
     of("/sys/class/net/lo/queues/rx-0/rps_flow_cnt", "0"),
     of("/proc/sys/kernel/numa_balancing", "0"),
     of("/proc/sys/vm/stat_interval", "120"),
     of("/sys/kernel/rcu_normal", "1"),
     of("/sys/kernel/mm/ksm/run", "0"),
-    of(
-        "/sys/kernel/mm/transparent_hugepage/enabled",
-        "always [madvise] never",
-    ),
+    of("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
     of("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0"),
 ];
 
 /// Knobs that are explicitly requested.
-pub const BY_NAME: &[Expected] = &[
+pub const BY_NAME: &[ExpectedFile] = &[
     of("/proc/sys/kernel/watchdog_thresh", "0"),
     of("/proc/sys/kernel/nmi_watchdog", "0"),
     of("/proc/sys/kernel/sched_rt_runtime_us", "-1"),
-    of(
-        "/sys/devices/system/machinecheck/machinecheck0/check_interval",
-        "0",
-    ),
-    of(
-        "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us",
-        "n/a",
-    ),
-    of(
-        "/sys/kernel/mm/transparent_hugepage/enabled",
-        "always madvise [never]",
-    ),
+    of("/sys/devices/system/machinecheck/machinecheck0/check_interval", "0"),
+    of("/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "n/a"),
+    of("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]"),
     of("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "0"),
     of("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000"),
     of("/sys/kernel/debug/sched/ext_server/cpu3/runtime", "0"),
@@ -98,8 +86,7 @@ mod tests {
     fn every_knob_that_is_a_file_has_an_expected_value() {
         let missing = plan::KNOBS.iter().filter(|knob| {
             let is_setting = |file: &&&str| {
-                !file.starts_with("/sys/fs/cgroup/")
-                    && (file.starts_with("/proc/sys/") || file.starts_with("/sys/"))
+                !file.starts_with("/sys/fs/cgroup/") && (file.starts_with("/proc/sys/") || file.starts_with("/sys/"))
             };
             knob.files.iter().any(|file| is_setting(&file)) && !files().iter().any(|file| knob.has_file(file))
         });

@@ -2,8 +2,8 @@
 //! stays, and no process of it keeps running.
 
 use super::{accounts, first, has, measured};
-use crate::records::Records;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::verdict::ScenarioVerdict;
 
 /// Runs after the others, because it undoes the isolation. Of two processes the one with the lower PID is the collector,
 /// whose child samples with signals blocked.
@@ -30,14 +30,11 @@ echo 1 >/sys/devices/system/cpu/cpu3/online
 ";
 
 /// The claims.
-pub fn check(seen: &Records, verdict: &mut Verdict) {
+pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let killed = verdict.status(seen, "killed", 0).json();
     accounts("killed", &killed, verdict);
     verdict.equal("killed: complete", killed["complete"].as_bool(), Some(false));
-    verdict.that(
-        has(&killed, "still_measuring"),
-        "killed: nothing tells that it went on",
-    );
+    verdict.that(has(&killed, "still_measuring"), "killed: nothing tells that it went on");
     verdict.status(seen, "killed_read", 0);
     verdict.status(seen, "killed_gone", 0);
 
@@ -54,11 +51,7 @@ pub fn check(seen: &Records, verdict: &mut Verdict) {
             format!("{name}: {}", result["broke"]),
         );
         // The sample that ended it is the last one, and the largest.
-        verdict.equal(
-            &format!("{name}: largest"),
-            first(&result)["max_ns"].as_u64(),
-            value,
-        );
+        verdict.equal(&format!("{name}: largest"), first(&result)["max_ns"].as_u64(), value);
     }
 
     let jump = verdict.status(seen, "jump", 1).json();

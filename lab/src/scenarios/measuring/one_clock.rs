@@ -2,20 +2,19 @@
 //! thread saw on the same CPU and marked as its own. Recalculated here, only from the times in the result.
 
 use super::{accounts, measured, threads};
-use crate::records::Records;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
 /// Every wake-up is listed, because every one is later than a nanosecond. The caller may not run on CPU 3.
-pub const SCRIPT: &str =
-    "rec both taskset -c 0 quietcore measure all --interval 50ms --spike 1ns --for 2s --json\n";
+pub const SCRIPT: &str = "rec both taskset -c 0 quietcore measure all --interval 50ms --spike 1ns --for 2s --json\n";
 
 /// A thread that loses its CPU between two readings at its start reports all its gaps late by that time, on an emulated CPU a
 /// part of a millisecond. Wake-ups are fifty apart, and only gaps marked as our own count.
 const SLACK_NS: u64 = 1_000_000;
 
 /// The claims.
-pub fn check(seen: &Records, verdict: &mut Verdict) {
+pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let result = verdict.status(seen, "both", 0).json();
     accounts("both", &result, verdict);
     verdict.equal("both: measured CPUs", measured(&result), vec![3, 3]);
@@ -25,9 +24,7 @@ pub fn check(seen: &Records, verdict: &mut Verdict) {
     };
     let gap = |gap: &Value| Some([gap["at_ns"].as_u64()?, gap["duration_ns"].as_u64()?]);
     let gaps = spans(noise, "gaps", gap);
-    let own_gaps = spans(noise, "gaps", |it| {
-        gap(it).filter(|_| it["label"] == "own_wake_up")
-    });
+    let own_gaps = spans(noise, "gaps", |it| gap(it).filter(|_| it["label"] == "own_wake_up"));
     let ran: Vec<[u64; 2]> = spans(latency, "spikes", |spike| {
         Some([spike["at_ns"].as_u64()? + spike["late_ns"].as_u64()?, 0])
     });
@@ -61,10 +58,7 @@ pub fn check(seen: &Records, verdict: &mut Verdict) {
     let own = noise["own_wake_ups"].as_u64().unwrap_or(0);
     verdict.that(
         own > 0 && own <= common.len() as u64 + 1,
-        format!(
-            "both: {own} gaps are said to be our own, of {} wake-ups",
-            common.len()
-        ),
+        format!("both: {own} gaps are said to be our own, of {} wake-ups", common.len()),
     );
     verdict.note(format!(
         "{inside} of {} wake-ups lie in gaps, {own} known as own",

@@ -2,9 +2,9 @@
 //! one sleep per wake-up, or no call at all where it spins, and no page fault.
 
 use super::{accounts, first};
-use crate::records::Records;
-use crate::scenario::Cell;
-use crate::verdict::Verdict;
+use crate::records::GuestRecords;
+use crate::scenario::ScenarioCell;
+use crate::verdict::ScenarioVerdict;
 
 /// Numbers of `getrusage` and `clock_nanosleep` (`arch/x86/entry/syscalls/syscall_64.tbl`, `asm-generic/unistd.h`).
 struct Numbers {
@@ -37,12 +37,8 @@ echo >$tracing/trace
 ";
 
 /// The claims.
-pub fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    let numbers = if cell.kernel.arch == "amd64" {
-        &AMD64
-    } else {
-        &ARM64
-    };
+pub fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    let numbers = if cell.kernel.arch == "amd64" { &AMD64 } else { &ARM64 };
     let calls = verdict.status(seen, "calls", 0).stdout;
     for (name, sleeps) in [("traced_sleeper", true), ("traced_spinner", false)] {
         let result = verdict.status(seen, name, 0).json();
@@ -64,12 +60,12 @@ pub fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
             .nth(1)
             .unwrap_or_default()
             .to_vec();
-        let wanted = match sleeps {
+        let expected = match sleeps {
             true => thread["recorded"].as_u64().unwrap_or(0),
             false => 0,
         };
         let (slept, others): (Vec<&str>, Vec<&str>) = window.iter().partition(|call| **call == numbers.sleep);
-        verdict.equal(&format!("{name}: sleeps"), slept.len() as u64, wanted);
+        verdict.equal(&format!("{name}: sleeps"), slept.len() as u64, expected);
         verdict.that(
             others.is_empty(),
             format!("{name}: other calls, or faults, between them: {others:?}"),

@@ -1,11 +1,11 @@
 //! The figures as a person reads them.
 
 use super::{CROWDS, ROUNDS, peers};
-use crate::records::Records;
-use crate::scenario::Cell;
+use crate::records::GuestRecords;
+use crate::scenario::ScenarioCell;
 
 /// One row for each tool, then one for each size.
-pub(super) fn text(cell: &Cell, seen: &Records) -> String {
+pub(super) fn text(cell: &ScenarioCell, seen: &GuestRecords) -> String {
     let seconds = |name: &str| seen.get(name).ms as f64 / 1e3;
     let looped = |name: &str| seen.get(name).json()["us"].as_f64().unwrap_or(0.0) / 1e6;
     let best = |name: &str, of: &dyn Fn(&str) -> f64| {
@@ -16,11 +16,7 @@ pub(super) fn text(cell: &Cell, seen: &Records) -> String {
         let found = seen.get(name).json();
         let all = found["user"].as_u64().zip(found["kernel"].as_u64());
         let count = all.map_or_else(|| "?".to_owned(), |(user, kernel)| (user + kernel).to_string());
-        let kthreadd = if found["kthreadd"] == true {
-            "+kthreadd"
-        } else {
-            ""
-        };
+        let kthreadd = if found["kthreadd"] == true { "+kthreadd" } else { "" };
         format!("{count}{kthreadd}")
     };
     let mib = |name: &str| format!("{:.1}", seen.get(name).peak_kib as f64 / 1024.0);

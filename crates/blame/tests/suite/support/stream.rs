@@ -1,6 +1,6 @@
 //! Writes events as a kernel would, by the descriptions of a real one.
 
-use events::{Endian, Event, Format, Formats, Record, Symbol};
+use events::{Endian, EventFormat, Formats, PageRecord, StreamItem, Symbol};
 use std::path::Path;
 
 /// Functions of this kernel of ours.
@@ -30,9 +30,9 @@ print fmt: \"%s\", \"\"
 ";
 
 /// Their names.
-pub struct Names;
+pub struct TestNames;
 
-impl events::Names for Names {
+impl events::AddressNames for TestNames {
     fn symbol(&self, address: u64) -> Option<Symbol<'_>> {
         let (start, function) = FUNCTIONS.iter().rfind(|(start, _)| *start <= address)?;
         Some(Symbol {
@@ -54,7 +54,7 @@ enum Item {
 }
 
 /// A stream being written.
-pub struct Stream {
+pub struct TestStream {
     pub formats: Formats,
     items: Vec<Item>,
     cpu: u32,
@@ -100,10 +100,10 @@ const KPROBES: &[(&str, &[(&str, usize)])] = &[
     ("calls_many", &[("u64 mask[1]", 8), ("u64 callsite", 8)]),
 ];
 
-impl Stream {
+impl TestStream {
     /// Of a kernel before 6.4 with our kprobes.
-    pub fn with_kprobes() -> Stream {
-        let mut stream = Stream::new();
+    pub fn with_kprobes() -> TestStream {
+        let mut stream = TestStream::new();
         let mut formats = Formats::new(Endian::Little);
         for format in stream.formats.all() {
             if !matches!(format.system.as_str(), "ipi" | "csd") {
@@ -131,30 +131,28 @@ impl Stream {
                 offset += size;
             }
             text.push_str("\nprint fmt: \"(%lx)\", REC->__probe_ip\n");
-            formats
-                .add(Format::parse("quietcore_77", &text).unwrap())
-                .unwrap();
+            formats.add(EventFormat::parse("quietcore_77", &text).unwrap()).unwrap();
         }
         stream.formats = formats;
         stream
     }
 
-    pub fn new() -> Stream {
+    pub fn new() -> TestStream {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces/6.18-x86_64/formats");
         let all = std::fs::read_to_string(path).unwrap();
         let mut formats = Formats::new(Endian::Little);
         for one in all.split("system: ").filter(|one| !one.is_empty()) {
             let (system, rest) = one.split_once('\n').unwrap();
-            formats.add(Format::parse(system, rest).unwrap()).unwrap();
+            formats.add(EventFormat::parse(system, rest).unwrap()).unwrap();
         }
         // This kernel has no `nohz_full`; those that have it describe these two so.
         for (name, id) in [("user_enter", 9_001), ("user_exit", 9_002)] {
             let text = TRACKING.replace("NAME", name).replace("NUMBER", &id.to_string());
             formats
-                .add(Format::parse("context_tracking", &text).unwrap())
+                .add(EventFormat::parse("context_tracking", &text).unwrap())
                 .unwrap();
         }
-        Stream {
+        TestStream {
             formats,
             items: Vec::new(),
             cpu: 0,
@@ -171,20 +169,15 @@ impl Stream {
     /// Gives a thread a name, as `sched_waking` of it on another CPU would.
     pub fn named(&mut self, pid: i32, comm: &str) {
         let at = 0;
-        self.put(
-            at,
-            "sched_waking",
-            &[("pid", pid as u64)],
-            &[("comm", comm.to_owned())],
-        );
+        self.add_event(at, "sched_waking", &[("pid", pid as u64)], &[("comm", comm.to_owned())]);
     }
 
-    pub fn interrupt(&mut self) -> &mut Stream {
+    pub fn interrupt(&mut self) -> &mut TestStream {
         self.flags = 8;
         self
     }
 
-    pub fn task(&mut self) -> &mut Stream {
+    pub fn task(&mut self) -> &mut TestStream {
         self.flags = 0;
         self
     }
@@ -202,7 +195,7 @@ impl Stream {
             ("next_pid", next.0 as u64),
             ("next_prio", next.1),
         ];
-        self.put(
+        self.add_event(
             at,
             "sched_switch",
             &fields,
@@ -224,20 +217,15 @@ impl Stream {
             }
             _ => Vec::new(),
         };
-        self.put(at, name, fields, &texts);
+        self.add_event(at, name, fields, &texts);
     }
 
     pub fn lose(&mut self, cpu: u32, count: u64) {
         self.items.push(Item::Lost { cpu, count });
     }
 
-    fn put(&mut self, at: u64, name: &str, fields: &[(&str, u64)], texts: &[(&str, String)]) {
-        let format = self
-            .formats
-            .all()
-            .iter()
-            .find(|format| format.name == name)
-            .unwrap();
+    fn add_event(&mut self, at: u64, name: &str, fields: &[(&str, u64)], texts: &[(&str, String)]) {
+        let format = self.formats.all().iter().find(|format| format.name == name).unwrap();
         let end = format
             .fields
             .iter()
@@ -250,8 +238,7 @@ impl Stream {
             let field = format
                 .field(name)
                 .unwrap_or_else(|| panic!("{} has no {name}", format.name));
-            payload[field.offset..field.offset + field.size]
-                .copy_from_slice(&value.to_le_bytes()[..field.size]);
+            payload[field.offset..field.offset + field.size].copy_from_slice(&value.to_le_bytes()[..field.size]);
         };
         set("common_type", u64::from(format.id));
         set("common_flags", u64::from(self.flags));
@@ -262,7 +249,7 @@ impl Stream {
         for (name, text) in texts {
             let field = format.field(name).unwrap();
             let bytes = text.as_bytes();
-            if field.shape == events::Shape::Text {
+            if field.shape == events::FieldShape::Text {
                 payload[field.offset..field.offset + bytes.len()].copy_from_slice(bytes);
             } else {
                 let place = ((bytes.len() as u32 + 1) << 16) | payload.len() as u32;
@@ -278,13 +265,13 @@ impl Stream {
         });
     }
 
-    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
+    pub fn events(&self) -> impl Iterator<Item = StreamItem<'_>> {
         self.items.iter().map(|item| match item {
-            Item::Event { cpu, at, payload } => Event::Record {
+            Item::Event { cpu, at, payload } => StreamItem::Record {
                 cpu: *cpu,
-                record: Record { at: *at, payload },
+                record: PageRecord { at: *at, payload },
             },
-            Item::Lost { cpu, count } => Event::Lost {
+            Item::Lost { cpu, count } => StreamItem::Lost {
                 cpu: *cpu,
                 count: Some(*count),
             },

@@ -1,19 +1,19 @@
 //! Skips command substitutions (`$(...)`, backticks). They run in a subshell and change no variable, so only their end is
 //! searched. A shell parses them together with the file, so anything that might not be a valid command is refused.
 
-use super::super::Uncomputed;
+use super::super::EvaluationFailure;
 use super::super::reader::ShellReader;
 use super::{bare, word};
 
 /// Words that start a construct with its own end.
 const RESERVED: &[&str] = &[
-    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "{",
-    "}", "!", "function", "select", "time", "coproc", "[[", "]]",
+    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "{", "}", "!",
+    "function", "select", "time", "coproc", "[[", "]]",
 ];
 
 /// What may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum ExpectedSyntax {
     /// A command must follow.
     Command,
     /// A command may follow, or the end.
@@ -26,7 +26,7 @@ enum Next {
 
 /// Where the commands end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum CommandListEnd {
     /// At `)`, which is consumed.
     Parenthesis,
     /// At the end of the text.
@@ -34,54 +34,61 @@ pub enum End {
 }
 
 /// Skips commands.
-pub fn commands(reader: &mut ShellReader, end: End) -> Result<(), Uncomputed> {
+pub fn commands(reader: &mut ShellReader, end: CommandListEnd) -> Result<(), EvaluationFailure> {
     reader.enter()?;
-    let mut next = Next::Command;
+    let mut next = ExpectedSyntax::Command;
     loop {
         reader.skip_blanks();
-        let complete = matches!(next, Next::Rest | Next::GroupEnd);
+        let complete = matches!(next, ExpectedSyntax::Rest | ExpectedSyntax::GroupEnd);
         match reader.peek() {
-            None if end == End::Text && next != Next::Command => break,
-            Some(')') if end == End::Parenthesis && next != Next::Command => {
+            None if end == CommandListEnd::Text && next != ExpectedSyntax::Command => break,
+            Some(')') if end == CommandListEnd::Parenthesis && next != ExpectedSyntax::Command => {
                 reader.raw_next();
                 break;
             }
             Some('\n') => {
                 reader.raw_next();
-                next = if complete { Next::CommandOrEnd } else { next };
+                next = if complete { ExpectedSyntax::CommandOrEnd } else { next };
             }
             Some(';') if complete && !reader.starts_with(";;") => {
                 reader.raw_next();
-                next = Next::CommandOrEnd;
+                next = ExpectedSyntax::CommandOrEnd;
             }
             Some('&') if complete && reader.starts_with("&&") => next = joined(reader),
             Some('|') if complete && reader.starts_with("||") => next = joined(reader),
             Some('|') if complete && !reader.starts_with("|&") => {
                 reader.raw_next();
-                next = Next::Command;
+                next = ExpectedSyntax::Command;
             }
             Some('<' | '>') => {
                 redirect(reader)?;
-                next = if next == Next::GroupEnd { next } else { Next::Rest };
+                next = if next == ExpectedSyntax::GroupEnd {
+                    next
+                } else {
+                    ExpectedSyntax::Rest
+                };
             }
             Some('0'..='9') if reader.is_descriptor() => {
                 while matches!(reader.peek(), Some('0'..='9')) {
                     reader.raw_next();
                 }
             }
-            Some('(') if matches!(next, Next::Command | Next::CommandOrEnd) && !reader.starts_with("((") => {
+            Some('(')
+                if matches!(next, ExpectedSyntax::Command | ExpectedSyntax::CommandOrEnd)
+                    && !reader.starts_with("((") =>
+            {
                 reader.raw_next();
-                commands(reader, End::Parenthesis)?;
-                next = Next::GroupEnd;
+                commands(reader, CommandListEnd::Parenthesis)?;
+                next = ExpectedSyntax::GroupEnd;
             }
             None | Some(';' | '&' | '|' | '(' | ')' | '#') => return Err(unknown(reader)),
             Some(_) => {
                 let found = word(reader)?;
                 let reserved = bare(&found).is_some_and(|found| RESERVED.contains(&found));
-                if next == Next::GroupEnd || (next != Next::Rest && reserved) || found.is_empty() {
+                if next == ExpectedSyntax::GroupEnd || (next != ExpectedSyntax::Rest && reserved) || found.is_empty() {
                     return Err(unknown(reader));
                 }
-                next = Next::Rest;
+                next = ExpectedSyntax::Rest;
             }
         }
     }
@@ -89,13 +96,13 @@ pub fn commands(reader: &mut ShellReader, end: End) -> Result<(), Uncomputed> {
     Ok(())
 }
 
-fn joined(reader: &mut ShellReader) -> Next {
+fn joined(reader: &mut ShellReader) -> ExpectedSyntax {
     reader.raw_next();
     reader.raw_next();
-    Next::Command
+    ExpectedSyntax::Command
 }
 
-fn redirect(reader: &mut ShellReader) -> Result<(), Uncomputed> {
+fn redirect(reader: &mut ShellReader) -> Result<(), EvaluationFailure> {
     let strange = ["<<", "<(", "<>", ">(", ">|"];
     if strange.iter().any(|operator| reader.starts_with(operator)) {
         return Err(unknown(reader));
@@ -111,6 +118,6 @@ fn redirect(reader: &mut ShellReader) -> Result<(), Uncomputed> {
     }
 }
 
-fn unknown(reader: &ShellReader) -> Uncomputed {
+fn unknown(reader: &ShellReader) -> EvaluationFailure {
     reader.refuse("the output of commands that are not simple ones")
 }

@@ -205,10 +205,7 @@ impl Dice {
             24 | 25 => self.case_statement(depth, others),
             26..=28 => format!("{} && {}", self.condition(), self.assignment()),
             29 => format!("{} || {}", self.condition(), self.assignment()),
-            30 | 31 => format!(
-                ". {}",
-                self.one(&others.iter().map(String::as_str).collect::<Vec<_>>())
-            ),
+            30 | 31 => format!(". {}", self.one(&others.iter().map(String::as_str).collect::<Vec<_>>())),
             32 => format!(
                 "source {}",
                 self.one(&others.iter().map(String::as_str).collect::<Vec<_>>())
@@ -218,12 +215,7 @@ impl Dice {
             35 => self.unusual(),
             36 => format!("echo \"{}\"", self.plain()),
             37 => format!("\t  {}", self.assignment()),
-            38 => format!(
-                "{} && {} || {}",
-                self.condition(),
-                self.assignment(),
-                self.assignment()
-            ),
+            38 => format!("{} && {} || {}", self.condition(), self.assignment(), self.assignment()),
             _ => String::new(),
         }
     }

@@ -1,11 +1,16 @@
 //! Reports counts for each isolated CPU: page faults, idle states, frequency; and what this kernel does not count.
 
-use super::Window;
-use crate::{Case, CheckFinding};
-use observe::{CloseUp, IdleEntered, ThreadDid};
+use super::ObservationWindow;
+use crate::{CheckCase, CheckFinding};
+use observe::{CloseActivity, IdleStateEntries, ThreadActivity};
 use plan::{FindingId, Level};
 
-pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Vec<CheckFinding>) {
+pub(super) fn judge(
+    case: &CheckCase,
+    window: &ObservationWindow,
+    close: &CloseActivity,
+    found: &mut Vec<CheckFinding>,
+) {
     found.extend(faults(window, &close.threads));
     if let Some(entered) = close.idle.as_deref().filter(|entered| !entered.is_empty()) {
         found.push(idle(case, window, entered));
@@ -30,8 +35,8 @@ pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Ve
 }
 
 /// Without a disk a fault costs microseconds, with one milliseconds.
-fn faults(window: &Window, threads: &[ThreadDid]) -> Option<CheckFinding> {
-    let sum = |of: fn(&ThreadDid) -> u64| threads.iter().map(of).fold(0, u64::saturating_add);
+fn faults(window: &ObservationWindow, threads: &[ThreadActivity]) -> Option<CheckFinding> {
+    let sum = |of: fn(&ThreadActivity) -> u64| threads.iter().map(of).fold(0, u64::saturating_add);
     let (minor, major) = (sum(|one| one.minor_faults), sum(|one| one.major_faults));
     let level = match (minor, major) {
         (0, 0) => return None,
@@ -45,7 +50,7 @@ fn faults(window: &Window, threads: &[ThreadDid]) -> Option<CheckFinding> {
     );
     let found = CheckFinding::new(level, FindingId::PAGE_FAULTS, window.subject(), message)
         .fix("mlockall(MCL_CURRENT|MCL_FUTURE), and touch all memory once before work begins");
-    let of_thread = |found: CheckFinding, one: &ThreadDid| match (one.minor_faults, one.major_faults) {
+    let of_thread = |found: CheckFinding, one: &ThreadActivity| match (one.minor_faults, one.major_faults) {
         (0, 0) => found,
         (minor, major) => found.seen(format!(
             "{} {}: {minor} without a disk, {major} with one",
@@ -56,7 +61,7 @@ fn faults(window: &Window, threads: &[ThreadDid]) -> Option<CheckFinding> {
 }
 
 /// A sleep within the limit is no fault: a user who wants none must set the limit, or busy-wait on the CPU.
-fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> CheckFinding {
+fn idle(case: &CheckCase, window: &ObservationWindow, entered: &[IdleStateEntries]) -> CheckFinding {
     let each: Vec<String> = entered
         .iter()
         .map(|one| format!("{} {}", one.name, one.count))
@@ -83,12 +88,12 @@ fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> CheckFinding {
 
 /// The limit that the intention sets on this CPU. For the kernel `0` is no limit, and `n/a` allows no sleep with a
 /// wake-up time.
-fn limit_us(case: &Case, window: &Window) -> Option<u64> {
+fn limit_us(case: &CheckCase, window: &ObservationWindow) -> Option<u64> {
     let own = format!(
         "/sys/devices/system/cpu/{}/power/pm_qos_resume_latency_us",
         window.subject()
     );
-    let wanted = case.wish.intent.with.get("pm_qos_resume_latency_us")?;
+    let limit_text = case.isolation.intent.with.get("pm_qos_resume_latency_us")?;
     // If the plan would still set it, the finding of the knob is more precise.
     if case
         .changes()
@@ -96,14 +101,14 @@ fn limit_us(case: &Case, window: &Window) -> Option<u64> {
     {
         return None;
     }
-    match wanted.as_deref().map(str::trim) {
+    match limit_text.as_deref().map(str::trim) {
         Some("n/a") => Some(0),
         Some(limit) => limit.parse().ok().filter(|limit| *limit > 0),
         None => None,
     }
 }
 
-fn uncounted(window: &Window, close: &CloseUp) -> Option<CheckFinding> {
+fn uncounted(window: &ObservationWindow, close: &CloseActivity) -> Option<CheckFinding> {
     let no_scheduler = window.cpu.context_switches.or(close.timeslices).is_none();
     let all = [
         (

@@ -1,20 +1,23 @@
 //! What the tests of the layers share: a captured machine whose partition was in force, to be broken in the model.
 
-use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, Source, Verdict, Wish, check, judge};
+use check::{
+    CheckCase, CheckEvidence, CheckFinding, CheckVerdict, IntendedIsolation, Intention, IntentionSource,
+    IsolationMeans, ObservedActivity, check, judge,
+};
 use machine::{CpuId, CpuSet, Machine};
-use observe::{Activity, Class, Counted, CpuActivity};
+use observe::{Activity, Class, CounterIncrease, CpuActivity};
 use plan::{Intent, Level, PartitionName, Profile};
 use root::Root;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A machine with `apply --cpus 3` in force on cgroup v1, and what was counted there.
-pub struct Bench {
+pub struct CheckFixture {
     pub machine: Machine,
-    pub wish: Wish,
+    pub isolation: IntendedIsolation,
     /// Files that read otherwise than captured; `None` is one that is gone.
     pub files: BTreeMap<String, Option<String>>,
-    pub counters: Counters,
+    pub counters: ObservedActivity,
     /// What is not known of the intention.
     pub unseen: Vec<String>,
 }
@@ -25,32 +28,30 @@ fn root() -> Root {
 }
 
 /// It as it was captured.
-pub fn bench() -> Bench {
+pub fn bench() -> CheckFixture {
     let root = root();
-    let machine = Machine::read(&root)
-        .with_interrupts(&root)
-        .with_task_cgroups(&root);
+    let machine = Machine::read(&root).with_interrupts(&root).with_task_cgroups(&root);
     let cpus = CpuSet::parse_list("3").unwrap();
     let intent = Intent::new(PartitionName::default(), cpus, Profile::Minimal);
-    let mut wish = Wish::new(intent, Means::Partition);
+    let mut wish = IntendedIsolation::new(intent, IsolationMeans::Partition);
     // What a kernel of that version refuses.
     for irq in ["irq_affinity/0", "irq_affinity/2", "irq_affinity/28"] {
         wish.refused
             .insert(irq.to_owned(), "refused: Input/output error".to_owned());
     }
     wish.applied.insert("cpuset_partition".to_owned());
-    Bench {
+    CheckFixture {
         machine,
-        wish,
+        isolation: wish,
         files: BTreeMap::new(),
-        counters: Counters::Seen(counted(&[])),
+        counters: ObservedActivity::Seen(counted(&[])),
         unseen: Vec::new(),
     }
 }
 
 /// What was counted on CPU 3 in a second.
 pub fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
-    let interrupts = interrupts.iter().map(|&(name, class, count)| Counted {
+    let interrupts = interrupts.iter().map(|&(name, class, count)| CounterIncrease {
         name: name.to_owned(),
         what: "a device".to_owned(),
         class,
@@ -70,26 +71,26 @@ pub fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
     }
 }
 
-impl Bench {
-    pub fn look(&self) -> (Vec<CheckFinding>, Verdict) {
+impl CheckFixture {
+    pub fn judge(&self) -> (Vec<CheckFinding>, CheckVerdict) {
         let root = root();
-        let settings = machine::settings::for_cpus(&root, &self.wish.intent.cpus, plan::knobs::planned());
-        let mut case = Case::new(self.wish.clone(), &self.machine, &settings, &[]);
+        let settings = machine::settings::for_cpus(&root, &self.isolation.intent.cpus, plan::knobs::planned());
+        let mut case = CheckCase::new(self.isolation.clone(), &self.machine, &settings, &[]);
         for path in case.paths() {
             let read = root.value(&path).ok().flatten();
             let there = read.or_else(|| root.kind(&path).ok().flatten().map(|_| String::new()));
             let now = self.files.get(&path).cloned().unwrap_or(there);
             case.values.insert(path, now);
         }
-        let evidence = Evidence {
+        let evidence = CheckEvidence {
             machine: &self.machine,
             counters: &self.counters,
             boot: None,
         };
         let found = check(&evidence, &[case]);
         let intention = Intention {
-            source: Source::Journal,
-            wishes: vec![self.wish.clone()],
+            source: IntentionSource::Journal,
+            isolations: vec![self.isolation.clone()],
             unseen: self.unseen.clone(),
         };
         let judged = judge(&evidence, &intention, found, &[], Level::Error);
@@ -108,9 +109,7 @@ impl Bench {
     pub fn task(&mut self, movable: bool) -> &mut machine::Task {
         let all = self.machine.tasks.iter_mut().flatten();
         all.into_iter()
-            .find(|task| {
-                task.is_movable() == movable && !task.is_irq_thread() && task.cgroup.as_deref() != Some("/rt")
-            })
+            .find(|task| task.is_movable() == movable && !task.is_irq_thread() && task.cgroup.as_deref() != Some("/rt"))
             .unwrap()
     }
 }

@@ -1,9 +1,9 @@
 //! `apply --at-boot`: runs from the boot unit. In doubt it does nothing rather than lock a user out.
 
 use super::{Args, many};
-use apply::Lasting;
-use apply::boot_attempt::{Attempt, Gate, OFF, ThisBoot, attempt};
-use plan::declared::{ComesBack, PATH};
+use apply::DurableStorage;
+use apply::boot_attempt::{Attempt, AttemptResult, CurrentBoot, OFF, attempt};
+use plan::declared::{ActivationMode, PATH};
 use root::{Failure, Status};
 use serde_json::json;
 use session::Session;
@@ -20,14 +20,14 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let root = session.root();
     let boot_line = root.value("/proc/cmdline")?.unwrap_or_default();
     let boot_id = root.value("/proc/sys/kernel/random/boot_id")?;
-    let boot = ThisBoot {
+    let boot = CurrentBoot {
         id: boot_id.as_deref(),
         line: &boot_line,
     };
     let read = || -> Result<_, Failure> {
         let mut file = declared::read(session, args.config.as_deref())?;
         if let Some(file) = &mut file {
-            file.keep(|one| one.comes_back == ComesBack::AtBoot);
+            file.retain(|one| one.restored_at_boot == ActivationMode::AtBoot);
         }
         Ok(file)
     };
@@ -48,14 +48,14 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let tried = {
         // One at a time, as for every change.
         let _changing = session.lock()?;
-        attempt(&Lasting(&state), &boot, env!("CARGO_PKG_VERSION"), || ())?
+        attempt(&DurableStorage(&state), &boot, env!("CARGO_PKG_VERSION"), || ())?
     };
     match tried {
-        Gate::Off => Ok(skipped(&format!("the boot line says {OFF}"), screen)),
-        Gate::LastNotGood(note) => Err(not_good(note)),
-        Gate::Tried(()) => {
+        AttemptResult::Off => Ok(skipped(&format!("the boot line says {OFF}"), screen)),
+        AttemptResult::LastNotGood(note) => Err(not_good(note)),
+        AttemptResult::Tried(()) => {
             wait_for_good(args.good_after)?;
-            many::bring_all(session, &file, "boot", None, screen)
+            many::apply_all(session, &file, "boot", None, screen)
         }
     }
 }
@@ -66,10 +66,10 @@ fn note_boot_line(session: &Session, screen: &mut Screen) -> Result<(), Failure>
     if session.lasting_state()?.is_none() {
         return Ok(());
     }
-    let noted = session
+    let recorded = session
         .lock_boot_files()
-        .and_then(|changing| session::boot_files::note_first_sight(&changing));
-    if let Err(error) = noted {
+        .and_then(|changing| session::boot_files::record_first_boot(&changing));
+    if let Err(error) = recorded {
         screen.error(&error);
     }
     Ok(())

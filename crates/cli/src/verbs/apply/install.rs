@@ -1,8 +1,8 @@
 //! `apply --install-unit`: installs the files and links that recreate the declared partitions at boot; runs no other program.
 
-use apply::Lasting;
-use apply::installed::{Placed, install};
-use root::{Failure, Kind, Root, Standing, Status};
+use apply::DurableStorage;
+use apply::installed::{InstalledPath, install};
+use root::{Failure, PathKind, PathState, Root, Status};
 use serde_json::json;
 use session::Session;
 use session::boot_service::{program, reload_systemd, with_program};
@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("../../../../../packaging/init.d/quietcore");
 
 /// What starts services on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Init {
+pub enum InitSystem {
     /// systemd
     Systemd,
     /// Scripts in /etc/init.d with links in /etc/rcN.d
@@ -25,7 +25,7 @@ pub enum Init {
 ///
 /// # Errors
 /// A machine with neither, a program that cannot be started at boot, or a write error.
-pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Result<Status, Failure> {
+pub fn run(session: &Session, named: Option<InitSystem>, screen: &mut Screen) -> Result<Status, Failure> {
     let root = session.root();
     let init = match named {
         Some(init) => init,
@@ -34,21 +34,21 @@ pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Resul
     let program = program(session)?;
     let _changing = session.lock()?;
     let state = session.made_lasting_state()?;
-    let placed = install(session.writable()?, &Lasting(&state), &files(init, &program))?;
-    if init == Init::Systemd {
+    let placed = install(session.writable()?, &DurableStorage(&state), &files(init, &program))?;
+    if init == InitSystem::Systemd {
         reload_systemd(root);
     }
     show(&placed, screen);
     Ok(Status::Done)
 }
 
-fn found(root: &Root) -> Result<Init, Failure> {
-    let is_dir = |path| matches!(root.kind(path), Ok(Some(Kind::Dir)));
+fn found(root: &Root) -> Result<InitSystem, Failure> {
+    let is_dir = |path| matches!(root.kind(path), Ok(Some(PathKind::Dir)));
     if is_dir("/run/systemd/system") {
-        return Ok(Init::Systemd);
+        return Ok(InitSystem::Systemd);
     }
     if is_dir("/etc/init.d") {
-        return Ok(Init::Scripts);
+        return Ok(InitSystem::Scripts);
     }
     Err(Failure::new(
         Status::Unable,
@@ -58,25 +58,22 @@ fn found(root: &Root) -> Result<Init, Failure> {
     ))
 }
 
-fn files(init: Init, program: &str) -> Vec<(String, Standing)> {
-    let text = |text: &str, mode| Standing::text(with_program(text, program), mode);
+fn files(init: InitSystem, program: &str) -> Vec<(String, PathState)> {
+    let text = |text: &str, mode| PathState::text(with_program(text, program), mode);
     match init {
-        Init::Systemd => vec![
-            (
-                "/etc/systemd/system/quietcore.service".to_owned(),
-                text(UNIT, 0o644),
-            ),
+        InitSystem::Systemd => vec![
+            ("/etc/systemd/system/quietcore.service".to_owned(), text(UNIT, 0o644)),
             (
                 "/etc/systemd/system/multi-user.target.wants/quietcore.service".to_owned(),
-                Standing::Link("../quietcore.service".to_owned()),
+                PathState::Link("../quietcore.service".to_owned()),
             ),
         ],
-        Init::Scripts => {
+        InitSystem::Scripts => {
             let mut files = vec![("/etc/init.d/quietcore".to_owned(), text(SCRIPT, 0o755))];
             let starts = [2, 3, 4, 5].map(|level| (level, "S99"));
             let stops = [0, 1, 6].map(|level| (level, "K01"));
             for (level, order) in starts.into_iter().chain(stops) {
-                let link = Standing::Link("../init.d/quietcore".to_owned());
+                let link = PathState::Link("../init.d/quietcore".to_owned());
                 files.push((format!("/etc/rc{level}.d/{order}quietcore"), link));
             }
             files
@@ -84,7 +81,7 @@ fn files(init: Init, program: &str) -> Vec<(String, Standing)> {
     }
 }
 
-fn show(placed: &[Placed], screen: &mut Screen) {
+fn show(placed: &[InstalledPath], screen: &mut Screen) {
     screen.json(&json!({ "schema": "quietcore.apply/1", "installed": placed, "entries": [] }));
     let mut text: String = placed
         .iter()

@@ -1,33 +1,33 @@
 //! `apply` without arguments: applies every declared partition and reports each separately.
 
 use super::planned_declaration::PlannedDeclaration;
-use super::{AppliedPartition, Args, Because, Room, bring};
+use super::{AppliedPartition, ApplyReason, Args, NameConflict, apply_declaration};
 use crate::plans;
 use machine::CpuSet;
 use plan::Finding;
-use report::Length;
+use report::KnobDetail;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
-use session::entries::EntryJson;
+use session::entries::ChangeEntryJson;
 use std::time::Duration;
 use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// JSON of `apply` for a declaration file.
 #[derive(Serialize)]
-struct Report<'a> {
+struct DeclaredApplyJson<'a> {
     schema: &'static str,
     config: &'a str,
-    partitions: Vec<OneJson<'a>>,
-    entries: Vec<EntryJson>,
+    partitions: Vec<DeclaredPartitionJson<'a>>,
+    entries: Vec<ChangeEntryJson>,
     /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
 
 #[derive(Serialize)]
-struct OneJson<'a> {
+struct DeclaredPartitionJson<'a> {
     partition: &'a str,
     line: usize,
     /// `applied`, `in_force`, `left_alone`.
@@ -41,27 +41,22 @@ struct OneJson<'a> {
 ///
 /// # Errors
 /// An invalid declaration on this machine: nothing is written.
-pub fn run(
-    session: &Session,
-    file: &DeclaredFile,
-    args: &Args,
-    screen: &mut Screen,
-) -> Result<Status, Failure> {
+pub fn run(session: &Session, file: &DeclaredFile, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let root = session.root();
     if args.dry_run {
         let machine = session.machine().for_plan(root);
-        let plans = file.foresee(session, &machine)?;
-        plans::show(&plans, Length::Whole, screen)?;
+        let plans = file.plan_all(session, &machine)?;
+        plans::show(&plans, KnobDetail::Whole, screen)?;
         return Ok(Status::Done);
     }
-    bring_all(session, file, "apply", args.confirm_within, screen)
+    apply_all(session, file, "apply", args.confirm_within, screen)
 }
 
 /// Applies every partition of a file. A partition that cannot be applied is reported and does not block the others.
 ///
 /// # Errors
 /// An invalid declaration on this machine: nothing is written.
-pub fn bring_all(
+pub fn apply_all(
     session: &Session,
     file: &DeclaredFile,
     reason: &'static str,
@@ -72,43 +67,36 @@ pub fn bring_all(
     let machine = session.machine().for_plan(root);
     // Errors of the file itself are found before the first write.
     let reserved = file.named_cpus(&machine)?;
-    if let Err(error) = file.foresee(session, &machine)
+    if let Err(error) = file.plan_all(session, &machine)
         && error.status == Status::Usage
     {
         return Err(error);
     }
     if file.declarations.is_empty() {
-        screen.text(&format!(
-            "{} declares no partition; nothing was done.\n",
-            file.path
-        ));
+        screen.text(&format!("{} declares no partition; nothing was done.\n", file.path));
     }
     let changing = session.lock()?;
-    let because = Because {
+    let because = ApplyReason {
         reason,
         limit,
-        room: Room::Beside,
+        room: NameConflict::Beside,
     };
     let mut all: Vec<Result<AppliedPartition, Failure>> = Vec::new();
     for declaration in &file.declarations {
         let planned = PlannedDeclaration::read(session, declaration, &reserved);
-        let brought = planned.and_then(|planned| bring(&changing, planned, &because));
+        let brought = planned.and_then(|planned| apply_declaration(&changing, planned, &because));
         match &brought {
-            Ok(brought) => screen.text(&format!(
-                "{}:\n{}",
-                declaration.name(),
-                brought.text(limit, screen)
-            )),
+            Ok(brought) => screen.text(&format!("{}:\n{}", declaration.name(), brought.text(limit, screen))),
             Err(_) => screen.text(&format!("{}: left alone\n", declaration.name())),
         }
         all.push(brought.map_err(|error| file.at(declaration.line, error)));
     }
     // After the run-time part, so that one call reports everything that is declared.
-    let told = boot_findings(session, file)?;
-    screen.text(&report::findings_text(&told, screen.style()));
+    let boot_part = boot_findings(session, file)?;
+    screen.text(&report::findings_text(&boot_part, screen.style()));
     let mut statuses: Vec<Status> = all.iter().map(|one| status(one, screen)).collect();
-    statuses.push(boot_status(&told));
-    report(file, &all, &told, screen);
+    statuses.push(boot_status(&boot_part));
+    report(file, &all, &boot_part, screen);
     let failed = statuses.into_iter().find(|status| *status != Status::Done);
     Ok(failed.unwrap_or(Status::Done))
 }
@@ -121,12 +109,7 @@ fn status(applied: &Result<AppliedPartition, Failure>, screen: &mut Screen) -> S
     }
 }
 
-fn report(
-    file: &DeclaredFile,
-    all: &[Result<AppliedPartition, Failure>],
-    told: &[Finding],
-    screen: &mut Screen,
-) {
+fn report(file: &DeclaredFile, all: &[Result<AppliedPartition, Failure>], boot_part: &[Finding], screen: &mut Screen) {
     let partitions = file.declarations.iter().zip(all).map(|(declaration, brought)| {
         let (state, isolated, findings, error) = match brought {
             Ok(brought) => {
@@ -149,7 +132,7 @@ fn report(
                 Some(format!("{}; {}", error.what, error.why)),
             ),
         };
-        OneJson {
+        DeclaredPartitionJson {
             partition: declaration.name().as_str(),
             line: declaration.line,
             state,
@@ -159,11 +142,11 @@ fn report(
         }
     });
     let entries = all.iter().flatten().flat_map(|brought| &brought.applied.entries);
-    screen.json(&Report {
+    screen.json(&DeclaredApplyJson {
         schema: "quietcore.apply/1",
         config: &file.path,
         partitions: partitions.collect(),
-        entries: entries.map(EntryJson::from).collect(),
-        findings: told,
+        entries: entries.map(ChangeEntryJson::from).collect(),
+        findings: boot_part,
     });
 }

@@ -4,7 +4,7 @@
 //! under the lock unless another process has applied or undone something since then.
 
 use machine::{CpuSet, Machine};
-use plan::declared::{CpuWish, Declaration};
+use plan::declared::{CpuSpec, Declaration};
 use plan::{Intent, Plan};
 use root::Failure;
 use session::Session;
@@ -63,7 +63,7 @@ fn read_for(session: &Session, declaration: &Declaration) -> Machine {
     let root = session.root();
     let machine = session.machine();
     match &declaration.cpus {
-        CpuWish::Named(_) => machine.with_attendants(root).with_interrupts(root),
-        CpuWish::Chosen { .. } => machine.for_plan(root),
+        CpuSpec::Named(_) => machine.with_planning_tasks(root).with_interrupts(root),
+        CpuSpec::Chosen { .. } => machine.for_plan(root),
     }
 }

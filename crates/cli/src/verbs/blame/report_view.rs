@@ -2,13 +2,13 @@
 
 use super::Args;
 use investigate::{BlameReport, EndReason, ExitReason, TraceClock, WatchedProgram, note_text};
-use report::Rows;
+use report::RowLimit;
 use root::{Failure, Status};
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 use tracing::ipi_senders::SendersReport;
 
 /// Maximum rows per CPU without `--all`.
-const SHOWN: usize = 12;
+const MAX_ROWS: usize = 12;
 
 /// Prints the report and writes the files.
 ///
@@ -17,9 +17,13 @@ const SHOWN: usize = 12;
 pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), Failure> {
     write(args, report)?;
     match screen.form {
-        Form::Json => screen.json(report),
-        Form::Text => {
-            let rows = if args.all { Rows::All } else { Rows::First(SHOWN) };
+        OutputFormat::Json => screen.json(report),
+        OutputFormat::Text => {
+            let rows = if args.all {
+                RowLimit::All
+            } else {
+                RowLimit::First(MAX_ROWS)
+            };
             screen.text(&report::blame_text(&report.answer, rows, screen.style()));
             if let Some(found) = &report.found {
                 screen.text(&found.text());
@@ -45,7 +49,7 @@ pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<()
 /// Writes the files of `--gaps` and `--html`.
 fn write(args: &Args, report: &BlameReport) -> Result<(), Failure> {
     if let Some(path) = &args.gaps {
-        let gaps = report::blame_gaps(&report.answer, report.clock.shown());
+        let gaps = report::blame_gaps(&report.answer, report.clock.posix_name());
         root::output::write(path, gaps.as_bytes())?;
     }
     if let Some(path) = &args.html {
@@ -91,8 +95,8 @@ fn trace_notes(args: &Args, report: &BlameReport) -> Vec<String> {
     if args.clock.is_none() && report.clock != TraceClock::MonoRaw {
         notes.push(format!(
             "this kernel's trace does not take {}: gaps and events were joined on {}\n",
-            TraceClock::MonoRaw.shown(),
-            report.clock.shown()
+            TraceClock::MonoRaw.posix_name(),
+            report.clock.posix_name()
         ));
     }
     notes.extend(report.senders.as_ref().map(SendersReport::text));

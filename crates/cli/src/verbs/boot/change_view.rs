@@ -1,30 +1,30 @@
 //! Shows a change of boot files: before it is made, and its result.
 
-use boot::{Edit, Loader, Run, Work, diff};
+use boot::{FileEdit, Loader, ToolRun, Work, diff};
 use serde::Serialize;
 use session::ChangeLock;
 use terminal::Screen;
 
 /// How much of a change is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum ChangeMode {
     /// The whole change.
     Real,
     /// Only the preview.
-    Shown,
+    Preview,
 }
 
-impl Mode {
+impl ChangeMode {
     /// The whole change where the right to change was acquired.
     #[must_use]
-    pub fn under(changing: Option<&ChangeLock>) -> Mode {
-        changing.map_or(Mode::Shown, |_| Mode::Real)
+    pub fn under(changing: Option<&ChangeLock>) -> ChangeMode {
+        changing.map_or(ChangeMode::Preview, |_| ChangeMode::Real)
     }
 }
 
 /// JSON of the changing verbs.
 #[derive(Serialize)]
-pub struct Report<'a> {
+pub struct BootChangeJson<'a> {
     schema: &'static str,
     verb: &'static str,
     loader: &'static str,
@@ -56,7 +56,7 @@ pub struct ChangeView<'a> {
     /// The change.
     pub work: &'a Work,
     /// Whether it is made.
-    pub mode: Mode,
+    pub mode: ChangeMode,
 }
 
 impl ChangeView<'_> {
@@ -64,8 +64,8 @@ impl ChangeView<'_> {
     pub fn show(&self, screen: &mut Screen) {
         let mut text = report::safe_lines(&diff(&self.work.edits));
         let word = match self.mode {
-            Mode::Real => "then runs",
-            Mode::Shown => "then would run",
+            ChangeMode::Real => "then runs",
+            ChangeMode::Preview => "then would run",
         };
         for run in &self.work.runs {
             text.push_str(&format!("{word}: {}\n", report::safe(&run.text())));
@@ -80,22 +80,22 @@ impl ChangeView<'_> {
     }
 
     /// Prints the last line, and the JSON.
-    pub fn done(&self, next: Option<&str>, screen: &mut Screen) {
+    pub fn finish(&self, next: Option<&str>, screen: &mut Screen) {
         let end = match (self.work.is_nothing(), self.mode) {
             (true, _) => "Nothing has to be changed.\n".to_owned(),
-            (false, Mode::Shown) => "Nothing was written (--dry-run).\n".to_owned(),
-            (false, Mode::Real) => next.map(|next| format!("{next}\n")).unwrap_or_default(),
+            (false, ChangeMode::Preview) => "Nothing was written (--dry-run).\n".to_owned(),
+            (false, ChangeMode::Real) => next.map(|next| format!("{next}\n")).unwrap_or_default(),
         };
         screen.text(&end);
-        screen.json(&Report {
+        screen.json(&BootChangeJson {
             schema: "quietcore.boot/1",
             verb: self.verb,
             loader: self.loader.name,
             words: self.words,
-            dry_run: self.mode == Mode::Shown,
-            changed: !self.work.is_nothing() && self.mode == Mode::Real,
+            dry_run: self.mode == ChangeMode::Preview,
+            changed: !self.work.is_nothing() && self.mode == ChangeMode::Real,
             edits: self.work.edits.iter().map(edit_json).collect(),
-            runs: self.work.runs.iter().map(Run::text).collect(),
+            runs: self.work.runs.iter().map(ToolRun::text).collect(),
             notes: &self.work.notes,
             drift: &self.work.left,
             next,
@@ -103,7 +103,7 @@ impl ChangeView<'_> {
     }
 }
 
-fn edit_json(edit: &Edit) -> EditJson<'_> {
+fn edit_json(edit: &FileEdit) -> EditJson<'_> {
     EditJson {
         path: &edit.path,
         before: edit.before.as_deref(),

@@ -1,9 +1,9 @@
 //! `boot check`: for each parameter, whether it reached the kernel, was understood, and works.
 
-use crate::reading::Reading;
-use boot::{Files, tuned};
+use crate::reading::ReadingArgs;
+use boot::{MachineTree, tuned};
 use machine::{CpuSet, parse_duration};
-use plan::boot_check::{Agreement, Answer, BootVerdict, Checked, Outcome, Truth};
+use plan::boot_check::{Agreement, BootVerdict, CheckAnswer, ParameterCheck, ParameterOutcome, Truth};
 use root::{Failure, Origin, Status};
 use serde::Serialize;
 use session::Session;
@@ -11,26 +11,26 @@ use session::boot_files::BootScene;
 use std::time::Duration;
 use terminal::Screen;
 use verify::boot_verdict::{BootExamination, examine_boot};
-use verify::counting::{self, Counted};
+use verify::counting::{self, WindowCounts};
 
 /// Arguments of `boot check`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
     /// How long ticks and interrupts are counted
     #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     window: Duration,
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct BootCheckJson<'a> {
     schema: &'static str,
     verb: &'static str,
     origin: &'static str,
     running: &'a str,
     verdict: &'static str,
-    parameters: &'a [Checked],
+    parameters: &'a [ParameterCheck],
     declared: &'a [Agreement],
     unread: &'a [String],
     /// Other sources of words on the line.
@@ -46,25 +46,25 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let session: &Session = &opened;
     let is_live = session.root().origin() == Origin::Live;
     let scene = BootScene::read(session)?;
-    let count = |asked: &CpuSet| match (is_live, asked.is_empty()) {
+    let count = |requested: &CpuSet| match (is_live, requested.is_empty()) {
         (false, _) => {
-            Counted::nothing("nothing can be counted on a captured machine; run it on the machine itself")
+            WindowCounts::nothing("nothing can be counted on a captured machine; run it on the machine itself")
         }
-        (true, true) => Counted::nothing("the running line isolates no CPU that is online"),
-        (true, false) => counting::count(session, asked, args.window),
+        (true, true) => WindowCounts::nothing("the running line isolates no CPU that is online"),
+        (true, false) => counting::count(session, requested, args.window),
     };
     let BootExamination { verdict, unread } = examine_boot(&scene, None, count)?;
     let words: Vec<String> = verdict.parameters.iter().map(|one| one.word.clone()).collect();
-    let notes: Vec<String> = tuned(&Files::of(scene.root))
+    let notes: Vec<String> = tuned(&MachineTree::of(scene.root))
         .and_then(|tuned| tuned.note(&words))
         .into_iter()
         .collect();
-    let mut said = text(&verdict, &scene.running, &unread);
+    let mut report_text = text(&verdict, &scene.running, &unread);
     notes
         .iter()
-        .for_each(|note| said.push_str(&format!("note: {note}\n")));
-    screen.text(&report::safe_lines(&said));
-    screen.json(&Report {
+        .for_each(|note| report_text.push_str(&format!("note: {note}\n")));
+    screen.text(&report::safe_lines(&report_text));
+    screen.json(&BootCheckJson {
         schema: "quietcore.boot/1",
         verb: "check",
         origin: if is_live { "live" } else { "captured" },
@@ -78,23 +78,23 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(status(verdict.outcome))
 }
 
-fn word(outcome: Option<Outcome>) -> &'static str {
+fn word(outcome: Option<ParameterOutcome>) -> &'static str {
     match outcome {
         None => "nothing",
-        Some(Outcome::Works) => "works",
-        Some(Outcome::Unknown) => "unknown",
-        Some(Outcome::Pending) => "pending",
-        Some(Outcome::Reverted) => "reverted",
-        Some(Outcome::Broken) => "broken",
+        Some(ParameterOutcome::Works) => "works",
+        Some(ParameterOutcome::Unknown) => "unknown",
+        Some(ParameterOutcome::Pending) => "pending",
+        Some(ParameterOutcome::Reverted) => "reverted",
+        Some(ParameterOutcome::Broken) => "broken",
     }
 }
 
-fn status(outcome: Option<Outcome>) -> Status {
+fn status(outcome: Option<ParameterOutcome>) -> Status {
     match outcome {
-        None | Some(Outcome::Works) => Status::Done,
-        Some(Outcome::Unknown) => Status::Unable,
-        Some(Outcome::Pending | Outcome::Reverted) => Status::Conflict,
-        Some(Outcome::Broken) => Status::Failed,
+        None | Some(ParameterOutcome::Works) => Status::Done,
+        Some(ParameterOutcome::Unknown) => Status::Unable,
+        Some(ParameterOutcome::Pending | ParameterOutcome::Reverted) => Status::Conflict,
+        Some(ParameterOutcome::Broken) => Status::Failed,
     }
 }
 
@@ -123,22 +123,22 @@ fn text(verdict: &BootVerdict, running: &str, unread: &[String]) -> String {
     }
     text.push_str(match verdict.outcome {
         None => "No parameter on the running line isolates anything, and quietcore wrote none.\n",
-        Some(Outcome::Works) if verdict.declared.is_empty() => {
+        Some(ParameterOutcome::Works) if verdict.declared.is_empty() => {
             "Every parameter reached the kernel, was understood, and works as far as kernels show it.\n"
         }
-        Some(Outcome::Works) => {
+        Some(ParameterOutcome::Works) => {
             "Every parameter reached the kernel, was understood, and works as far as kernels show it; what is declared is in \
              force.\n"
         }
-        Some(Outcome::Unknown) => "Nothing is seen to be wrong, and not everything could be seen.\n",
-        Some(Outcome::Pending) => "The next boot will have it: restart the machine, then ask again.\n",
-        Some(Outcome::Reverted) => "This boot does not have what was written.\n",
-        Some(Outcome::Broken) => "Not all of it works.\n",
+        Some(ParameterOutcome::Unknown) => "Nothing is seen to be wrong, and not everything could be seen.\n",
+        Some(ParameterOutcome::Pending) => "The next boot will have it: restart the machine, then ask again.\n",
+        Some(ParameterOutcome::Reverted) => "This boot does not have what was written.\n",
+        Some(ParameterOutcome::Broken) => "Not all of it works.\n",
     });
     text
 }
 
-fn row(text: &mut String, question: &str, answer: &Answer) {
+fn row(text: &mut String, question: &str, answer: &CheckAnswer) {
     let truth = match answer.truth {
         Truth::Yes => "yes",
         Truth::No => "NO",

@@ -1,19 +1,19 @@
 //! `boot clear`: removes our words, and the trial entry.
 
-use super::change_view::{ChangeView, Mode};
-use super::target::Target;
+use super::change_view::{ChangeMode, ChangeView};
+use super::target::BootTarget;
 use root::{Failure, Status};
 use session::Session;
-use session::boot_files::carry;
-use session::boot_files::clearing::{Clearing, all_work, change};
+use session::boot_files::clearing::{BootRemoval, all_work, change};
 use session::boot_files::declaration::still_declared;
+use session::boot_files::perform;
 use terminal::Screen;
 
 /// Arguments of `boot clear`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    target: Target,
+    target: BootTarget,
 }
 
 /// Runs the command.
@@ -23,9 +23,9 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
-    let (scene, changing) = args.target.begin(session)?;
-    let mode = Mode::under(changing.as_ref());
-    let Some(Clearing {
+    let (scene, changing) = args.target.open(session)?;
+    let mode = ChangeMode::under(changing.as_ref());
+    let Some(BootRemoval {
         loader,
         words,
         mut work,
@@ -33,7 +33,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     else {
         screen.text("None of quietcore's words are in the boot files.\n");
         screen.json(&serde_json::json!({
-            "schema": "quietcore.boot/1", "verb": "clear", "loader": null, "words": [], "dry_run": mode == Mode::Shown,
+            "schema": "quietcore.boot/1", "verb": "clear", "loader": null, "words": [], "dry_run": mode == ChangeMode::Preview,
             "changed": false, "edits": [], "runs": [], "notes": [], "drift": [], "next": null,
         }));
         return Ok(Status::Done);
@@ -48,9 +48,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     shown.show(screen);
     if let Some(changing) = changing {
-        carry(session, &changing, &change(&scene, &work), loader, None)?;
+        perform(session, &changing, &change(&scene, &work), loader, None)?;
     }
-    shown.done(Some("Taken out. The next boot is without it."), screen);
+    shown.finish(Some("Taken out. The next boot is without it."), screen);
     Ok(match work.left.is_empty() {
         true => Status::Done,
         false => Status::Conflict,

@@ -1,15 +1,16 @@
 //! `boot confirm`: after a good boot of the trial entry, moves its words to the default line and removes the entry.
 
-use super::change_view::{ChangeView, Mode};
+use super::change_view::{ChangeMode, ChangeView};
 use super::nothing_to_confirm;
-use apply::Lasting;
+use apply::DurableStorage;
 use apply::boot_line::{BootChange, note_state};
 use boot::{
-    After, BootState, Edited, EveryBoot, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set,
+    BootSinceWrite, BootState, EditedTree, EveryBoot, FallbackRequirement, LOADERS, MARK, MachineTree, RecordedWords,
+    clear, missing_words, set,
 };
 use root::{Failure, Status};
 use session::Session;
-use session::boot_files::{BootScene, carry, lock_boot_files};
+use session::boot_files::{BootScene, lock_boot_files, perform};
 use terminal::Screen;
 
 /// Arguments of `boot confirm`.
@@ -23,16 +24,16 @@ pub struct Args {}
 pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let held = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
-    let Some(tried) = scene.kept.trial.clone() else {
+    let Some(tried) = scene.own_words.trial.clone() else {
         return Err(nothing_to_confirm("no entry is being tried"));
     };
-    let mut wanted = tried.words.clone();
-    wanted.push(MARK.to_owned());
-    let missing = missing_words(&wanted, &scene.running);
+    let mut requested = tried.words.clone();
+    requested.push(MARK.to_owned());
+    let missing = missing_words(&requested, &scene.running);
     if !missing.is_empty() {
         return Err(nothing_to_confirm(match scene.after {
-            After::SameBoot => "the machine was not restarted since `boot trial`".to_owned(),
-            After::AnotherBoot => format!(
+            BootSinceWrite::SameBoot => "the machine was not restarted since `boot trial`".to_owned(),
+            BootSinceWrite::AnotherBoot => format!(
                 "this boot is not that of the tried entry (it lacks {}): the trial did not come up, or was not chosen; \
                  `quietcore boot clear` takes the entry away",
                 missing.join(" ")
@@ -41,39 +42,39 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     }
     let loader = LOADERS.iter().copied().find(|loader| loader.name == tried.loader);
     let loader = loader.map_or_else(|| scene.loader(Some(&tried.loader)).map(|found| found.loader), Ok)?;
-    let files = Files::of(scene.root);
-    let gone = clear(&files, loader, &tried)?;
-    let without = Edited::new(&files, &gone.edits);
+    let files = MachineTree::of(scene.root);
+    let removed = clear(&files, loader, &tried)?;
+    let without = EditedTree::new(&files, &removed.edits);
     // A loader with one line has no second entry; there the trial boot is the proof.
-    let (ours, limit) = (scene.kept.line.as_ref(), scene.limit());
-    let wanted = EveryBoot::new(&tried.words, Need::Nothing);
+    let (ours, limit) = (scene.own_words.line.as_ref(), scene.limit());
+    let wanted = EveryBoot::new(&tried.words, FallbackRequirement::Nothing);
     let mut work = set(&without, loader, ours, wanted, &limit)?;
-    work.edits.splice(0..0, gone.edits);
-    work.left.extend(gone.left);
+    work.edits.splice(0..0, removed.edits);
+    work.left.extend(removed.left);
     if work.runs.is_empty() {
-        work.runs = gone.runs;
+        work.runs = removed.runs;
     }
     let shown = ChangeView {
         verb: "confirm",
         loader,
         words: &tried.words,
         work: &work,
-        mode: Mode::Real,
+        mode: ChangeMode::Real,
     };
     shown.show(screen);
     let change = BootChange {
-        before: scene.kept.clone(),
-        after: Kept {
-            line: work.ours.clone(),
+        before: scene.own_words.clone(),
+        after: RecordedWords {
+            line: work.own_changes.clone(),
             trial: None,
         },
         edits: work.edits.clone(),
         runs: work.runs.clone(),
         once: None,
     };
-    carry(session, &held, &change, loader, Some(tried.words.clone()))?;
+    perform(session, &held, &change, loader, Some(tried.words.clone()))?;
     let lasting = session.made_lasting_state()?;
-    note_state(&Lasting(&lasting), session.boot_id().as_deref(), BootState::Live)?;
-    shown.done(Some("Kept: the default line has it from now on."), screen);
+    note_state(&DurableStorage(&lasting), session.boot_id().as_deref(), BootState::Live)?;
+    shown.finish(Some("Kept: the default line has it from now on."), screen);
     Ok(Status::Done)
 }

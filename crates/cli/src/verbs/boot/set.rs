@@ -1,16 +1,16 @@
 //! `boot set`: adds words to the default boot line.
 
-use super::change_view::{ChangeView, Mode};
-use super::target::Target;
-use super::words::Wanted;
+use super::change_view::{ChangeMode, ChangeView};
+use super::target::BootTarget;
+use super::words::BootWordArgs;
 use apply::boot_line::BootChange;
-use boot::{EveryBoot, Files, Kept, Need, set, tuned};
+use boot::{EveryBoot, FallbackRequirement, MachineTree, RecordedWords, set, tuned};
 use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
 use root::{Failure, Origin, Status};
 use session::Session;
-use session::boot_files::carry;
 use session::boot_files::declaration::covered;
+use session::boot_files::perform;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
 use terminal::Screen;
@@ -19,9 +19,9 @@ use terminal::Screen;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: BootWordArgs,
     #[command(flatten)]
-    target: Target,
+    target: BootTarget,
     /// The boot loader, where several are found
     #[arg(long, value_name = "NAME")]
     loader: Option<String>,
@@ -41,19 +41,23 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
-    let (scene, changing) = args.target.begin(session)?;
-    let mode = Mode::under(changing.as_ref());
+    let (scene, changing) = args.target.open(session)?;
+    let mode = ChangeMode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
-    let ours = scene.kept.line.as_ref();
+    let ours = scene.own_words.line.as_ref();
     let chosen = args.wanted.choose(session, loader, ours)?;
-    let need = if args.force { Need::Nothing } else { Need::Fallback };
+    let need = if args.force {
+        FallbackRequirement::Nothing
+    } else {
+        FallbackRequirement::Fallback
+    };
     scene.check_running(&chosen.words)?;
-    let files = Files::of(scene.root);
-    let tie = Tie::of(session, args, &chosen.words)?;
+    let files = MachineTree::of(scene.root);
+    let tie = DeclarationEffect::of(session, args, &chosen.words)?;
     let wanted = EveryBoot::new(&chosen.words, need);
     let mut work = set(&files, loader, ours, wanted, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
-    work.notes.extend(loader.all_remarks(&files, &scene.kept.words()));
+    work.notes.extend(loader.all_remarks(&files, &scene.own_words.words()));
     work.notes.extend(tie.note());
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
@@ -69,22 +73,22 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         && !work.is_nothing()
     {
         let change = BootChange {
-            before: scene.kept.clone(),
-            after: Kept {
-                line: work.ours.clone(),
-                trial: scene.kept.trial.clone(),
+            before: scene.own_words.clone(),
+            after: RecordedWords {
+                line: work.own_changes.clone(),
+                trial: scene.own_words.trial.clone(),
             },
             edits: work.edits.clone(),
             runs: work.runs.clone(),
             once: None,
         };
-        carry(session, changing, &change, loader, Some(chosen.words.clone()))?;
+        perform(session, changing, &change, loader, Some(chosen.words.clone()))?;
     }
     // The line first: otherwise the file could declare words that are on no line.
-    if let (Some(_), Tie::Saved(_, Some(draft))) = (changing, tie) {
+    if let (Some(_), DeclarationEffect::Saved(_, Some(draft))) = (changing, tie) {
         draft.write(session)?;
     }
-    shown.done(
+    shown.finish(
         Some("Written. The next boot has it; `quietcore boot clear` takes it out again."),
         screen,
     );
@@ -92,28 +96,26 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 }
 
 /// The effect on declared partitions that the line isolates.
-enum Tie {
+enum DeclarationEffect {
     /// They stay unchanged; these declarations do not mention the boot line.
     Left(Vec<PartitionName>),
     /// They get `boot = true`. No draft on a captured machine.
     Saved(Vec<PartitionName>, Option<DeclarationDraft>),
 }
 
-impl Tie {
-    fn of(session: &Session, args: &Args, words: &[String]) -> Result<Tie, Failure> {
+impl DeclarationEffect {
+    fn of(session: &Session, args: &Args, words: &[String]) -> Result<DeclarationEffect, Failure> {
         let root = session.root();
         let file = declared::read(session, None)?;
         let machine = session.machine();
-        let covered = file
-            .map(|file| covered(&file, words, &machine))
-            .unwrap_or_default();
+        let covered = file.map(|file| covered(&file, words, &machine)).unwrap_or_default();
         let unsaid: Vec<PartitionName> = covered
             .iter()
-            .filter(|one| one.boot == BootPart::Unsaid)
+            .filter(|one| one.boot == BootPart::Unspecified)
             .map(|one| one.name().clone())
             .collect();
         if !args.save {
-            return Ok(Tie::Left(unsaid));
+            return Ok(DeclarationEffect::Left(unsaid));
         }
         if covered.is_empty() {
             return Err(Failure::usage(
@@ -126,24 +128,18 @@ impl Tie {
             Origin::Live => Some(DeclarationDraft::on_boot_line(session, &unsaid)?),
             Origin::Captured => None,
         };
-        Ok(Tie::Saved(unsaid, draft))
+        Ok(DeclarationEffect::Saved(unsaid, draft))
     }
 
     fn note(&self) -> Option<String> {
-        let list = |names: &[PartitionName]| {
-            names
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let list = |names: &[PartitionName]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         match self {
-            Tie::Left(names) | Tie::Saved(names, _) if names.is_empty() => None,
-            Tie::Left(names) => Some(format!(
+            DeclarationEffect::Left(names) | DeclarationEffect::Saved(names, _) if names.is_empty() => None,
+            DeclarationEffect::Left(names) => Some(format!(
                 "{PATH} declares CPUs of this line: with --save (`boot = true` for {}) both are one intention",
                 list(names)
             )),
-            Tie::Saved(names, _) => Some(format!("{PATH}: `boot = true` for {}", list(names))),
+            DeclarationEffect::Saved(names, _) => Some(format!("{PATH}: `boot = true` for {}", list(names))),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! `boot show`: shows the loader, its entries, our changes, and the running boot line.
 
-use crate::reading::Reading;
-use apply::boot_line::Noted;
-use boot::{BootState, Entry, Files, Found, Line, Ours, contradiction, find, other_way, state_after, tuned};
+use crate::reading::ReadingArgs;
+use apply::boot_line::BootObservation;
+use boot::{
+    BootEntry, BootState, DetectedLoader, EntryLine, MachineTree, OwnChanges, contradiction, find, other_way,
+    state_after, tuned,
+};
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
@@ -13,21 +16,21 @@ use terminal::Screen;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingArgs,
     /// Only this boot loader, where several are found
     #[arg(long, value_name = "NAME")]
     loader: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Report {
+struct BootShowJson {
     schema: &'static str,
     verb: &'static str,
     running: String,
     loaders: Vec<LoaderJson>,
-    ours: Option<OursJson>,
-    trial: Option<OursJson>,
-    noted: Option<Noted>,
+    ours: Option<OwnWordsJson>,
+    trial: Option<OwnWordsJson>,
+    noted: Option<BootObservation>,
     /// Where to put the words on a machine whose loader is not edited.
     other_way: Option<String>,
     tuned: Option<String>,
@@ -40,7 +43,7 @@ struct LoaderJson {
     name: &'static str,
     about: &'static str,
     evidence: String,
-    entries: Vec<EntryJson>,
+    entries: Vec<BootEntryJson>,
     lines: Vec<LineJson>,
     /// All remarks, joined.
     remark: Option<String>,
@@ -51,7 +54,7 @@ struct LoaderJson {
 }
 
 #[derive(Serialize)]
-struct EntryJson {
+struct BootEntryJson {
     id: String,
     title: String,
     path: String,
@@ -73,7 +76,7 @@ fn as_lines<S: serde::Serializer>(error: &Option<Failure>, to: S) -> Result<S::O
 }
 
 #[derive(Serialize)]
-struct OursJson {
+struct OwnWordsJson {
     loader: String,
     words: Vec<String>,
     files: Vec<String>,
@@ -88,16 +91,16 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let scene = BootScene::read(session)?;
-    let files = Files::of(scene.root);
+    let files = MachineTree::of(scene.root);
     let found = match &args.loader {
         Some(_) => vec![scene.loader(args.loader.as_deref())?],
         None => find(&files),
     };
-    let words = scene.kept.words();
+    let words = scene.own_words.words();
     let loaders: Vec<LoaderJson> = found.iter().map(|one| loader(one, &files, &words)).collect();
     let other_way = loaders.is_empty().then(|| other_way(&files)).flatten();
-    let ours = |ours: &Option<Ours>| {
-        ours.as_ref().map(|ours| OursJson {
+    let ours = |ours: &Option<OwnChanges>| {
+        ours.as_ref().map(|ours| OwnWordsJson {
             loader: ours.loader.clone(),
             words: ours.words.clone(),
             files: ours.files.iter().map(|file| file.path.clone()).collect(),
@@ -106,15 +109,15 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     let mut unread = files.refused();
     unread.extend(scene.unknown.clone());
-    let report = Report {
+    let report = BootShowJson {
         schema: "quietcore.boot/1",
         verb: "show",
         running: scene.running.clone(),
         loaders,
         other_way,
-        ours: ours(&scene.kept.line),
-        trial: ours(&scene.kept.trial),
-        noted: scene.noted.clone(),
+        ours: ours(&scene.own_words.line),
+        trial: ours(&scene.own_words.trial),
+        noted: scene.observed_boot.clone(),
         tuned: tuned(&files).map(|tuned| format!("TuneD adds {} ({})", tuned.words.join(" "), tuned.path)),
         unfinished: scene.unfinished,
         unread,
@@ -124,9 +127,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(Status::Done)
 }
 
-fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
+fn loader(found: &DetectedLoader, files: &MachineTree, words: &[String]) -> LoaderJson {
     let loader = found.loader;
-    let entry = |entry: Entry| EntryJson {
+    let entry = |entry: BootEntry| BootEntryJson {
         ours: words
             .iter()
             .filter(|word| boot::has_words(&entry, &[(*word).clone()]))
@@ -137,7 +140,7 @@ fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
         path: entry.path,
         line: entry.line,
     };
-    let line = |line: &Line| {
+    let line = |line: &EntryLine| {
         let text = line.text(files);
         let mut paths: Vec<String> = line.slots.iter().map(|slot| slot.path.clone()).collect();
         paths.dedup();
@@ -171,7 +174,7 @@ fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
 }
 
 /// Why these files would not be edited, as one line.
-fn refuses(found: &Found, files: &Files) -> Option<String> {
+fn refuses(found: &DetectedLoader, files: &MachineTree) -> Option<String> {
     let contradicted =
         contradiction(files, found.loader).map(|why| format!("another loader started this machine: {why}"));
     let refused = || {
@@ -182,7 +185,7 @@ fn refuses(found: &Found, files: &Files) -> Option<String> {
 }
 
 /// Whether another line already has the same reason.
-fn is_said(lines: &[LineJson], why: &str) -> bool {
+fn has_reason(lines: &[LineJson], why: &str) -> bool {
     let mut errors = lines.iter().filter_map(|line| line.error.as_ref());
     errors.any(|error| error.to_string().replace('\n', "; ") == why)
 }
@@ -204,7 +207,7 @@ fn line_text(line: &LineJson) -> String {
     format!("  {what}: not known\n{}", error.unwrap_or_default())
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &BootShowJson) -> String {
     let mut text = String::new();
     if report.loaders.is_empty() {
         text.push_str("No boot loader was found that quietcore can edit.\n");
@@ -224,7 +227,7 @@ fn text(report: &Report) -> String {
         for line in &loader.lines {
             text.push_str(&line_text(line));
         }
-        let refuses = loader.refuses.iter().filter(|why| !is_said(&loader.lines, why));
+        let refuses = loader.refuses.iter().filter(|why| !has_reason(&loader.lines, why));
         text.extend(refuses.map(|why| format!("  not edited: {why}\n")));
         text.extend(loader.remarks.iter().map(|remark| format!("  note: {remark}\n")));
     }
@@ -241,18 +244,16 @@ fn text(report: &Report) -> String {
     if report.ours.is_none() && report.trial.is_none() {
         text.push_str("ours: nothing\n");
     }
-    if let Some(noted) = &report.noted {
-        let when = machine::utc_text(noted.at_ns / 1_000_000_000);
+    if let Some(observed) = &report.noted {
+        let when = machine::utc_text(observed.at_ns / 1_000_000_000);
         text.push_str(&format!(
             "recorded: {when}, the first boot that was seen {}\n",
-            noted.state
+            observed.state
         ));
     }
     text.extend(report.tuned.iter().map(|tuned| format!("note: {tuned}\n")));
     if report.unfinished {
-        text.push_str(
-            "A change did not come to its end; the next `boot set` or `boot clear` takes it back.\n",
-        );
+        text.push_str("A change did not finish; the next `boot set` or `boot clear` undoes it.\n");
     }
     for line in &report.unread {
         text.push_str(&format!("not read: {line}\n"));

@@ -1,22 +1,22 @@
 //! `boot trial`: creates an entry for the next boot only.
 
-use super::change_view::{ChangeView, Mode};
-use super::target::Target;
-use super::words::Wanted;
-use apply::boot_line::{BootChange, Once};
-use boot::{Chosen, Files, Kept, MARK, OneBoot, trial, tuned};
+use super::change_view::{ChangeMode, ChangeView};
+use super::target::BootTarget;
+use super::words::BootWordArgs;
+use apply::boot_line::{BootChange, OneShotMethod};
+use boot::{MARK, MachineTree, OneShotEntry, OneShotSelection, RecordedWords, trial, tuned};
 use root::{Failure, Status};
 use session::Session;
-use session::boot_files::carry;
+use session::boot_files::perform;
 use terminal::Screen;
 
 /// Arguments of `boot trial`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: BootWordArgs,
     #[command(flatten)]
-    target: Target,
+    target: BootTarget,
     /// The boot loader, where several are found
     #[arg(long, value_name = "NAME")]
     loader: Option<String>,
@@ -29,19 +29,19 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
-    let (scene, changing) = args.target.begin(session)?;
-    let mode = Mode::under(changing.as_ref());
+    let (scene, changing) = args.target.open(session)?;
+    let mode = ChangeMode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
-    let chosen = args.wanted.choose(session, loader, scene.kept.line.as_ref())?;
+    let chosen = args.wanted.choose(session, loader, scene.own_words.line.as_ref())?;
     scene.check_running(&chosen.words)?;
-    let files = Files::of(scene.root);
-    let one = OneBoot {
+    let files = MachineTree::of(scene.root);
+    let one = OneShotEntry {
         words: chosen.words.clone(),
         kernel: None,
     };
     let (mut work, how) = trial(&files, loader, &one, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
-    work.notes.extend(loader.all_remarks(&files, &scene.kept.words()));
+    work.notes.extend(loader.all_remarks(&files, &scene.own_words.words()));
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
     let (note, once) = selection(how);
@@ -67,33 +67,33 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     shown.show(screen);
     if let Some(changing) = changing {
         let change = BootChange {
-            before: scene.kept.clone(),
-            after: Kept {
-                line: scene.kept.line.clone(),
-                trial: work.ours.clone(),
+            before: scene.own_words.clone(),
+            after: RecordedWords {
+                line: scene.own_words.line.clone(),
+                trial: work.own_changes.clone(),
             },
             edits: work.edits.clone(),
             runs: work.runs.clone(),
             once,
         };
-        carry(session, &changing, &change, loader, listed)?;
+        perform(session, &changing, &change, loader, listed)?;
     }
-    shown.done(Some(next), screen);
+    shown.finish(Some(next), screen);
     Ok(Status::Done)
 }
 
 /// How the entry is selected for the next boot: a note, and what does it; nothing where the firmware does it by itself.
-fn selection(chosen: Chosen) -> (String, Option<Once>) {
+fn selection(chosen: OneShotSelection) -> (String, Option<OneShotMethod>) {
     match chosen {
-        Chosen::By(run) => (
+        OneShotSelection::By(run) => (
             format!("the entry is chosen by: {}", run.text()),
-            Some(Once::Tool(run)),
+            Some(OneShotMethod::Tool(run)),
         ),
-        Chosen::OneShot(entry) => (
+        OneShotSelection::OneShot(entry) => (
             format!("LoaderEntryOneShot becomes {entry}"),
-            Some(Once::Entry(entry)),
+            Some(OneShotMethod::Entry(entry)),
         ),
-        Chosen::Reboot(argument) => (
+        OneShotSelection::Reboot(argument) => (
             format!("the firmware takes the entry when the machine is restarted with: reboot '{argument}'"),
             None,
         ),

@@ -2,19 +2,19 @@
 //! by the user.
 
 use crate::intent::ProfileWord;
-use boot::{Files, Loader, Ours, former_line, on_line};
+use boot::{Loader, MachineTree, OwnChanges, former_line, on_line};
 use machine::cmdline::words;
-use plan::lint::{Facts, lint};
+use plan::lint::{KernelFacts, lint};
 use plan::{Level, Profile};
 use root::Failure;
 use session::Session;
-use session::boot_files::words::OnLine;
-use session::boot_files::words::{Beside, ChosenWords, for_cpus};
+use session::boot_files::words::BootIsolation;
+use session::boot_files::words::{BootWordSelection, IsolationMerge, for_cpus};
 use session::isolation;
 
 /// What is asked for.
 #[derive(clap::Args)]
-pub struct Wanted {
+pub struct BootWordArgs {
     /// Isolate these CPUs: a list (2-3), a mask (0xc), or topology words; those that the line isolates already stay so.
     /// Without this, --partition and --params: those of the partitions that /etc/quietcore.toml declares with `boot = true`
     #[arg(long, value_name = "LIST", conflicts_with_all = ["params", "partition"])]
@@ -33,7 +33,7 @@ pub struct Wanted {
     params: Option<String>,
 }
 
-impl Wanted {
+impl BootWordArgs {
     /// Selects the words for a machine.
     ///
     /// # Errors
@@ -42,19 +42,19 @@ impl Wanted {
         &self,
         session: &Session,
         loader: &'static Loader,
-        ours: Option<&Ours>,
-    ) -> Result<ChosenWords, Failure> {
+        ours: Option<&OwnChanges>,
+    ) -> Result<BootWordSelection, Failure> {
         let root = session.root();
         let machine = session.machine();
-        let facts = Facts::of_machine(&machine);
-        let former = former_line(&Files::of(root), loader, ours)?;
+        let facts = KernelFacts::of_machine(&machine);
+        let former = former_line(&MachineTree::of(root), loader, ours)?;
         let mut chosen = match (&self.params, &self.cpus) {
-            (Some(text), _) => ChosenWords {
+            (Some(text), _) => BootWordSelection {
                 words: words(text).map(str::to_owned).collect(),
                 notes: Vec::new(),
             },
             (None, Some(expression)) => {
-                let wanted = OnLine {
+                let request = BootIsolation {
                     cpus: isolation::existing_cpus(expression, &machine)?,
                     profile: match self.profile {
                         Some(ProfileWord::Minimal) => Profile::Minimal,
@@ -62,12 +62,16 @@ impl Wanted {
                         Some(ProfileWord::Strict) => Profile::Strict,
                     },
                 };
-                let beside = if self.only { Beside::Alone } else { Beside::United };
-                for_cpus(&wanted, beside, &machine, &facts, &former)?
+                let beside = if self.only {
+                    IsolationMerge::Alone
+                } else {
+                    IsolationMerge::United
+                };
+                for_cpus(&request, beside, &machine, &facts, &former)?
             }
             (None, None) => {
-                let wanted = OnLine::declared(session, root, &machine, self.partition.as_deref())?;
-                for_cpus(&wanted, Beside::United, &machine, &facts, &former)?
+                let request = BootIsolation::declared(session, root, &machine, self.partition.as_deref())?;
+                for_cpus(&request, IsolationMerge::United, &machine, &facts, &former)?
             }
         };
         if chosen.words.is_empty() {

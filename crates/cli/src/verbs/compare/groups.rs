@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Repetitions of one measurement.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct FileGroup {
     /// Its name: the directory, or the first file.
     pub name: String,
     /// Its files.
@@ -17,7 +17,7 @@ pub struct Group {
 ///
 /// # Errors
 /// Wrong usage: a directory without files, or nothing to compare with.
-pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<Group>, Failure> {
+pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<FileGroup>, Failure> {
     let mut groups = Vec::new();
     if with.is_empty() {
         for path in files {
@@ -30,7 +30,7 @@ pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<Group>, Failure
     Ok(groups)
 }
 
-fn group(paths: &[PathBuf]) -> Result<Group, Failure> {
+fn group(paths: &[PathBuf]) -> Result<FileGroup, Failure> {
     let mut files = Vec::new();
     for path in paths {
         let Some(mut inside) = root::input::files_in(path)? else {
@@ -43,15 +43,12 @@ fn group(paths: &[PathBuf]) -> Result<Group, Failure> {
         }
         files.extend(inside);
     }
-    let first = paths
-        .first()
-        .map(|path| path.display().to_string())
-        .unwrap_or_default();
+    let first = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
     let name = match paths.len() {
         1 => first,
         count => format!("{first} and {} more", count - 1),
     };
-    Ok(Group { name, files })
+    Ok(FileGroup { name, files })
 }
 
 /// The page that `measure` writes beside each result contains the same data.

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
-use tracing::break_trace::{BreakTrace, Need, WhichTrace};
+use tracing::break_trace::{BreakTrace, BreakTraceChoice, TraceRequirement};
 
 /// Arguments about the trace of `--break`.
 #[derive(clap::Args)]
@@ -12,14 +12,14 @@ pub struct BreakArgs {
     /// One that is requested, also with --trace-out, and cannot be had ends the measurement. The default that cannot be had is
     /// an information in the result.
     #[arg(long, value_name = "WHICH", requires = "limit")]
-    break_trace: Option<Which>,
+    break_trace: Option<BreakTraceArg>,
     /// Write that trace to this file; without it beside --out (FILE with the ending .trace), else in /run/quietcore
     #[arg(long, value_name = "FILE", requires = "limit")]
     trace_out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Which {
+enum BreakTraceArg {
     /// One of our own, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs
     Own,
     /// The one that you have started in the top directory of tracefs; it stays frozen
@@ -33,18 +33,18 @@ impl BreakArgs {
     pub fn trace(&self, out: Option<&Path>) -> Option<BreakTrace> {
         let beside = || out.map(|out| out.with_extension("trace"));
         let need = match self.break_trace.is_some() || self.trace_out.is_some() {
-            true => Need::Required,
-            false => Need::Optional,
+            true => TraceRequirement::Required,
+            false => TraceRequirement::Optional,
         };
-        match self.break_trace.unwrap_or(Which::Own) {
-            Which::None => None,
-            Which::Own => Some(BreakTrace {
-                which: WhichTrace::Own,
+        match self.break_trace.unwrap_or(BreakTraceArg::Own) {
+            BreakTraceArg::None => None,
+            BreakTraceArg::Own => Some(BreakTrace {
+                which: BreakTraceChoice::Own,
                 need,
                 file: self.trace_out.clone().or_else(beside),
             }),
-            Which::Top => Some(BreakTrace {
-                which: WhichTrace::Top,
+            BreakTraceArg::Top => Some(BreakTrace {
+                which: BreakTraceChoice::Top,
                 need,
                 file: self.trace_out.clone(),
             }),

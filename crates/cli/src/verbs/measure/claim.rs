@@ -27,9 +27,7 @@ pub fn parse_claim(text: &str) -> Result<Claim, String> {
             limit_ns: nanoseconds(parse_duration(limit)?),
             at_most,
         }),
-        false => {
-            Err("no run, however long, shows that nothing is ever above: name a share above 0".to_owned())
-        }
+        false => Err("no run, however long, shows that nothing is ever above: name a share above 0".to_owned()),
     }
 }
 
@@ -38,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_are_read_in_both_orders() {
+    fn claims_are_parsed_in_both_orders() {
         let claim = Claim {
             limit_ns: 50_000,
             at_most: 1e-6,

@@ -1,7 +1,7 @@
 //! `measure run FILE`: runs a description from a file: samplers, built-in loads, programs, and the output of statistics.
 
 use experiment::{DescribedEnd, DescribedRun, ResultFile, RunDisplay};
-use measure::Level;
+use measure::NoteLevel;
 use root::{Failure, Status};
 use session::Session;
 use std::io::IsTerminal as _;
@@ -32,12 +32,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         screen.text(&run.text());
         return Ok(Status::Done);
     }
-    let kept = args.out.as_deref().map(ResultFile::at).transpose()?;
+    let result_file = args.out.as_deref().map(ResultFile::at).transpose()?;
     run.check_outputs(&args.file)?;
     let mut display = RunDisplay::new(&run, session.root());
     let mut lines = 0;
     let is_terminal = std::io::stdout().is_terminal();
-    let result = run.conduct(session, kept.as_ref(), &mut |progress| {
+    let result = run.run(session, result_file.as_ref(), &mut |progress| {
         display.update(progress);
         if is_terminal && let Some(text) = display.next_text() {
             draw(&text, &mut lines, screen);
@@ -57,7 +57,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let measurement = &result.measurement;
     if run.is_systress() {
         let findings = measurement.findings.iter();
-        for finding in findings.filter(|finding| finding.level != Level::Info) {
+        for finding in findings.filter(|finding| finding.level != NoteLevel::Info) {
             screen.note(&format!("{}: {}\n", finding.subject, finding.message));
         }
     } else {
@@ -65,8 +65,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         screen.text(&format!("\n{text}"));
     }
     screen.json(measurement);
-    if let Some(kept) = &kept {
-        kept.end(measurement)?;
+    if let Some(result_file) = &result_file {
+        result_file.end(measurement)?;
     }
     if result.end == DescribedEnd::Interrupted {
         screen.note(super::INTERRUPTED);

@@ -3,12 +3,12 @@
 use clap::ValueEnum;
 use machine::nanoseconds;
 use machine::parse_duration;
-use measure::{Kind, Life, Request, SamplerPolicy, Sleep, parse_policy};
+use measure::{LaneLifetime, MeasureRequest, MeasurementKind, SamplerPolicy, Sleep, parse_policy};
 use std::time::Duration;
 
 /// Arguments that only wake-ups have.
 #[derive(clap::Args)]
-pub struct Waking {
+pub struct WakeUpArgs {
     /// The period: 10us to 10s
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
     interval: Duration,
@@ -20,7 +20,7 @@ pub struct Waking {
     loops: Option<u64>,
     /// The clock that the thread sleeps on and looks at
     #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
-    clock: Clock,
+    clock: ClockArg,
     /// fifo:1 to fifo:99, rr:1 to rr:99, other, batch, idle, or deadline:RUNTIME/PERIOD [default: fifo:80]
     ///
     /// One that is asked for and refused ends the measurement (status 3). The default that is refused is an ordinary task, and the
@@ -44,7 +44,7 @@ pub struct Waking {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Clock {
+enum ClockArg {
     /// It is not set
     Monotonic,
     /// The wall clock; the result says when it was set
@@ -55,27 +55,27 @@ enum Clock {
     Boottime,
 }
 
-impl Waking {
+impl WakeUpArgs {
     /// The period of the first CPU.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
     /// Adds the options to a request.
-    pub fn fill(&self, request: &mut Request) {
+    pub fn fill(&self, request: &mut MeasureRequest) {
         let lanes = request.lanes.iter_mut();
-        let own = lanes.filter(|lane| lane.kind == Kind::Latency);
+        let own = lanes.filter(|lane| lane.kind == MeasurementKind::Latency);
         for (place, lane) in (0..).zip(own) {
             lane.interval_ns =
                 nanoseconds(self.interval).saturating_add(nanoseconds(self.distance).saturating_mul(place));
             if let Some(loops) = self.loops {
-                lane.life = Life::Loops(loops);
+                lane.window_end = LaneLifetime::Loops(loops);
             }
             lane.clock = match self.clock {
-                Clock::Monotonic => measure::Clock::Monotonic,
-                Clock::Realtime => measure::Clock::Realtime,
-                Clock::Tai => measure::Clock::Tai,
-                Clock::Boottime => measure::Clock::Boottime,
+                ClockArg::Monotonic => measure::Clock::Monotonic,
+                ClockArg::Realtime => measure::Clock::Realtime,
+                ClockArg::Tai => measure::Clock::Tai,
+                ClockArg::Boottime => measure::Clock::Boottime,
             };
             if let Some(policy) = self.policy {
                 policy.fill(lane);

@@ -1,10 +1,10 @@
 //! `study isolcpus-vs-cpuset`: generates the study of an article and runs it like any other.
 
-use super::options::{LoadOn, Measured, Options, a_time};
+use super::options::{LoadPlacement, MeasureSpec, StudyOptions, a_time};
 use super::venue_args::VenueArgs;
 use super::{consent, outcome_view, show_written};
-use ::study::What;
-use ::study::isolcpus_vs_cpuset::{Isolation, Levels, text};
+use ::study::MeasuredQuantity;
+use ::study::isolcpus_vs_cpuset::{IsolationVariant, Levels, text};
 use clap::ValueEnum;
 use experiment::{StudyFile, StudyRun};
 use root::{Failure, Status};
@@ -24,7 +24,7 @@ pub struct Args {
         value_delimiter = ',',
         default_value = "none,isolcpus,cpuset"
     )]
-    isolation: Vec<How>,
+    isolation: Vec<IsolationArg>,
     /// Models of preemption (preempt= on the boot line); as-it-is is that of the kernel
     #[arg(
         long,
@@ -32,7 +32,7 @@ pub struct Args {
         value_delimiter = ',',
         default_value = "none,voluntary,full"
     )]
-    preemption: Vec<Model>,
+    preemption: Vec<PreemptionArg>,
     /// Several kernels as a further axis: releases, or paths of images
     #[arg(long, value_name = "KERNEL,...", value_delimiter = ',')]
     kernels: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Args {
     load: String,
     /// Where that runs: never on the measured CPUs, or everywhere, from where isolation keeps it away
     #[arg(long, value_name = "WHERE", default_value = "others")]
-    load_on: LoadOn,
+    load_on: LoadPlacement,
     /// How long each run measures
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = a_time)]
     each: String,
@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(long)]
     reboot: bool,
     #[command(flatten)]
-    options: Options,
+    options: StudyOptions,
     /// Say the cells, the boots, their order and the time that they take; runs nothing
     #[arg(long)]
     dry_run: bool,
@@ -64,7 +64,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum How {
+enum IsolationArg {
     /// Not at all
     None,
     /// isolcpus= on the boot line
@@ -76,7 +76,7 @@ enum How {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Model {
+enum PreemptionArg {
     /// preempt=none
     None,
     /// preempt=voluntary
@@ -92,8 +92,8 @@ enum Model {
 /// # Errors
 /// As `study run`.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let experiment = args.options.experiment(&Measured {
-        what: What::Latency,
+    let experiment = args.options.experiment(&MeasureSpec {
+        what: MeasuredQuantity::Latency,
         cpus: &args.cpus,
         each: &args.each,
         repetitions: args.repetitions,
@@ -118,24 +118,19 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 }
 
 fn levels(args: &Args) -> Result<Levels, Failure> {
-    let isolation = |how: &How| match how {
-        How::None => Isolation::None,
-        How::Isolcpus => Isolation::Isolcpus,
-        How::Cpuset => Isolation::Cpuset,
-        How::Both => Isolation::Both,
+    let isolation = |how: &IsolationArg| match how {
+        IsolationArg::None => IsolationVariant::None,
+        IsolationArg::Isolcpus => IsolationVariant::Isolcpus,
+        IsolationArg::Cpuset => IsolationVariant::Cpuset,
+        IsolationArg::Both => IsolationVariant::Both,
     };
-    let model = |model: &Model| match model {
-        Model::None => Some("none"),
-        Model::Voluntary => Some("voluntary"),
-        Model::Full => Some("full"),
-        Model::AsItIs => None,
+    let model = |model: &PreemptionArg| match model {
+        PreemptionArg::None => Some("none"),
+        PreemptionArg::Voluntary => Some("voluntary"),
+        PreemptionArg::Full => Some("full"),
+        PreemptionArg::AsItIs => None,
     };
-    let preemptions: Vec<String> = args
-        .preemption
-        .iter()
-        .filter_map(model)
-        .map(str::to_owned)
-        .collect();
+    let preemptions: Vec<String> = args.preemption.iter().filter_map(model).map(str::to_owned).collect();
     if !preemptions.is_empty() && preemptions.len() < args.preemption.len() {
         return Err(Failure::usage(
             "as-it-is is listed beside other models of preemption",

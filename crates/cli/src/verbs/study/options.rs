@@ -1,13 +1,13 @@
 //! Shared options of all generated studies, and their text in the study file.
 
-use ::study::{Experiment, Load, What};
+use ::study::{Experiment, LoadLevel, MeasuredQuantity};
 use clap::ValueEnum;
 use machine::parse_duration;
 use std::path::PathBuf;
 
 /// Optional settings of a study.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct StudyOptions {
     /// Policy of the sampler, as `measure` takes it
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,
@@ -26,9 +26,9 @@ pub struct Options {
 }
 
 /// What is measured. Each study has its own defaults for these.
-pub struct Measured<'a> {
+pub struct MeasureSpec<'a> {
     /// Latency, noise or both.
-    pub what: What,
+    pub what: MeasuredQuantity,
     /// The CPUs, as given.
     pub cpus: &'a str,
     /// How long each run measures, as given.
@@ -40,19 +40,19 @@ pub struct Measured<'a> {
     /// Kinds of load, as given.
     pub load: &'a str,
     /// Where the load runs.
-    pub load_on: LoadOn,
+    pub load_on: LoadPlacement,
 }
 
-impl Options {
+impl StudyOptions {
     /// The experiment for the file.
-    pub fn experiment(&self, measured: &Measured) -> Experiment {
+    pub fn experiment(&self, measured: &MeasureSpec) -> Experiment {
         Experiment {
             what: measured.what,
             cpus: measured.cpus.to_owned(),
             each: measured.each.to_owned(),
             policy: self.policy.clone(),
             interval: self.interval.clone(),
-            load: Load {
+            load: LoadLevel {
                 kinds: measured.load.to_owned(),
                 place: measured.load_on.word(),
             },
@@ -71,19 +71,19 @@ impl Options {
 
 /// Where a load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LoadOn {
+pub enum LoadPlacement {
     /// On every CPU that an unpinned program may use
     Everywhere,
     /// Never on the measured CPUs
     Others,
 }
 
-impl LoadOn {
+impl LoadPlacement {
     /// Its text in a study file.
     fn word(self) -> &'static str {
         match self {
-            LoadOn::Everywhere => "everywhere",
-            LoadOn::Others => "others",
+            LoadPlacement::Everywhere => "everywhere",
+            LoadPlacement::Others => "others",
         }
     }
 }

@@ -2,19 +2,19 @@
 
 mod knob_answer;
 
-use compare::Compared;
-use experiment::Outcome;
+use compare::SetComparison;
+use experiment::StudyOutcome;
 use formats::Recording;
 use report::{StudyCell, StudyForm};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use study::{Axis, Cell, Study};
-use terminal::{Form, Screen};
+use study::{Axis, LevelCombination, Study};
+use terminal::{OutputFormat, Screen};
 
 /// JSON of `study run` and `study report`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct StudyOutcomeJson<'a> {
     schema: &'static str,
     runs: usize,
     done: usize,
@@ -40,23 +40,20 @@ struct PairJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperatures_mc: Option<[[i64; 2]; 2]>,
     #[serde(flatten)]
-    compared: &'a Compared,
+    compared: &'a SetComparison,
 }
 
 /// Prints the results.
-pub fn show(outcome: &Outcome, screen: &mut Screen) {
+pub fn show(outcome: &StudyOutcome, screen: &mut Screen) {
     if !outcome.study().which_knob.is_empty() {
         knob_answer::answer(outcome, screen);
         return;
     }
     match screen.form {
-        Form::Json => screen.json(&json(outcome)),
-        Form::Text => {
-            let (done, runs) = (outcome.done(), outcome.runs());
-            screen.text(&format!(
-                "{done} of {runs} runs in {}\n",
-                outcome.directory.name()
-            ));
+        OutputFormat::Json => screen.json(&json(outcome)),
+        OutputFormat::Text => {
+            let (done, runs) = (outcome.runs_done(), outcome.runs());
+            screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
             for one in &outcome.given_up {
                 let (boot, why) = (report::safe(&one.boot), report::safe(&one.why));
                 screen.text(&format!("not possible: boot {boot}: {why}\n"));
@@ -67,7 +64,7 @@ pub fn show(outcome: &Outcome, screen: &mut Screen) {
 }
 
 /// The results in another format, for this file or for standard output.
-pub fn document(outcome: &Outcome, form: StudyForm, path: Option<&Path>) -> String {
+pub fn document(outcome: &StudyOutcome, form: StudyForm, path: Option<&Path>) -> String {
     let study = outcome.study();
     let cells: Vec<StudyCell> = study
         .cells
@@ -83,7 +80,7 @@ pub fn document(outcome: &Outcome, form: StudyForm, path: Option<&Path>) -> Stri
     let json_name = path.unwrap_or(Path::new("study")).with_extension("json");
     (form.write)(&report::StudyPage {
         name: &outcome.directory.name(),
-        done: outcome.done(),
+        runs_done: outcome.runs_done(),
         runs: outcome.runs(),
         cells: &cells,
         rows: &rows(outcome),
@@ -94,7 +91,7 @@ pub fn document(outcome: &Outcome, form: StudyForm, path: Option<&Path>) -> Stri
 
 /// The definition of every cell, and its number of runs.
 pub fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'a>> {
-    let one = |(cell, runs): (&'a Cell, &Vec<Recording>)| CellJson {
+    let one = |(cell, runs): (&'a LevelCombination, &Vec<Recording>)| CellJson {
         cell: &cell.name,
         levels: study.levels_of(cell),
         done: runs.len(),
@@ -102,11 +99,11 @@ pub fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'
     study.cells.iter().zip(results).map(one).collect()
 }
 
-fn json<'a>(outcome: &'a Outcome) -> Report<'a> {
-    Report {
+fn json<'a>(outcome: &'a StudyOutcome) -> StudyOutcomeJson<'a> {
+    StudyOutcomeJson {
         schema: "quietcore.study/1",
         runs: outcome.runs(),
-        done: outcome.done(),
+        done: outcome.runs_done(),
         cells: cells(outcome.study(), &outcome.results),
         pairs: outcome
             .pairs
@@ -122,8 +119,8 @@ fn json<'a>(outcome: &'a Outcome) -> Report<'a> {
     }
 }
 
-fn rows<'a>(outcome: &'a Outcome) -> Vec<report::study::Row<'a>> {
-    let rows = outcome.pairs.iter().map(|one| report::study::Row {
+fn rows<'a>(outcome: &'a StudyOutcome) -> Vec<report::study::PairRow<'a>> {
+    let rows = outcome.pairs.iter().map(|one| report::study::PairRow {
         axis: one.axis,
         from: one.from,
         to: one.to,
@@ -135,7 +132,7 @@ fn rows<'a>(outcome: &'a Outcome) -> Vec<report::study::Row<'a>> {
 }
 
 /// The level of a cell in each axis, in the order of the axes.
-fn levels(study: &Study, cell: &Cell) -> Vec<(String, String)> {
+fn levels(study: &Study, cell: &LevelCombination) -> Vec<(String, String)> {
     let levels = study.levels_of(cell);
     let of = |axis: &Axis| Some((axis.name.clone(), levels.get(&axis.name)?.clone()));
     study.axes.iter().filter_map(of).collect()

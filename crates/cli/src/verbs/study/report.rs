@@ -2,7 +2,7 @@
 
 use super::outcome_view;
 use ::report::{STUDY_FORMS, StudyForm};
-use experiment::{Directory, Outcome};
+use experiment::{Directory, StudyOutcome};
 use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
         root::output::check(path)?;
     }
     let directory = Directory::existing(&args.dir)?;
-    let outcome = Outcome::of(&directory)?;
+    let outcome = StudyOutcome::of(&directory)?;
     if let Some(form) = args.form {
         let text = outcome_view::document(&outcome, form, args.out.as_deref());
         match &args.out {
@@ -45,10 +45,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     }
     if let Some(path) = &args.html {
         let [page, ..] = STUDY_FORMS;
-        root::output::write(
-            path,
-            outcome_view::document(&outcome, page, Some(path)).as_bytes(),
-        )?;
+        root::output::write(path, outcome_view::document(&outcome, page, Some(path)).as_bytes())?;
     }
     outcome_view::show(&outcome, screen);
     Ok(Status::Done)

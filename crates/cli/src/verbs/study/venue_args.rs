@@ -146,7 +146,7 @@ impl BoardArgs {
             program: self.binary.clone(),
             above: self.there.clone(),
             files: if self.keep {
-                BoardFiles::Kept
+                BoardFiles::Keep
             } else {
                 BoardFiles::Removed
             },

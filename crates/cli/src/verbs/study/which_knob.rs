@@ -1,6 +1,6 @@
 //! `study which-knob`: finds which knobs of a partition's plan help this machine.
 
-use super::options::{LoadOn, Measured, Options, a_time};
+use super::options::{LoadPlacement, MeasureSpec, StudyOptions, a_time};
 use super::{outcome_view, show_plan};
 use crate::intent::ProfileWord;
 use clap::ValueEnum;
@@ -8,7 +8,7 @@ use experiment::WhichKnobOptions;
 use plan::Profile;
 use root::{Failure, Status};
 use session::Session;
-use study::What;
+use study::MeasuredQuantity;
 use terminal::Screen;
 
 /// Arguments of `study which-knob`.
@@ -31,7 +31,7 @@ pub struct Args {
     knobs: Option<Vec<String>>,
     /// What each run measures
     #[arg(long, value_name = "WHAT", default_value = "latency")]
-    measure: Measure,
+    measure: QuestionArg,
     /// How long each run measures
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = a_time)]
     each: String,
@@ -43,19 +43,19 @@ pub struct Args {
     load: String,
     /// Where the load runs: everywhere, where isolation keeps it away from the measured CPUs, or on the others only
     #[arg(long, value_name = "WHERE", default_value = "everywhere")]
-    load_on: LoadOn,
+    load_on: LoadPlacement,
     /// How long the machine is left alone before each run
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = a_time)]
     cool_down: String,
     #[command(flatten)]
-    options: Options,
+    options: StudyOptions,
     /// Say the cells, their order and the time that they take; runs nothing
     #[arg(long)]
     dry_run: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Measure {
+enum QuestionArg {
     /// Wake-up latency
     Latency,
     /// Gaps in a busy loop
@@ -81,11 +81,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 impl Args {
     fn options(&self) -> WhichKnobOptions {
-        let experiment = self.options.experiment(&Measured {
+        let experiment = self.options.experiment(&MeasureSpec {
             what: match self.measure {
-                Measure::Latency => What::Latency,
-                Measure::Noise => What::Noise,
-                Measure::All => What::All,
+                QuestionArg::Latency => MeasuredQuantity::Latency,
+                QuestionArg::Noise => MeasuredQuantity::Noise,
+                QuestionArg::All => MeasuredQuantity::All,
             },
             cpus: &self.cpus,
             each: &self.each,

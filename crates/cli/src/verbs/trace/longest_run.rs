@@ -2,15 +2,15 @@
 
 use super::span::{SpanReport, ThreadArgs, ThreadSpan};
 use super::{milliseconds, record, seconds};
-use blame::{Stretch, ThreadFilter};
+use blame::{ThreadFilter, ThreadPeriod};
 use investigate::Launch;
-use investigate::latency_trace::{Latency, Question};
-use investigate::trace_input::{Account, longest_runs};
+use investigate::latency_trace::{Latency, LatencyQuestion};
+use investigate::trace_input::{TraceStatistics, longest_runs};
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 use tracing::break_trace::EVENTS;
 
 /// Arguments of `trace longest-run`.
@@ -32,7 +32,7 @@ const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 
 /// The longest run of each CPU.
 #[derive(Serialize)]
-struct Runs<'a> {
+struct LongestRunsJson<'a> {
     /// `None` for the text of a latency tracer, which does not show all runs.
     cpus: Vec<ThreadSpan>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ struct Runs<'a> {
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let mut of = args.thread.filter();
-    let (file, mut status) = match (&args.file, args.record.says_what()) {
+    let (file, mut status) = match (&args.file, args.record.has_definition()) {
         (Some(file), false) => (file.as_path(), Status::Done),
         (None, true) => {
             let usual: Vec<&str> = EVENTS.iter().chain(ENTRIES).copied().collect();
@@ -71,19 +71,19 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         runs.clear();
     }
     match screen.form {
-        Form::Json => {
+        OutputFormat::Json => {
             let cpus = runs.iter().map(ThreadSpan::of).collect();
             screen.json(&SpanReport::of(
                 "quietcore.trace.longest_run/1",
                 file,
                 &account,
-                Runs {
+                LongestRunsJson {
                     cpus,
                     latency: account.latency.as_ref(),
                 },
             ));
         }
-        Form::Text => text(&runs, &account, screen),
+        OutputFormat::Text => text(&runs, &account, screen),
     }
     if let Some(missing) = account.missing() {
         screen.note(&format!("{missing}\n"));
@@ -96,10 +96,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 }
 
 /// The result as text.
-fn text(runs: &[Stretch], account: &Account, screen: &mut Screen) {
+fn text(runs: &[ThreadPeriod], account: &TraceStatistics, screen: &mut Screen) {
     let longest = runs.iter().max_by_key(|run| run.len());
     match (&account.latency, longest) {
-        (Some(latency), _) => screen.text(&latency.text(Question::Run)),
+        (Some(latency), _) => screen.text(&latency.text(LatencyQuestion::Run)),
         (None, Some(run)) => screen.text(&format!("Max uninterrupted exec: {}\n", milliseconds(run.len()))),
         (None, None) => screen.text("no thread that was asked for ran between two events of one CPU\n"),
     }

@@ -3,14 +3,14 @@
 
 use super::span::{SpanReport, ThreadArgs, ThreadSpan};
 use super::{milliseconds, seconds};
-use blame::{LongestWaits, Stretch};
-use investigate::latency_trace::{Latency, Question};
+use blame::{LongestWaits, ThreadPeriod};
+use investigate::latency_trace::{Latency, LatencyQuestion};
 use investigate::trace_input::each_step;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 
 /// Arguments of `trace max-latency`.
 #[derive(clap::Args)]
@@ -27,22 +27,22 @@ pub struct Args {
 
 /// The longest waits, longest first.
 #[derive(Serialize)]
-struct Waits<'a> {
+struct LongestWaitsJson<'a> {
     /// `None` for the text of a latency tracer, which does not show all waits.
-    waits: Vec<Wait>,
+    waits: Vec<WaitJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
 }
 
 #[derive(Serialize)]
-struct Wait {
+struct WaitJson {
     #[serde(flatten)]
     span: ThreadSpan,
-    taken_by: Option<Taker>,
+    taken_by: Option<PreemptorJson>,
 }
 
 #[derive(Serialize)]
-struct Taker {
+struct PreemptorJson {
     pid: i32,
     comm: String,
 }
@@ -56,32 +56,30 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         waits.clear();
     }
     match screen.form {
-        Form::Json => {
-            let wait = |wait: Stretch| Wait {
+        OutputFormat::Json => {
+            let wait = |wait: ThreadPeriod| WaitJson {
                 span: ThreadSpan::of(&wait),
-                taken_by: wait.taken_by.map(|(pid, comm)| Taker { pid, comm }),
+                taken_by: wait.first_runner.map(|(pid, comm)| PreemptorJson { pid, comm }),
             };
             let waits = waits.into_iter().map(wait).collect();
             screen.json(&SpanReport::of(
                 "quietcore.trace.max_latency/1",
                 &args.file,
                 &account,
-                Waits {
+                LongestWaitsJson {
                     waits,
                     latency: account.latency.as_ref(),
                 },
             ));
         }
-        Form::Text => {
+        OutputFormat::Text => {
             if let Some(latency) = &account.latency {
-                screen.text(&latency.text(Question::Wait));
+                screen.text(&latency.text(LatencyQuestion::Wait));
             } else if waits.is_empty() {
-                screen.text(
-                    "none of the selected threads waited for a CPU; the trace needs sched_switch events\n",
-                );
+                screen.text("none of the selected threads waited for a CPU; the trace needs sched_switch events\n");
             }
             for wait in &waits {
-                let how = match &wait.taken_by {
+                let how = match &wait.first_runner {
                     Some((pid, comm)) => format!("while {}[{pid}] had it", report::safe(comm)),
                     None => "since it was woken".to_owned(),
                 };

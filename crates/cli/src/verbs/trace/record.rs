@@ -8,7 +8,7 @@ use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 use tracing::break_trace::EVENTS;
 
 /// Arguments of `trace record`, and of a command that records before it reads.
@@ -92,7 +92,7 @@ impl Args {
 
     /// Whether the arguments define a recording. An input file is then wrong usage.
     #[must_use]
-    pub fn says_what(&self) -> bool {
+    pub fn has_definition(&self) -> bool {
         self.cpus.is_some() || !self.command.is_empty()
     }
 }
@@ -127,7 +127,7 @@ pub fn record(
 }
 
 fn show(args: &Args, recording: &TraceRecording, screen: &mut Screen) {
-    if screen.form == Form::Json {
+    if screen.form == OutputFormat::Json {
         return screen.json(recording);
     }
     let bytes: u64 = recording.cpus.iter().map(|cpu| cpu.bytes).sum();

@@ -1,7 +1,7 @@
 //! Shared parts of `longest-run` and `max-latency`: the thread filter, and the trace quality in the JSON result.
 
-use blame::{Stretch, ThreadFilter};
-use investigate::trace_input::Account;
+use blame::{ThreadFilter, ThreadPeriod};
+use investigate::trace_input::TraceStatistics;
 use serde::Serialize;
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub struct SpanReport<F: Serialize> {
 
 impl<F: Serialize> SpanReport<F> {
     /// The result for a file.
-    pub fn of(schema: &'static str, file: &Path, account: &Account, found: F) -> SpanReport<F> {
+    pub fn of(schema: &'static str, file: &Path, account: &TraceStatistics, found: F) -> SpanReport<F> {
         SpanReport {
             schema,
             file: file.display().to_string(),
@@ -64,7 +64,7 @@ pub struct ThreadSpan {
 
 impl ThreadSpan {
     /// Of what was found.
-    pub fn of(stretch: &Stretch) -> ThreadSpan {
+    pub fn of(stretch: &ThreadPeriod) -> ThreadSpan {
         ThreadSpan {
             cpu: stretch.cpu,
             pid: stretch.pid,

@@ -4,12 +4,12 @@ use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use root::process::next_signal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
-use watch::Key;
+use watch::KeyPress;
 
 /// An external event.
 pub enum Input {
     /// A key.
-    Key(Key),
+    Key(KeyPress),
     /// Exit (SIGTERM, SIGHUP, SIGINT).
     End,
     /// Suspend, as by the shell's `^Z` (SIGTSTP).
@@ -19,7 +19,7 @@ pub enum Input {
 }
 
 /// Maximum delay of a signal; keys wake the process at once.
-const TURN: Duration = Duration::from_millis(100);
+const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(100);
 
 /// The next event within this time. Signals are blocked for this ([`root::process::hold_signals`]).
 ///
@@ -34,10 +34,10 @@ pub fn next(wait: Duration) -> std::io::Result<Option<Input>> {
             _ => None,
         });
     }
-    if is_gone() {
+    if has_hung_up() {
         return Ok(Some(Input::End));
     }
-    match event::poll(wait.min(TURN)) {
+    match event::poll(wait.min(MAX_SIGNAL_DELAY)) {
         Ok(true) => {}
         Ok(false) => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Ok(None),
@@ -53,34 +53,31 @@ pub fn next(wait: Duration) -> std::io::Result<Option<Input>> {
 }
 
 /// Whether the terminal has hung up: no more input can arrive, even where no SIGHUP was sent.
-fn is_gone() -> bool {
+fn has_hung_up() -> bool {
     let stdin = std::io::stdin();
-    let mut asked = [PollFd::new(&stdin, PollFlags::empty())];
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-    poll(&mut asked, Some(&now)).is_ok() && asked.iter().any(|one| one.revents().intersects(gone))
+    let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let hang_up = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    poll(&mut polled, Some(&now)).is_ok() && polled.iter().any(|one| one.revents().intersects(hang_up))
 }
 
-fn word(code: KeyCode, control: bool) -> Option<Key> {
+fn word(code: KeyCode, control: bool) -> Option<KeyPress> {
     Some(match code {
-        KeyCode::Char(letter) if control => Key::Control(letter.to_ascii_lowercase()),
-        KeyCode::Char(letter) => Key::Char(letter),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::BackTab => Key::BackTab,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Char(letter) if control => KeyPress::Control(letter.to_ascii_lowercase()),
+        KeyCode::Char(letter) => KeyPress::Char(letter),
+        KeyCode::Up => KeyPress::Up,
+        KeyCode::Down => KeyPress::Down,
+        KeyCode::Left => KeyPress::Left,
+        KeyCode::Right => KeyPress::Right,
+        KeyCode::PageUp => KeyPress::PageUp,
+        KeyCode::PageDown => KeyPress::PageDown,
+        KeyCode::Home => KeyPress::Home,
+        KeyCode::End => KeyPress::End,
+        KeyCode::Tab => KeyPress::Tab,
+        KeyCode::BackTab => KeyPress::BackTab,
+        KeyCode::Enter => KeyPress::Enter,
+        KeyCode::Esc => KeyPress::Escape,
+        KeyCode::Backspace => KeyPress::Backspace,
         _ => return None,
     })
 }

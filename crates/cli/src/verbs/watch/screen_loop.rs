@@ -1,10 +1,10 @@
 //! The loop of live view and playback: draws, and reads keys and signals.
 
 use super::keyboard::{self, Input};
-use super::terminal::{self, Held};
+use super::terminal::{self, TerminalGuard};
 use ::terminal::Screen;
 use root::{Failure, process};
-use watch::{Act, Glyphs, Look, MomentSource, TitleBar, View};
+use watch::{Glyphs, MomentSource, ScreenStyle, TitleBar, ViewAction, ViewState};
 
 /// Shows a source until the user or a signal ends it. Signals are already blocked.
 ///
@@ -12,13 +12,13 @@ use watch::{Act, Glyphs, Look, MomentSource, TitleBar, View};
 /// The terminal is gone, or an error of the source.
 pub fn show(source: &mut dyn MomentSource, screen: &Screen) -> Result<(), Failure> {
     let look = match screen.style() {
-        report::Style::Colour => Look::Colour,
-        report::Style::Plain => Look::Plain,
+        report::Style::Colour => ScreenStyle::Colour,
+        report::Style::Plain => ScreenStyle::Plain,
     };
     let glyphs = glyphs();
-    let mut view = View::default();
-    terminal::give_back_on_panic();
-    let mut held = Held::take()?;
+    let mut view = ViewState::default();
+    terminal::restore_on_panic();
+    let mut held = TerminalGuard::take()?;
     let mut is_new = true;
     loop {
         let state = source.advance(&mut view)?;
@@ -41,19 +41,19 @@ pub fn show(source: &mut dyn MomentSource, screen: &Screen) -> Result<(), Failur
         let act = match input {
             None => None,
             Some(Input::End) => return Ok(()),
-            Some(Input::Stop) => Some(Act::Stop),
-            Some(Input::Redraw) => Some(Act::Redraw),
+            Some(Input::Stop) => Some(ViewAction::Stop),
+            Some(Input::Redraw) => Some(ViewAction::Redraw),
             Some(Input::Key(key)) => watch::press(&mut view, key, &source.now(glyphs)),
         };
         match act {
             None => {}
-            Some(Act::Quit) => return Ok(()),
-            Some(Act::Stop) => {
-                held.lend();
+            Some(ViewAction::Quit) => return Ok(()),
+            Some(ViewAction::Stop) => {
+                held.suspend();
                 process::stop_here();
                 held.retake()?;
             }
-            Some(Act::Redraw) => held.retake()?,
+            Some(ViewAction::Redraw) => held.retake()?,
             Some(act) => source.act(act, &mut view),
         }
     }

@@ -8,14 +8,14 @@ use root::{Failure, Status, process};
 use session::Session;
 use std::path::Path;
 use std::time::Duration;
-use watch::{MomentSource as _, Player, Recording, View};
+use watch::{MomentSource as _, Player, ViewState, WatchRecording};
 
 /// Shows this machine.
 ///
 /// # Errors
 /// `check` is missing something essential, a file cannot be written, or the terminal is gone.
 pub fn show_live(args: &Args, session: &Session, screen: &Screen) -> Result<Status, Failure> {
-    let _held = process::hold_signals();
+    let _held = process::block_signals();
     let mut live = start(args, session)?;
     show(&mut live, screen).map(|()| Status::Done)
 }
@@ -25,10 +25,10 @@ pub fn show_live(args: &Args, session: &Session, screen: &Screen) -> Result<Stat
 /// # Errors
 /// As [`show_live`].
 pub fn record_only(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
-    let _held = process::hold_signals();
+    let _held = process::block_signals();
     let mut live = start(args, session)?;
     screen.note("no terminal: recording only; SIGINT or SIGTERM ends it\n");
-    let mut view = View::default();
+    let mut view = ViewState::default();
     while !live.advance(&mut view)?.is_over {
         if let Some(signal) = process::next_signal(Duration::from_millis(100))
             && process::ENDINGS.contains(&signal.number)
@@ -60,13 +60,13 @@ pub fn play(file: &Path, screen: &Screen) -> Result<Status, Failure> {
     if let Some(refusal) = terminal::refusal() {
         return Err(refusal);
     }
-    let _held = process::hold_signals();
+    let _held = process::block_signals();
     let mut player = Player::new(recording);
     show(&mut player, screen)?;
     Ok(Status::Done)
 }
 
-fn read(file: &Path) -> Result<Recording, Failure> {
+fn read(file: &Path) -> Result<WatchRecording, Failure> {
     let name = report::safe(&file.display().to_string());
     let bytes = root::input::bytes(file, watch::MOST_BYTES).map_err(|error| match error.errno() {
         Some(libc::EFBIG) => Failure::usage(

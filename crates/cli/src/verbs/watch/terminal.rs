@@ -26,62 +26,62 @@ pub fn refusal() -> Option<Failure> {
 }
 
 /// The terminal while the view uses it. Dropping it restores the terminal.
-pub struct Held {
+pub struct TerminalGuard {
     /// The drawing target.
     pub terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-impl Held {
+impl TerminalGuard {
     /// Takes the terminal over.
     ///
     /// # Errors
     /// The terminal refuses.
-    pub fn take() -> Result<Held, Failure> {
+    pub fn take() -> Result<TerminalGuard, Failure> {
         enter().map_err(failed)?;
         let taken = Terminal::new(CrosstermBackend::new(std::io::stdout()));
-        taken.map(|terminal| Held { terminal }).map_err(|error| {
-            give_back();
+        taken.map(|terminal| TerminalGuard { terminal }).map_err(|error| {
+            restore();
             failed(error)
         })
     }
 
     /// Restores the terminal temporarily.
-    pub fn lend(&mut self) {
-        give_back();
+    pub fn suspend(&mut self) {
+        restore();
     }
 
     /// Takes the terminal over again.
     ///
     /// # Errors
-    /// As [`Held::take`].
+    /// As [`TerminalGuard::take`].
     pub fn retake(&mut self) -> Result<(), Failure> {
         enter().map_err(failed)?;
         self.terminal.clear().map_err(failed)
     }
 }
 
-impl Drop for Held {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
 /// A panic must not leave the terminal unusable, or print its message on a screen that vanishes.
-pub fn give_back_on_panic() {
+pub fn restore_on_panic() {
     let former = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        give_back();
+        restore();
         former(panic);
     }));
 }
 
 fn enter() -> std::io::Result<()> {
     enable_raw_mode()?;
-    execute!(std::io::stdout(), EnterAlternateScreen, Hide).inspect_err(|_| give_back())
+    execute!(std::io::stdout(), EnterAlternateScreen, Hide).inspect_err(|_| restore())
 }
 
 /// Where the terminal is gone, there is nothing to restore.
-fn give_back() {
+fn restore() {
     let _ = execute!(std::io::stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }

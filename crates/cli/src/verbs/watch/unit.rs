@@ -3,9 +3,9 @@
 //! It only writes files and a link, and records their former content; it runs no other program.
 
 use ::terminal::Screen;
-use apply::installed::{Placed, install, remove_some};
-use apply::{Force, Lasting};
-use root::{Failure, Kind, Standing, Status};
+use apply::installed::{InstalledPath, install, remove_some};
+use apply::{DurableStorage, Force};
+use root::{Failure, PathKind, PathState, Status};
 use serde_json::json;
 use session::Session;
 use session::boot_service::{program, reload_systemd, with_program};
@@ -20,7 +20,7 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.
 /// No systemd, a program that cannot be started at boot, or a write error.
 pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let root = session.root();
-    if !matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir))) {
+    if !matches!(root.kind("/run/systemd/system"), Ok(Some(PathKind::Dir))) {
         return Err(Failure::new(
             Status::Unable,
             "the unit was not installed",
@@ -31,23 +31,21 @@ pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, Failure> 
     let program = program(session)?;
     let _changing = session.lock()?;
     let files = [
-        (
-            UNIT.to_owned(),
-            Standing::text(with_program(TEXT, &program), 0o644),
-        ),
+        (UNIT.to_owned(), PathState::text(with_program(TEXT, &program), 0o644)),
         (
             LINK.to_owned(),
-            Standing::Link("../quietcore-watch.service".to_owned()),
+            PathState::Link("../quietcore-watch.service".to_owned()),
         ),
     ];
     let placed = install(
         session.writable()?,
-        &Lasting(&session.made_lasting_state()?),
+        &DurableStorage(&session.made_lasting_state()?),
         &files,
     )?;
     reload_systemd(root);
     show("installed", &placed, &[], screen);
-    screen.note("`systemctl start quietcore-watch` begins it now; --remove-unit or `quietcore undo --all` removes it\n");
+    screen
+        .note("`systemctl start quietcore-watch` begins it now; --remove-unit or `quietcore undo --all` removes it\n");
     Ok(Status::Done)
 }
 
@@ -55,11 +53,11 @@ pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, Failure> 
 ///
 /// # Errors
 /// No permission, or a write error.
-pub fn take_back(session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+pub fn remove(session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let _changing = session.lock()?;
     let state = session.made_lasting_state()?;
     let is_ours = |path: &str| path == UNIT || path == LINK;
-    let removed = remove_some(session.writable()?, &Lasting(&state), Force::No, &[], &is_ours)?;
+    let removed = remove_some(session.writable()?, &DurableStorage(&state), Force::No, &[], &is_ours)?;
     reload_systemd(session.root());
     let left: Vec<String> = removed.drift.iter().chain(&removed.failed).cloned().collect();
     show("removed", &removed.placed, &left, screen);
@@ -75,13 +73,9 @@ pub fn take_back(session: &Session, screen: &mut Screen) -> Result<Status, Failu
     }
 }
 
-fn show(what: &str, placed: &[Placed], left: &[String], screen: &mut Screen) {
+fn show(what: &str, placed: &[InstalledPath], left: &[String], screen: &mut Screen) {
     screen.json(&json!({ "schema": "quietcore.watch-unit/1", what: placed, "left": left }));
-    let lines = placed
-        .iter()
-        .map(|one| format!("{}  {}\n", one.path, one.outcome));
-    let left = left
-        .iter()
-        .map(|line| format!("left alone: {}\n", report::safe(line)));
+    let lines = placed.iter().map(|one| format!("{}  {}\n", one.path, one.outcome));
+    let left = left.iter().map(|line| format!("left alone: {}\n", report::safe(line)));
     screen.text(&lines.chain(left).collect::<String>());
 }

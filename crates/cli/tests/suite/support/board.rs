@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server that runs as long as this lives.
-pub struct Board {
+pub struct SshServer {
     server: Child,
     /// Keys and configuration.
     dir: PathBuf,
@@ -19,7 +19,7 @@ pub struct Board {
     pub there: PathBuf,
 }
 
-impl Drop for Board {
+impl Drop for SshServer {
     fn drop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();
@@ -33,25 +33,21 @@ fn program() -> Option<(PathBuf, OsString)> {
     let mut programs = installed.map(PathBuf::from).to_vec();
     programs.push(own.join("usr/sbin/sshd"));
     // It starts itself anew for each login, by its whole path.
-    let program = programs
-        .into_iter()
-        .find(|path| path.is_file())?
-        .canonicalize()
-        .ok()?;
+    let program = programs.into_iter().find(|path| path.is_file())?.canonicalize().ok()?;
     let folders = fs::read_dir(own.join("usr/lib")).into_iter().flatten();
     let folders = folders.map(|entry| entry.unwrap().path());
     let libraries = std::env::join_paths(folders).unwrap();
     Some((program, libraries))
 }
 
-fn done(command: &mut Command) -> bool {
+fn succeeds(command: &mut Command) -> bool {
     let output = command.stdin(Stdio::null()).output();
     output.is_ok_and(|output| output.status.success())
 }
 
-impl Board {
+impl SshServer {
     /// Starts one in this directory, whose logins have these variables; says why where that is impossible.
-    pub fn start(test: &str, dir: &Path, variables: &str) -> Option<Board> {
+    pub fn start(test: &str, dir: &Path, variables: &str) -> Option<SshServer> {
         let skip = |why: &str| {
             println!("SKIP: {test}: {why}");
             None
@@ -65,7 +61,7 @@ impl Board {
             let file = own.join(name);
             let mut command = Command::new("ssh-keygen");
             command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&file);
-            if !done(&mut command) {
+            if !succeeds(&mut command) {
                 return skip("no ssh-keygen; scripts/setup test installs it with ssh");
             }
         }
@@ -113,10 +109,7 @@ impl Board {
                 let _ = std::io::Read::read_to_string(&mut server.stderr.take().unwrap(), &mut said);
                 return skip(&format!("no server may run here (it needs root): {said}"));
             }
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "the server does not listen"
-            );
+            assert!(begun.elapsed() < Duration::from_secs(60), "the server does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         // What it says must not fill its pipe.
@@ -124,7 +117,7 @@ impl Board {
         std::thread::spawn(move || BufReader::new(said).lines().for_each(drop));
         let there = dir.join("it's \"there\"");
         fs::create_dir_all(&there).unwrap();
-        Some(Board {
+        Some(SshServer {
             server,
             dir: own.clone(),
             port,

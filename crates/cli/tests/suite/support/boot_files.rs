@@ -35,7 +35,7 @@ pub fn captured(dir: &Path) {
 }
 
 /// What it wrote to standard error.
-pub fn said(output: &Output) -> String {
+pub fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 /// Its files, until this is dropped.
-pub struct Captured {
+pub struct CaptureFixture {
     _dir: tempfile::TempDir,
     /// Where they are.
     pub root: PathBuf,
 }
 
-impl Captured {
+impl CaptureFixture {
     /// One of `fixtures/machines`, by its name without the end.
-    pub fn of(machine: &str) -> Captured {
+    pub fn of(machine: &str) -> CaptureFixture {
         let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines");
         let archive = std::fs::File::open(machines.join(format!("{machine}.tar.gz"))).unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -20,11 +20,11 @@ impl Captured {
             .unwrap();
         let mut entries = std::fs::read_dir(dir.path()).unwrap();
         let root = entries.next().unwrap().unwrap().path();
-        Captured { _dir: dir, root }
+        CaptureFixture { _dir: dir, root }
     }
 
     /// Another text for a file, also for one that is not there.
-    pub fn put(&self, path: &str, text: &str) {
+    pub fn write_file(&self, path: &str, text: &str) {
         let path = self.root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         // Captured files are read-only.

@@ -27,15 +27,11 @@ pub fn top() -> PathBuf {
 
 /// A port that nobody has. Somebody may take it meanwhile; then the test fails and says so.
 pub fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// The whole answer to a request, by HTTP on loopback.
-pub fn ask(port: u16, request: &str) -> std::io::Result<String> {
+pub fn response_to(port: u16, request: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     stream.write_all(request.as_bytes())?;
@@ -67,9 +63,9 @@ pub fn value(text: &str, start: &str) -> f64 {
 }
 
 /// A program that ends with its test.
-pub struct Ends(pub Child);
+pub struct ScopedChild(pub Child);
 
-impl Drop for Ends {
+impl Drop for ScopedChild {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

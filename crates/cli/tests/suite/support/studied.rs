@@ -27,7 +27,7 @@ pub fn written(dir: &Path, text: &str) -> String {
 }
 
 /// Both of what it wrote.
-pub fn said(output: &Output) -> String {
+pub fn output_text(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -37,14 +37,12 @@ pub fn said(output: &Output) -> String {
 
 /// Whether studies can run here; says so where not.
 pub fn is_able(test: &str) -> bool {
-    let is_root = fs::read_to_string("/proc/self/status")
-        .unwrap()
-        .contains("\nUid:\t0\t");
+    let is_root = fs::read_to_string("/proc/self/status").unwrap().contains("\nUid:\t0\t");
     let plan = quietcore(&["plan", "--cpus", &alone::cpu(), "--json"]);
     if !is_root || !plan.status.success() {
         println!(
             "SKIP: {test}: no CPU can be isolated here (it needs root, two CPUs and cpusets): {}",
-            said(&plan)
+            output_text(&plan)
         );
         return false;
     }
@@ -54,14 +52,14 @@ pub fn is_able(test: &str) -> bool {
     let apply = quietcore(&["apply", "--cpus", &alone::cpu()]);
     let undo = quietcore(&["undo"]);
     if matches!(apply.status.code(), Some(3 | 4)) {
-        println!("SKIP: {test}: no CPU may be isolated here: {}", said(&apply));
+        println!("SKIP: {test}: no CPU may be isolated here: {}", output_text(&apply));
         return false;
     }
     assert!(
         apply.status.success() && undo.status.success(),
         "{}{}",
-        said(&apply),
-        said(&undo)
+        output_text(&apply),
+        output_text(&undo)
     );
     true
 }
@@ -70,10 +68,7 @@ pub fn is_able(test: &str) -> bool {
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "waited in vain for {what}"
-        );
+        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -102,9 +97,7 @@ pub fn state() -> BTreeMap<String, String> {
             .into_iter()
             .flatten()
             .map(|entry| entry.unwrap().file_name());
-        let ours: Vec<_> = names
-            .filter(|name| name.to_string_lossy().contains("study"))
-            .collect();
+        let ours: Vec<_> = names.filter(|name| name.to_string_lossy().contains("study")).collect();
         state.insert(folder.to_owned(), format!("{ours:?}"));
     }
     state.insert("journal".to_owned(), Path::new(JOURNAL).exists().to_string());
@@ -113,14 +106,7 @@ pub fn state() -> BTreeMap<String, String> {
 
 /// Runs a study into a directory.
 pub fn run(file: &str, out: &Path) -> Output {
-    quietcore(&[
-        "study",
-        "run",
-        file,
-        "--json",
-        "--out",
-        &out.display().to_string(),
-    ])
+    quietcore(&["study", "run", file, "--json", "--out", &out.display().to_string()])
 }
 
 /// An axis.

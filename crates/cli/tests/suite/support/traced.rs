@@ -14,8 +14,7 @@ pub fn tracing() -> Result<Tracefs, String> {
         Ok(None) => return Err("this kernel has no tracefs".to_owned()),
         Err(error) => return Err(error.to_string()),
     };
-    crate::support::alone::own_mount(Path::new("/run"))
-        .map_err(|error| format!("/run of our own: {error}"))?;
+    crate::support::alone::own_mount(Path::new("/run")).map_err(|error| format!("/run of our own: {error}"))?;
     Ok(tracefs)
 }
 
@@ -64,7 +63,7 @@ pub fn disturbed<T>(pause: Duration, takes: Duration, work: impl FnOnce() -> T) 
 }
 
 /// The sums of one CPU of the answer of `blame`.
-pub fn accounts_hold(cpu: &Value) {
+pub fn check_accounts(cpu: &Value) {
     let number = |name: &str| cpu[name].as_u64().unwrap();
     assert_eq!(
         number("stolen_ns"),

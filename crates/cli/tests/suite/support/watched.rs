@@ -19,13 +19,13 @@ pub fn is_able(test: &str) -> bool {
 }
 
 /// A place with its own `/etc` and `/run`.
-pub struct Place {
+pub struct DaemonDirectory {
     dir: tempfile::TempDir,
 }
 
-impl Place {
-    pub fn new() -> Place {
-        let place = Place {
+impl DaemonDirectory {
+    pub fn new() -> DaemonDirectory {
+        let place = DaemonDirectory {
             dir: tempfile::tempdir().unwrap(),
         };
         for name in ["etc", "run", "lib"] {
@@ -58,7 +58,7 @@ impl Place {
         command
     }
 
-    pub fn daemon(&self, more: &str) -> Daemon {
+    pub fn daemon(&self, more: &str) -> TestDaemon {
         self.start(
             &format!(
                 "watch --daemon --cpus {} --log {} {more}",
@@ -69,7 +69,7 @@ impl Place {
         )
     }
 
-    pub fn start(&self, words: &str, environment: &[(&str, &str)]) -> Daemon {
+    pub fn start(&self, words: &str, environment: &[(&str, &str)]) -> TestDaemon {
         self.start_line(
             &format!("exec {} {words}", env!("CARGO_BIN_EXE_quietcore")),
             environment,
@@ -77,12 +77,12 @@ impl Place {
     }
 
     /// A line of shell that becomes the daemon.
-    pub fn start_line(&self, line: &str, environment: &[(&str, &str)]) -> Daemon {
+    pub fn start_line(&self, line: &str, environment: &[(&str, &str)]) -> TestDaemon {
         let mut command = self.line(line);
         command
             .envs(environment.iter().copied())
             .stderr(std::fs::File::create(self.path("said")).unwrap());
-        Daemon {
+        TestDaemon {
             child: command.spawn().unwrap(),
         }
     }
@@ -95,10 +95,7 @@ impl Place {
         let text = std::fs::read_to_string(self.log()).unwrap_or_default();
         // A line that is being written has no end yet.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        whole
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     pub fn state(&self) -> Value {
@@ -150,11 +147,11 @@ impl Place {
 }
 
 /// A daemon that runs.
-pub struct Daemon {
+pub struct TestDaemon {
     pub child: Child,
 }
 
-impl Daemon {
+impl TestDaemon {
     pub fn signal(&self, signal: i32) {
         // SAFETY: plain numbers; the child is ours and was not waited for.
         unsafe { libc::kill(i32::try_from(self.child.id()).unwrap(), signal) };
@@ -173,7 +170,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for TestDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

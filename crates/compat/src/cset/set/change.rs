@@ -1,16 +1,16 @@
 //! Creates the changes for `cset set`: lists of writes, journalled like every other change, so that they can be undone.
 
-use crate::cset::Refused;
-use crate::cset::tree::{Set, Tree, clean, parent};
-use apply::{Applied, Force, Journal, JournalState, Layer, Request, UndoRequest, Which};
+use crate::cset::CsetError;
+use crate::cset::tree::{CpusetNode, CpusetTree, clean, parent};
+use apply::{ApplyLayer, ApplyOutcome, ApplyRequest, Force, Journal, JournalState, UndoRequest, UndoTarget};
 use machine::{CpuId, CpuSet, Version};
-use plan::{Action, Change, Compare, IntentKind, PartitionName, Undo, by_hand};
+use plan::{Action, Change, IntentKind, PartitionName, ReadbackComparison, UndoMethod, by_hand};
 use root::Root;
 use session::Session;
 
 /// The intended properties of a set.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct SetProperties {
     /// Its CPUs.
     pub cpus: Option<CpuSet>,
     /// Its memory nodes.
@@ -23,7 +23,12 @@ pub struct Wanted {
 ///
 /// # Errors
 /// No such parent.
-pub fn create(session: &Session, tree: &Tree, name: &str, wanted: &Wanted) -> Result<Vec<Change>, Refused> {
+pub fn create(
+    session: &Session,
+    tree: &CpusetTree,
+    name: &str,
+    request: &SetProperties,
+) -> Result<Vec<Change>, CsetError> {
     let path = clean(name);
     let above = match parent(&path) {
         "" => tree.find("root")?,
@@ -32,40 +37,39 @@ pub fn create(session: &Session, tree: &Tree, name: &str, wanted: &Wanted) -> Re
     let place = tree.place_for(name);
     let dir = tree.hierarchy.dir(&place);
     let file = |name: &str| tree.hierarchy.file(&place, name);
-    let inside =
-        |path: String, value: &str, compare| by_hand::write(&path, None, value, compare, Undo::WithSet);
-    let cpus = wanted.cpus.clone().unwrap_or_else(|| above.cpus.clone());
+    let inside = |path: String, value: &str, compare| by_hand::write(&path, None, value, compare, UndoMethod::WithSet);
+    let cpus = request.cpus.clone().unwrap_or_else(|| above.cpus.clone());
     let mut changes = Vec::new();
     if tree.hierarchy.version == Version::V2 {
         let path = format!("{}/cgroup.subtree_control", tree.hierarchy.dir(&above.place));
         let before = session.root().value(&path)?;
-        if !Compare::Word.same(before.as_deref().unwrap_or_default(), "+cpuset") {
+        if !ReadbackComparison::Word.same(before.as_deref().unwrap_or_default(), "+cpuset") {
             changes.push(by_hand::write(
                 &path,
                 before,
                 "+cpuset",
-                Compare::Word,
-                Undo::Restore,
+                ReadbackComparison::Word,
+                UndoMethod::Restore,
             ));
         }
     }
     changes.push(by_hand::make_set(&dir));
-    changes.push(inside(file("cpus"), &cpus.to_string(), Compare::List));
-    let mems = wanted.mems.clone().or_else(|| near(tree, &cpus, above));
+    changes.push(inside(file("cpus"), &cpus.to_string(), ReadbackComparison::List));
+    let mems = request.mems.clone().or_else(|| near(tree, &cpus, above));
     if let Some(mems) = mems {
-        changes.push(inside(file("mems"), &mems.to_string(), Compare::List));
+        changes.push(inside(file("mems"), &mems.to_string(), ReadbackComparison::List));
     }
     match tree.hierarchy.version {
         Version::V1 => {
             changes.extend(
-                wanted
+                request
                     .flags
                     .iter()
-                    .map(|flag| inside(file(flag), "1", Compare::Text)),
+                    .map(|flag| inside(file(flag), "1", ReadbackComparison::Text)),
             );
         }
         // The lowest CPU is never reserved exclusively: such a set stays an ordinary one.
-        Version::V2 if wanted.flags.contains(&"cpu_exclusive") && !has_lowest(tree, &cpus) => {
+        Version::V2 if request.flags.contains(&"cpu_exclusive") && !has_lowest(tree, &cpus) => {
             changes.push(by_hand::make_partition(&file("cpus.partition")));
         }
         Version::V2 => {}
@@ -74,14 +78,14 @@ pub fn create(session: &Session, tree: &Tree, name: &str, wanted: &Wanted) -> Re
 }
 
 /// Whether the lowest online CPU is among these.
-pub fn has_lowest(tree: &Tree, cpus: &CpuSet) -> bool {
+pub fn has_lowest(tree: &CpusetTree, cpus: &CpuSet) -> bool {
     let lowest: Option<CpuId> = tree.machine.topology.online.first();
     lowest.is_some_and(|lowest| cpus.contains(lowest))
 }
 
 /// The parent's memory nodes that belong to these CPUs; all of the parent's if there are none. On v2 an
 /// unwritten list means the parent's.
-fn near(tree: &Tree, cpus: &CpuSet, above: &Set) -> Option<CpuSet> {
+fn near(tree: &CpusetTree, cpus: &CpuSet, above: &CpusetNode) -> Option<CpuSet> {
     let nodes = tree.machine.topology.nodes.iter();
     let local: CpuSet = nodes
         .filter(|node| node.has_memory == Some(true) && node.cpus.intersects(cpus))
@@ -99,8 +103,13 @@ fn near(tree: &Tree, cpus: &CpuSet, above: &Set) -> Option<CpuSet> {
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn modify(session: &Session, tree: &Tree, set: &Set, wanted: &Wanted) -> Result<Vec<Change>, Refused> {
-    let lists = [("cpus", &wanted.cpus), ("mems", &wanted.mems)];
+pub fn modify(
+    session: &Session,
+    tree: &CpusetTree,
+    set: &CpusetNode,
+    request: &SetProperties,
+) -> Result<Vec<Change>, CsetError> {
+    let lists = [("cpus", &request.cpus), ("mems", &request.mems)];
     let mut changes = Vec::new();
     for (name, list) in lists {
         if let Some(list) = list {
@@ -110,8 +119,8 @@ pub fn modify(session: &Session, tree: &Tree, set: &Set, wanted: &Wanted) -> Res
                 &path,
                 before,
                 &list.to_string(),
-                Compare::List,
-                Undo::Restore,
+                ReadbackComparison::List,
+                UndoMethod::Restore,
             ));
         }
     }
@@ -123,7 +132,7 @@ pub fn modify(session: &Session, tree: &Tree, set: &Set, wanted: &Wanted) -> Res
 ///
 /// # Errors
 /// No such parent.
-pub fn heir<'t>(tree: &'t Tree, set: &Set) -> Result<&'t Set, Refused> {
+pub fn receiving_set<'t>(tree: &'t CpusetTree, set: &CpusetNode) -> Result<&'t CpusetNode, CsetError> {
     match (parent(&set.path), tree.hierarchy.version) {
         ("", _) | (_, Version::V2) => tree.find("root"),
         (above, Version::V1) => tree.find(above),
@@ -134,8 +143,8 @@ pub fn heir<'t>(tree: &'t Tree, set: &Set) -> Result<&'t Set, Refused> {
 ///
 /// # Errors
 /// No such parent.
-pub fn destroy(tree: &Tree, set: &Set) -> Result<Vec<Change>, Refused> {
-    let above = heir(tree, set)?;
+pub fn destroy(tree: &CpusetTree, set: &CpusetNode) -> Result<Vec<Change>, CsetError> {
+    let above = receiving_set(tree, set)?;
     let tids: Vec<u32> = tree.members(set).map(|task| task.key.tid).collect();
     let mut changes = Vec::new();
     if !tids.is_empty() {
@@ -153,11 +162,11 @@ pub fn destroy(tree: &Tree, set: &Set) -> Result<Vec<Change>, Refused> {
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn rename(session: &Session, tree: &Tree, set: &Set, name: &str) -> Result<Vec<Change>, Refused> {
+pub fn rename(session: &Session, tree: &CpusetTree, set: &CpusetNode, name: &str) -> Result<Vec<Change>, CsetError> {
     let root = session.root();
     let path = format!("{}/{name}", parent(&set.path));
     let start = tree.place_for(&path);
-    let new_place = |old: &Set| {
+    let new_place = |old: &CpusetNode| {
         let rest = old.place.strip_prefix(&set.place).unwrap_or_default();
         format!("{start}{rest}")
     };
@@ -186,53 +195,65 @@ pub fn rename(session: &Session, tree: &Tree, set: &Set, name: &str) -> Result<V
     Ok(changes)
 }
 
-fn release_exclusive(root: &Root, tree: &Tree, set: &Set) -> Result<Vec<Change>, Refused> {
+fn release_exclusive(root: &Root, tree: &CpusetTree, set: &CpusetNode) -> Result<Vec<Change>, CsetError> {
     let mut changes = Vec::new();
     for (file, free) in exclusive_files(tree.hierarchy.version) {
         let path = tree.hierarchy.file(&set.place, file);
         let before = root.value(&path)?;
         if before.as_deref().is_some_and(|before| before != *free) {
-            changes.push(by_hand::write(&path, before, free, Compare::Text, Undo::Restore));
+            changes.push(by_hand::write(
+                &path,
+                before,
+                free,
+                ReadbackComparison::Text,
+                UndoMethod::Restore,
+            ));
         }
     }
     Ok(changes)
 }
 
 /// Creates a set at `place` with the properties of `old`, except the exclusive ones.
-fn copy_set(root: &Root, tree: &Tree, old: &Set, place: &str) -> Result<Vec<Change>, Refused> {
+fn copy_set(root: &Root, tree: &CpusetTree, old: &CpusetNode, place: &str) -> Result<Vec<Change>, CsetError> {
     let dir = tree.hierarchy.dir(place);
     let mut changes = vec![by_hand::make_set(&dir)];
     for (file, compare) in copied_files(tree.hierarchy.version) {
         let value = root.value(&tree.hierarchy.file(&old.place, file))?;
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             let path = tree.hierarchy.file(place, file);
-            changes.push(by_hand::write(&path, None, &value, *compare, Undo::WithSet));
+            changes.push(by_hand::write(&path, None, &value, *compare, UndoMethod::WithSet));
         }
     }
     let control = |dir: &str| format!("{dir}/cgroup.subtree_control");
     let handed = root
         .value(&control(&tree.hierarchy.dir(&old.place)))?
         .unwrap_or_default();
-    if Compare::Word.same(&handed, "+cpuset") {
+    if ReadbackComparison::Word.same(&handed, "+cpuset") {
         changes.push(by_hand::write(
             &control(&dir),
             None,
             "+cpuset",
-            Compare::Word,
-            Undo::WithSet,
+            ReadbackComparison::Word,
+            UndoMethod::WithSet,
         ));
     }
     Ok(changes)
 }
 
 /// Gives the set at `place` the exclusive resources of `old`.
-fn copy_exclusive(root: &Root, tree: &Tree, old: &Set, place: &str) -> Result<Vec<Change>, Refused> {
+fn copy_exclusive(root: &Root, tree: &CpusetTree, old: &CpusetNode, place: &str) -> Result<Vec<Change>, CsetError> {
     let mut changes = Vec::new();
     for (file, free) in exclusive_files(tree.hierarchy.version) {
         let value = root.value(&tree.hierarchy.file(&old.place, file))?;
         if let Some(value) = value.filter(|value| value != free) {
             let path = tree.hierarchy.file(place, file);
-            changes.push(by_hand::write(&path, None, &value, Compare::Text, Undo::WithSet));
+            changes.push(by_hand::write(
+                &path,
+                None,
+                &value,
+                ReadbackComparison::Text,
+                UndoMethod::WithSet,
+            ));
         }
     }
     Ok(changes)
@@ -246,16 +267,16 @@ fn exclusive_files(version: Version) -> &'static [(&'static str, &'static str)] 
     }
 }
 
-fn copied_files(version: Version) -> &'static [(&'static str, Compare)] {
+fn copied_files(version: Version) -> &'static [(&'static str, ReadbackComparison)] {
     match version {
         Version::V1 => &[
-            ("cpus", Compare::List),
-            ("mems", Compare::List),
-            ("memory_migrate", Compare::Text),
-            ("mem_hardwall", Compare::Text),
-            ("sched_load_balance", Compare::Text),
+            ("cpus", ReadbackComparison::List),
+            ("mems", ReadbackComparison::List),
+            ("memory_migrate", ReadbackComparison::Text),
+            ("mem_hardwall", ReadbackComparison::Text),
+            ("sched_load_balance", ReadbackComparison::Text),
         ],
-        Version::V2 => &[("cpus", Compare::List), ("mems", Compare::List)],
+        Version::V2 => &[("cpus", ReadbackComparison::List), ("mems", ReadbackComparison::List)],
     }
 }
 
@@ -263,18 +284,17 @@ fn copied_files(version: Version) -> &'static [(&'static str, Compare)] {
 ///
 /// # Errors
 /// The kernel's refusal; all earlier changes have been undone.
-pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<Applied>, Refused> {
+pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<ApplyOutcome>, CsetError> {
     if changes.is_empty() {
         return Ok(None);
     }
     let changing = session.lock()?;
     session.refresh();
     let machine = session.machine();
-    let last =
-        Journal::open(changing.state())?.and_then(|journal| journal.records().last().map(|last| last.seq));
+    let last = Journal::open(changing.state())?.and_then(|journal| journal.records().last().map(|last| last.seq));
     let name = PartitionName::new(&format!("cset-{}", last.unwrap_or(0) + 1))?;
     let (intent, plan) = by_hand::by_hand(name, changes);
-    let request = Request {
+    let request = ApplyRequest {
         machine: &machine,
         intent: &intent,
         plan: &plan,
@@ -291,7 +311,7 @@ pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<Applied>, 
 ///
 /// # Errors
 /// A journal that cannot be read, or a failed undo.
-pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused> {
+pub fn unmake(session: &Session, tree: &CpusetTree, set: &CpusetNode) -> Result<bool, CsetError> {
     let Some(changing) = session.lock_existing()? else {
         return Ok(false);
     };
@@ -308,13 +328,13 @@ pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused
             changing.state(),
             boot_id.as_deref(),
             UndoRequest {
-                which: Which::Last,
+                which: UndoTarget::Last,
                 force: Force::Keep,
                 why: "cset set --destroy",
             },
         )?;
         if let Some(failed) = undone.failed.first() {
-            return Err(Refused::said(format!("not undone: {failed}")));
+            return Err(CsetError::failed(format!("not undone: {failed}")));
         }
     }
     Ok(true)
@@ -323,28 +343,26 @@ pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused
 /// The number of last layers that concern only this set, back to its creation.
 fn making(journal: &Journal, dir: &str) -> Option<usize> {
     let layers = journal.layers();
-    let live: Vec<&Layer> = layers.iter().rev().filter(|layer| layer.is_live()).collect();
+    let live: Vec<&ApplyLayer> = layers.iter().rev().filter(|layer| layer.is_live()).collect();
     let within = |path: &str| {
         path.strip_prefix(dir)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let concerns = |change: &Change| match &change.action {
-        Action::Write { path, compare, .. } => within(path) || *compare == Compare::Word,
+        Action::Write { path, compare, .. } => within(path) || *compare == ReadbackComparison::Word,
         Action::MakeSet { path }
         | Action::MakePartition { path, .. }
         | Action::RemoveSet { path }
         | Action::GiveFile { path, .. } => within(path),
         Action::MoveTasks { to, .. } => within(to),
-        Action::NarrowTasks { .. }
-        | Action::BanCpus { .. }
-        | Action::CycleCpus { .. }
-        | Action::StartSlice { .. } => false,
+        Action::NarrowTasks { .. } | Action::BanCpus { .. } | Action::CycleCpus { .. } | Action::StartSlice { .. } => {
+            false
+        }
     };
-    let ours = |layer: &&&Layer| {
-        layer.intent.kind == IntentKind::ByHand && layer.changes.iter().copied().all(concerns)
-    };
-    let tail: Vec<&&Layer> = live.iter().take_while(ours).collect();
-    let made = |layer: &&&Layer| {
+    let ours =
+        |layer: &&&ApplyLayer| layer.intent.kind == IntentKind::ByHand && layer.changes.iter().copied().all(concerns);
+    let tail: Vec<&&ApplyLayer> = live.iter().take_while(ours).collect();
+    let made = |layer: &&&ApplyLayer| {
         layer
             .changes
             .iter()

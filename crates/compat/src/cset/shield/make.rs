@@ -1,12 +1,12 @@
 //! Creates, changes and removes the shield: `apply` and `undo` with cset's messages.
 
-use super::{Names, Shield, ShieldContext};
-use crate::cset::Refused;
+use super::{Shield, ShieldContext, ShieldNames};
+use crate::cset::CsetError;
 use crate::cset::moving::{self, KernelThreads};
 use crate::cset::set;
-use crate::cset::talk::Talk;
-use crate::cset::tree::{Set, Tree};
-use apply::{Applied, Force, Request, UndoRequest, Which};
+use crate::cset::talk::CsetOutput;
+use crate::cset::tree::{CpusetNode, CpusetTree};
+use apply::{ApplyOutcome, ApplyRequest, Force, UndoRequest, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use root::Failure;
@@ -32,15 +32,15 @@ impl Kthread {
     }
 }
 
-const WHO: &str = "task_placement";
+const PLACEMENT_KNOB: &str = "task_placement";
 
 /// The shield as the engine's request.
-fn intent_of(session: &Session, names: &Names, cpus: &CpuSet, kthread: Kthread) -> Result<Intent, Refused> {
+fn intent_of(session: &Session, names: &ShieldNames, cpus: &CpuSet, kthread: Kthread) -> Result<Intent, CsetError> {
     let mut intent = Intent::new(PartitionName::new(&names.user)?, cpus.clone(), Profile::Balanced);
     intent.housekeeping = Some(PartitionName::new(&names.system)?);
     intent.take("cpuset_partition=root")?;
     if kthread == Kthread::Off {
-        intent.take(&format!("{WHO}=user"))?;
+        intent.take(&format!("{PLACEMENT_KNOB}=user"))?;
     }
     let in_force = session.in_force();
     if !in_force.is_empty() {
@@ -50,7 +50,7 @@ fn intent_of(session: &Session, names: &Names, cpus: &CpuSet, kthread: Kthread) 
 }
 
 fn kthread_of(intent: &Intent) -> Kthread {
-    match intent.with.get(WHO) {
+    match intent.with.get(PLACEMENT_KNOB) {
         Some(Some(value)) if value == "user" => Kthread::Off,
         _ => Kthread::On,
     }
@@ -61,8 +61,8 @@ pub(super) fn activate(
     &ShieldContext { session, tree, names }: &ShieldContext,
     cpus: &CpuSet,
     kthread: Kthread,
-    talk: &mut Talk,
-) -> Result<(), Refused> {
+    talk: &mut CsetOutput,
+) -> Result<(), CsetError> {
     let intent = intent_of(session, names, cpus, kthread)?;
     let root = tree.find("root")?;
     let user: Vec<u32> = tree
@@ -71,36 +71,31 @@ pub(super) fn activate(
         .map(|task| task.key.tid)
         .collect();
     let kernel = unbound(tree, root);
-    put_in_force(session, &intent)?;
-    talk.say(&format!(
-        "moving {} tasks from root into system cpuset...",
-        user.len()
-    ));
+    start_shield(session, &intent)?;
+    talk.print(&format!("moving {} tasks from root into system cpuset...", user.len()));
     talk.bar(user.len());
     if kthread == Kthread::On {
-        say_kernel_threads(kernel, talk);
+        report_kernel_threads(kernel, talk);
     }
     Ok(())
 }
 
-pub(super) fn say_kernel_threads(count: usize, talk: &mut Talk) {
-    talk.say(&format!(
+pub(super) fn report_kernel_threads(count: usize, talk: &mut CsetOutput) {
+    talk.print(&format!(
         "kthread shield activated, moving {count} tasks into system cpuset..."
     ));
     talk.bar(count);
 }
 
 /// Unbound kernel threads in the root set.
-pub(super) fn unbound(tree: &Tree, root: &Set) -> usize {
-    let threads = tree
-        .members(root)
-        .filter(|task| task.is_kernel() && task.is_movable());
+pub(super) fn unbound(tree: &CpusetTree, root: &CpusetNode) -> usize {
+    let threads = tree.members(root).filter(|task| task.is_kernel() && task.is_movable());
     threads.count()
 }
 
 /// Creates the shield, or recreates an active one with its name: its tasks are moved into the new one. If that fails, the
 /// former shield is restored.
-fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
+fn start_shield(session: &Session, intent: &Intent) -> Result<(), CsetError> {
     let stop = session::stop_flag();
     let changing = session.lock()?;
     let root = session.root();
@@ -113,9 +108,9 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
     isolation::plan_on(session, &machine, intent)?;
     let former = resize::make_room(&changing, intent, &machine)?;
     let machine = read();
-    let make = || -> Result<Applied, Failure> {
+    let make = || -> Result<ApplyOutcome, Failure> {
         let plan = isolation::plan_on(session, &machine, intent)?;
-        let request = Request {
+        let request = ApplyRequest {
             machine: &machine,
             intent,
             plan: &plan,
@@ -130,7 +125,7 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
         }?)
     };
     match (make(), former) {
-        (Ok(mut applied), Some(former)) => former.come_back(&changing, &machine, &mut applied, intent)?,
+        (Ok(mut applied), Some(former)) => former.move_back(&changing, &machine, &mut applied, intent)?,
         (Ok(_), None) => {}
         (Err(error), Some(former)) => return Err(former.failed(error, &changing).into()),
         (Err(error), None) => return Err(error.into()),
@@ -139,9 +134,9 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
 }
 
 /// Restores the former state.
-fn take_back(session: &Session, intent: &Intent) -> Result<apply::Undone, Refused> {
+fn undo_shield(session: &Session, intent: &Intent) -> Result<apply::UndoOutcome, CsetError> {
     let Some(changing) = session.lock_existing()? else {
-        return Ok(apply::Undone::default());
+        return Ok(apply::UndoOutcome::default());
     };
     let boot_id = changing.session.boot_id();
     // No second command can confirm it, so values that other programs changed since then are left alone.
@@ -150,58 +145,58 @@ fn take_back(session: &Session, intent: &Intent) -> Result<apply::Undone, Refuse
         changing.state(),
         boot_id.as_deref(),
         UndoRequest {
-            which: Which::Named(intent.name.as_str()),
+            which: UndoTarget::Named(intent.name.as_str()),
             force: Force::Keep,
             why: "cset shield --reset",
         },
     )?;
     match undone.failed.first() {
         None => Ok(undone),
-        Some(failed) => Err(Refused::said(format!("not undone: {failed}"))),
+        Some(failed) => Err(CsetError::failed(format!("not undone: {failed}"))),
     }
 }
 
 /// Changes its CPUs, or its rules for kernel threads.
 pub(super) fn change(
     session: &Session,
-    tree: &Tree,
+    tree: &CpusetTree,
     shield: &Shield,
     cpus: Option<&CpuSet>,
     kthread: Option<Kthread>,
-) -> Result<(), Refused> {
+) -> Result<(), CsetError> {
     let Some(former) = &shield.intent else {
         return set::resize(session, tree, shield.user, shield.system, cpus);
     };
-    let mut wanted = former.clone();
+    let mut intended = former.clone();
     if let Some(cpus) = cpus {
-        wanted.cpus = cpus.clone();
+        intended.cpus = cpus.clone();
     }
     match kthread {
-        Some(Kthread::On) => drop(wanted.with.remove(WHO)),
-        Some(Kthread::Off) => wanted.take(&format!("{WHO}=user"))?,
+        Some(Kthread::On) => drop(intended.with.remove(PLACEMENT_KNOB)),
+        Some(Kthread::Off) => intended.take(&format!("{PLACEMENT_KNOB}=user"))?,
         None => {}
     }
-    if wanted == *former {
+    if intended == *former {
         return Ok(());
     }
-    put_in_force(session, &wanted)
+    start_shield(session, &intended)
 }
 
 /// `-k on` and `-k off` for an existing shield.
 pub(super) fn kernel_threads(
     session: &Session,
-    tree: &Tree,
+    tree: &CpusetTree,
     shield: &Shield,
     kthread: Kthread,
-    talk: &mut Talk,
-) -> Result<(), Refused> {
+    talk: &mut CsetOutput,
+) -> Result<(), CsetError> {
     let is_so = shield.intent.as_ref().map(kthread_of) == Some(kthread);
     let root = tree.find("root")?;
     let (message, from, to) = match kthread {
         Kthread::On => ("--> activating kthread shielding", root, shield.system),
         Kthread::Off => ("--> deactivating kthread shielding", shield.system, root),
     };
-    talk.say(message);
+    talk.print(message);
     let chosen = moving::of_set(tree, from, to, KernelThreads::Unbound);
     let count = match (is_so, kthread) {
         (true, _) => 0,
@@ -214,40 +209,45 @@ pub(super) fn kernel_threads(
         set::move_tasks(session, tree, &chosen.kernel, to)?;
     }
     match kthread {
-        Kthread::On => say_kernel_threads(count, talk),
+        Kthread::On => report_kernel_threads(count, talk),
         Kthread::Off => {
-            talk.say(&format!("moving {count} tasks into root cpuset..."));
+            talk.print(&format!("moving {count} tasks into root cpuset..."));
             talk.bar(count);
         }
     }
-    talk.say("done");
+    talk.print("done");
     Ok(())
 }
 
 /// Removes it.
-pub(super) fn reset(session: &Session, tree: &Tree, shield: &Shield, talk: &mut Talk) -> Result<(), Refused> {
+pub(super) fn reset(
+    session: &Session,
+    tree: &CpusetTree,
+    shield: &Shield,
+    talk: &mut CsetOutput,
+) -> Result<(), CsetError> {
     for (set, kind) in [(shield.user, "user"), (shield.system, "system")] {
-        talk.say(&format!(
+        talk.print(&format!(
             "moving {} tasks from \"{}\" {kind} set to root set...",
             set.tasks, set.path
         ));
         talk.bar(set.tasks);
     }
-    talk.say(&format!(
+    talk.print(&format!(
         "deleting \"{}\" and \"{}\" sets",
         shield.user.path, shield.system.path
     ));
     match &shield.intent {
         None => set::destroy_all(session, tree, &[shield.user, shield.system])?,
         Some(intent) => {
-            let undone = take_back(session, intent)?;
+            let undone = undo_shield(session, intent)?;
             for line in undone.left_alone() {
-                talk.say(&format!(
+                talk.print(&format!(
                     "**> another program changed this since, and it is left alone: {line}"
                 ));
             }
         }
     }
-    talk.say("done");
+    talk.print("done");
     Ok(())
 }

@@ -1,17 +1,17 @@
 //! Topologies and kernels that no captured machine shows.
 
-use super::{CPU, Made, list};
+use super::{CPU, MachineFixture, list};
 use machine::{CoreKind, CpuId, Preemption};
 
 #[test]
-fn an_empty_machine_is_all_unknown() {
-    let machine = Made::new(&[]).read();
+fn everything_is_unknown_on_an_empty_machine() {
+    let machine = MachineFixture::new(&[]).read();
     assert_eq!(machine.kernel, machine::Kernel::default());
     assert_eq!(machine.topology, machine::Topology::default());
     assert_eq!(machine.isolation, machine::Isolation::default());
     assert_eq!(machine.cgroups, machine::Cgroups::default());
     assert_eq!(machine.unreadable, []);
-    let made = Made::new(&[]);
+    let made = MachineFixture::new(&[]);
     let machine = made
         .read()
         .with_tasks(&made.root())
@@ -21,16 +21,13 @@ fn an_empty_machine_is_all_unknown() {
 }
 
 #[test]
-fn only_cpus_0_and_2() {
-    let made = Made::new(&[
+fn gaps_in_cpu_numbers_are_handled() {
+    let made = MachineFixture::new(&[
         (&format!("{CPU}/online"), "0,2\n"),
         (&format!("{CPU}/present"), "0,2\n"),
         (&format!("{CPU}/possible"), "0-3\n"),
         (&format!("{CPU}/cpu0/topology/thread_siblings"), "1\n"),
-        (
-            &format!("{CPU}/cpu2/topology/thread_siblings"),
-            "00000000,00000004\n",
-        ),
+        (&format!("{CPU}/cpu2/topology/thread_siblings"), "00000000,00000004\n"),
     ]);
     let topology = made.read().topology;
     let ids: Vec<_> = topology.cpus.iter().map(|cpu| cpu.id.0).collect();
@@ -38,25 +35,20 @@ fn only_cpus_0_and_2() {
     assert_eq!(topology.cpu(CpuId(2)).unwrap().siblings, list("2"));
     assert_eq!(topology.cpu(CpuId(1)), None);
     assert_eq!(topology.width(), 4);
-    assert_eq!(
-        (topology.cpus[0].package, topology.cpus[0].llc.as_ref()),
-        (None, None)
-    );
+    assert_eq!((topology.cpus[0].package, topology.cpus[0].llc.as_ref()), (None, None));
 }
 
 #[test]
-fn without_topology_files_cpuinfo_tells() {
+fn without_topology_files_cpuinfo_is_used() {
     let cpuinfo: String = [(0, 0, 0), (1, 1, 0), (2, 0, 0), (3, 1, 0)]
-        .map(|(cpu, package, core)| {
-            format!("processor\t: {cpu}\nphysical id\t: {package}\ncore id\t: {core}\n\n")
-        })
+        .map(|(cpu, package, core)| format!("processor\t: {cpu}\nphysical id\t: {package}\ncore id\t: {core}\n\n"))
         .concat();
-    let topology = Made::new(&[("/proc/cpuinfo", &cpuinfo)]).read().topology;
+    let topology = MachineFixture::new(&[("/proc/cpuinfo", &cpuinfo)]).read().topology;
     assert_eq!(topology.online.to_string(), "0-3");
     assert_eq!(topology.packages().len(), 2);
     assert_eq!(topology.cpus[0].siblings, list("0,2"));
     // The topology of the files wins where there is any.
-    let made = Made::new(&[
+    let made = MachineFixture::new(&[
         ("/proc/cpuinfo", &cpuinfo),
         (&format!("{CPU}/cpu0/topology/core_id"), "7"),
     ]);
@@ -64,8 +56,8 @@ fn without_topology_files_cpuinfo_tells() {
 }
 
 #[test]
-fn broken_sets_are_unknown() {
-    let made = Made::new(&[
+fn malformed_topology_files_are_unknown() {
+    let made = MachineFixture::new(&[
         (&format!("{CPU}/online"), "0-1"),
         (&format!("{CPU}/cpu0/topology/core_cpus_list"), "garbage"),
         (&format!("{CPU}/cpu0/topology/thread_siblings_list"), "0-1"),
@@ -82,51 +74,37 @@ fn broken_sets_are_unknown() {
     let one = &machine.topology.cpus[1];
     assert_eq!((one.siblings.as_ref(), one.package, one.die), (None, None, None));
     assert_eq!(machine.unreadable.len(), 1, "{:?}", machine.unreadable);
-    assert!(
-        machine.unreadable[0]
-            .path
-            .ends_with("cpu0/topology/core_cpus_list")
-    );
+    assert!(machine.unreadable[0].path.ends_with("cpu0/topology/core_cpus_list"));
 }
 
 #[test]
-fn kinds_of_core() {
-    let intel = Made::new(&[
+fn kinds_of_cores_are_recognized() {
+    let intel = MachineFixture::new(&[
         (&format!("{CPU}/online"), "0-5"),
         ("/sys/devices/cpu_core/cpus", "0-3"),
         ("/sys/devices/cpu_atom/cpus", "4-5"),
     ]);
-    let kinds = |made: &Made| {
-        made.read()
-            .topology
-            .cpus
-            .iter()
-            .map(|cpu| cpu.kind)
-            .collect::<Vec<_>>()
-    };
+    let kinds = |made: &MachineFixture| made.read().topology.cpus.iter().map(|cpu| cpu.kind).collect::<Vec<_>>();
     let (big, small) = (Some(CoreKind::Performance), Some(CoreKind::Efficiency));
     assert_eq!(kinds(&intel), [big, big, big, big, small, small]);
-    let arm = Made::new(&[(&format!("{CPU}/online"), "0-2")]);
+    let arm = MachineFixture::new(&[(&format!("{CPU}/online"), "0-2")]);
     for (cpu, capacity) in [(0, "446"), (1, "1024"), (2, "762")] {
         arm.file(&format!("{CPU}/cpu{cpu}/cpu_capacity"), capacity);
     }
     assert_eq!(kinds(&arm), [small, big, small]);
     // Equal cores with two base frequencies (Speed Select) are of one kind.
-    let xeon = Made::new(&[(&format!("{CPU}/online"), "0-1")]);
+    let xeon = MachineFixture::new(&[(&format!("{CPU}/online"), "0-1")]);
     for (cpu, base) in [(0, "2000000"), (1, "2400000")] {
         xeon.file(&format!("{CPU}/cpu{cpu}/cpufreq/base_frequency"), base);
-        xeon.file(
-            &format!("{CPU}/cpu{cpu}/topology/core_cpus_list"),
-            &cpu.to_string(),
-        );
+        xeon.file(&format!("{CPU}/cpu{cpu}/topology/core_cpus_list"), &cpu.to_string());
     }
     assert_eq!(kinds(&xeon), [None, None]);
 }
 
 #[test]
-fn nodes_without_memory_or_cpus() {
+fn nodes_without_memory_or_cpus_are_read() {
     let node = "/sys/devices/system/node";
-    let made = Made::new(&[
+    let made = MachineFixture::new(&[
         (&format!("{CPU}/online"), "0-1"),
         (&format!("{node}/node0/cpulist"), "0-1"),
         (&format!("{node}/node0/meminfo"), "Node 0 MemTotal:       0 kB\n"),
@@ -144,10 +122,7 @@ fn nodes_without_memory_or_cpus() {
         .map(|node| (node.id, node.cpus.len(), node.has_memory))
         .collect();
     assert_eq!(told, [(0, 2, Some(false)), (2, 0, Some(true))]);
-    assert_eq!(
-        topology.memory_nodes().map(|node| node.id).collect::<Vec<_>>(),
-        [2]
-    );
+    assert_eq!(topology.memory_nodes().map(|node| node.id).collect::<Vec<_>>(), [2]);
     made.file(&format!("{node}/has_memory"), "0");
     assert_eq!(
         made.read()
@@ -160,11 +135,11 @@ fn nodes_without_memory_or_cpus() {
 }
 
 #[test]
-fn preemption_from_the_surest_source() {
+fn preemption_comes_from_the_most_reliable_source() {
     let version = |words: &str| format!("Linux version 6.18.1 (x@y) #1 SMP {words} Tue\n");
     let check = |files: &[(&str, &str)], expected: Option<Preemption>| {
         assert_eq!(
-            Made::new(files).read().kernel.preemption,
+            MachineFixture::new(files).read().kernel.preemption,
             expected,
             "of {files:?}"
         );
@@ -178,16 +153,10 @@ fn preemption_from_the_surest_source() {
     let debug = "/sys/kernel/debug/sched/preempt";
     check(&[("/proc/version", &dynamic)], None);
     check(
-        &[
-            ("/proc/version", &dynamic),
-            ("/proc/cmdline", "quiet preempt=full"),
-        ],
+        &[("/proc/version", &dynamic), ("/proc/cmdline", "quiet preempt=full")],
         Some(Preemption::Full),
     );
-    check(
-        &[("/proc/version", &dynamic), release, config],
-        Some(Preemption::None),
-    );
+    check(&[("/proc/version", &dynamic), release, config], Some(Preemption::None));
     check(
         &[
             ("/proc/version", &dynamic),
@@ -226,8 +195,8 @@ fn preemption_from_the_surest_source() {
 }
 
 #[test]
-fn isolation_by_boot_line() {
-    let made = Made::new(&[
+fn isolation_by_the_boot_line_is_recognized() {
+    let made = MachineFixture::new(&[
         (&format!("{CPU}/possible"), "0-7"),
         (&format!("{CPU}/online"), "0-7"),
         (&format!("{CPU}/isolated"), "6-7\n"),
@@ -244,9 +213,5 @@ fn isolation_by_boot_line() {
     assert_eq!(isolation.default_smp_affinity, list("0-3"));
     assert_eq!(isolation.workqueue_cpumask, list("0-5"));
     made.file(&format!("{CPU}/nohz_full"), "2-3\n");
-    assert_eq!(
-        made.read().isolation.rcu_nocbs,
-        list("2-7"),
-        "nohz_full implies it"
-    );
+    assert_eq!(made.read().isolation.rcu_nocbs, list("2-7"), "nohz_full implies it");
 }

@@ -6,13 +6,13 @@ mod running;
 use machine::{CpuSet, Machine};
 use root::Root;
 
-struct Made {
+struct MachineFixture {
     dir: tempfile::TempDir,
 }
 
-impl Made {
-    fn new(files: &[(&str, &str)]) -> Made {
-        let made = Made {
+impl MachineFixture {
+    fn new(files: &[(&str, &str)]) -> MachineFixture {
+        let made = MachineFixture {
             dir: tempfile::tempdir().unwrap(),
         };
         std::fs::create_dir(made.dir.path().join("proc")).unwrap();

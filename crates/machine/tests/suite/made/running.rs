@@ -1,13 +1,13 @@
 //! Partitions, guests, interrupts and tasks that no captured machine shows.
 
-use super::{Made, list};
+use super::{MachineFixture, list};
 use machine::{Owner, Version};
 use std::path::Path;
 
 #[test]
-fn partitions_of_v2() {
+fn cpuset_partitions_of_v2_are_read() {
     let base = "/sys/fs/cgroup";
-    let made = Made::new(&[
+    let made = MachineFixture::new(&[
         (
             "/proc/self/mountinfo",
             "30 1 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n",
@@ -59,9 +59,9 @@ fn partitions_of_v2() {
 }
 
 #[test]
-fn partitions_of_v1() {
+fn cpuset_partitions_of_v1_are_read() {
     let base = "/sys/fs/cgroup/cpuset";
-    let made = Made::new(&[
+    let made = MachineFixture::new(&[
         (
             "/proc/self/mountinfo",
             "30 1 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n\
@@ -99,8 +99,8 @@ fn partitions_of_v1() {
 }
 
 #[test]
-fn guests_and_their_hosts() {
-    let guest = |files: &[(&str, &str)]| Made::new(files).read().topology.hypervisor;
+fn guests_and_their_hypervisors_are_recognized() {
+    let guest = |files: &[(&str, &str)]| MachineFixture::new(files).read().topology.hypervisor;
     let flags = (
         "/proc/cpuinfo",
         "processor : 0\nmodel name : Some CPU\nflags : fpu hypervisor\n",
@@ -112,14 +112,8 @@ fn guests_and_their_hosts() {
         guest(&[flags, ("/sys/class/dmi/id/sys_vendor", "QEMU\n")]).as_deref(),
         Some("qemu")
     );
-    assert_eq!(
-        guest(&[flags, (clock, "kvm-clock tsc\n")]).as_deref(),
-        Some("kvm")
-    );
-    assert_eq!(
-        guest(&[("/sys/hypervisor/type", "xen\n")]).as_deref(),
-        Some("xen")
-    );
+    assert_eq!(guest(&[flags, (clock, "kvm-clock tsc\n")]).as_deref(), Some("kvm"));
+    assert_eq!(guest(&[("/sys/hypervisor/type", "xen\n")]).as_deref(), Some("xen"));
     let tcg = (
         "/proc/cpuinfo",
         "processor : 0\nmodel name : QEMU TCG CPU version 2.5+\nflags : hypervisor\n",
@@ -135,8 +129,8 @@ fn guests_and_their_hosts() {
 }
 
 #[test]
-fn interrupts_that_the_kernel_manages() {
-    let made = Made::new(&[
+fn managed_interrupts_are_recognized() {
+    let made = MachineFixture::new(&[
         ("/proc/sys/kernel/osrelease", "6.12.3\n"),
         (
             "/proc/interrupts",
@@ -156,7 +150,7 @@ fn interrupts_that_the_kernel_manages() {
     assert_eq!(all.iter().map(|one| one.irq).collect::<Vec<_>>(), [2, 9, 24]);
     assert_eq!(
         (all[0].managed, all[0].immovable()),
-        (None, Some(machine::Immovable::Fixed)),
+        (None, Some(machine::ImmovableReason::Fixed)),
         "the cascade has no queue that the kernel could manage"
     );
     let all = &all[1..];
@@ -182,13 +176,13 @@ fn interrupts_that_the_kernel_manages() {
 }
 
 #[test]
-fn tasks_of_a_captured_machine() {
+fn tasks_of_a_captured_machine_are_read() {
     let stat = |tid: u32, comm: &str, start: u32| {
         format!(
             "{tid} ({comm}) S 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 2 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0\n"
         )
     };
-    let made = Made::new(&[
+    let made = MachineFixture::new(&[
         ("/proc/7/task/7/stat", &stat(7, "a b) (c", 70)),
         ("/proc/7/task/7/status", "Cpus_allowed_list:\t1-2\n"),
         ("/proc/7/task/7/cgroup", "0::/x\n"),
@@ -207,17 +201,14 @@ fn tasks_of_a_captured_machine() {
         (tasks[0].allowed.clone(), tasks[0].cgroup.as_deref()),
         (list("1-2"), Some("/x"))
     );
-    assert_eq!(
-        (tasks[1].allowed.clone(), tasks[1].cgroup.as_deref()),
-        (None, None)
-    );
+    assert_eq!((tasks[1].allowed.clone(), tasks[1].cgroup.as_deref()), (None, None));
     assert_eq!(machine.unreadable.len(), 1);
     assert!(Path::new(&machine.unreadable[0].path).ends_with("8/stat"));
 }
 
 #[test]
-fn many_processes_are_shared_and_none_is_lost() {
-    let made = Made::new(&[]);
+fn many_processes_are_read_in_parallel_and_none_is_lost() {
+    let made = MachineFixture::new(&[]);
     for pid in 1..=300 {
         made.file(
             &format!("/proc/{pid}/task/{pid}/stat"),

@@ -1,10 +1,10 @@
 //! Interprets the keys of systress's stanzas.
 
 use super::super::{
-    After, Configuration, ConfigurationError, CpuLoad, Form, Main, Memory, Program, Question, Sampler,
-    Written, command_line,
+    ConfigurationError, ConfigurationForm, ConfiguredProgram, ConfiguredSampler, CpuLoad, EndAction, MainSettings,
+    MemoryLock, RunConfiguration, SamplerQuestion, SourceValue, command_line,
 };
-use super::{Entry, Stanza};
+use super::{Stanza, SystressEntry};
 use machine::{Nanos, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,14 +19,14 @@ const REFRESH: Duration = Duration::from_secs(1);
 const HISTOGRAM: Nanos = Nanos(1_000_000);
 
 /// Converts the stanzas to a configuration.
-pub(super) fn interpret(stanzas: &[Stanza]) -> Result<Configuration, ConfigurationError> {
-    let mut described = Configuration {
-        form: Form::Systress,
-        main: Main {
+pub(super) fn interpret(stanzas: &[Stanza]) -> Result<RunConfiguration, ConfigurationError> {
+    let mut described = RunConfiguration {
+        form: ConfigurationForm::Systress,
+        main: MainSettings {
             cpus: None,
             refresh: REFRESH,
             cpu_load: CpuLoad::Hidden,
-            memory: Memory::Pageable,
+            memory: MemoryLock::Pageable,
             format: "systress".to_owned(),
         },
         samplers: Vec::new(),
@@ -41,11 +41,7 @@ pub(super) fn interpret(stanzas: &[Stanza]) -> Result<Configuration, Configurati
             return Err(refused(name, "is there twice", "give each stanza its own index"));
         }
         if let Some(key) = twice(stanza) {
-            return Err(refused(
-                key,
-                "is there twice in this stanza",
-                "keep one of the two",
-            ));
+            return Err(refused(key, "is there twice in this stanza", "keep one of the two"));
         }
         match (stanza.kind, stanza.index) {
             ("main", None) => main(stanza, &mut described)?,
@@ -67,7 +63,7 @@ pub(super) fn interpret(stanzas: &[Stanza]) -> Result<Configuration, Configurati
     Ok(described)
 }
 
-fn twice<'a>(stanza: &'a Stanza) -> Option<&'a Written<&'a str>> {
+fn twice<'a>(stanza: &'a Stanza) -> Option<&'a SourceValue<&'a str>> {
     let keys = || stanza.entries.iter().map(|entry| &entry.key);
     keys().enumerate().find_map(|(place, key)| {
         keys()
@@ -77,20 +73,20 @@ fn twice<'a>(stanza: &'a Stanza) -> Option<&'a Written<&'a str>> {
     })
 }
 
-fn main(stanza: &Stanza, described: &mut Configuration) -> Result<(), ConfigurationError> {
+fn main(stanza: &Stanza, described: &mut RunConfiguration) -> Result<(), ConfigurationError> {
     for entry in &stanza.entries {
         let main = &mut described.main;
         match entry.key.value {
-            "cpu_affinity" => main.cpus = Some(said(entry)?),
+            "cpu_affinity" => main.cpus = Some(required_value(entry)?),
             "stats.period" => main.refresh = time(entry)?,
             "stats.cpu_load" => {
-                main.cpu_load = match said(entry)? {
+                main.cpu_load = match required_value(entry)? {
                     all if all.value == "all" => CpuLoad::All,
                     some => CpuLoad::Of(some),
                 }
             }
             "stats.format" => {
-                main.format = match said(entry)?.value.as_str() {
+                main.format = match required_value(entry)?.value.as_str() {
                     "txt" => "systress".to_owned(),
                     "csv" => {
                         described.notes.push(
@@ -102,14 +98,14 @@ fn main(stanza: &Stanza, described: &mut Configuration) -> Result<(), Configurat
                     _ => return Err(refused_value(entry, "is no format", "write txt or csv")),
                 }
             }
-            "memlock" if entry.value.value.is_empty() => main.memory = Memory::Locked,
+            "memlock" if entry.value.value.is_empty() => main.memory = MemoryLock::Locked,
             "memlock" => return Err(refused_value(entry, "has no meaning", "write memlock alone")),
             "dbg_level" => {
                 let level: u32 = number(entry)?;
                 if level > 0 {
-                    described.notes.push(format!(
-                        "dbg_level {level}: there are no debug levels here; see -v"
-                    ));
+                    described
+                        .notes
+                        .push(format!("dbg_level {level}: there are no debug levels here; see -v"));
                 }
             }
             _ => {
@@ -124,11 +120,11 @@ fn main(stanza: &Stanza, described: &mut Configuration) -> Result<(), Configurat
     Ok(())
 }
 
-fn timer_thread(stanza: &Stanza, index: u32) -> Result<Sampler, ConfigurationError> {
-    let mut sampler = Sampler {
+fn timer_thread(stanza: &Stanza, index: u32) -> Result<ConfiguredSampler, ConfigurationError> {
+    let mut sampler = ConfiguredSampler {
         name: stanza.name.clone(),
         index,
-        question: Question::Latency { interval: PERIOD },
+        question: SamplerQuestion::Latency { interval: PERIOD },
         cpus: None,
         policy: policy(stanza)?,
         lifetime: None,
@@ -138,16 +134,12 @@ fn timer_thread(stanza: &Stanza, index: u32) -> Result<Sampler, ConfigurationErr
     };
     for entry in &stanza.entries {
         match entry.key.value {
-            "cpu_affinity" => sampler.cpus = Some(said(entry)?),
+            "cpu_affinity" => sampler.cpus = Some(required_value(entry)?),
             "sched.policy" | "sched.priority" => {}
-            "period" => {
-                sampler.question = Question::Latency {
-                    interval: time(entry)?,
-                }
-            }
+            "period" => sampler.question = SamplerQuestion::Latency { interval: time(entry)? },
             "lifetime.duration" => sampler.lifetime = Some(time(entry)?),
             "stats.histo_size" => sampler.histogram = Some(nanos(time(entry)?)),
-            "stats.filename" => sampler.file = Some(PathBuf::from(said(entry)?.value)),
+            "stats.filename" => sampler.file = Some(PathBuf::from(required_value(entry)?.value)),
             _ => {
                 return Err(unknown(
                     entry,
@@ -161,10 +153,10 @@ fn timer_thread(stanza: &Stanza, index: u32) -> Result<Sampler, ConfigurationErr
     Ok(sampler)
 }
 
-fn program(stanza: &Stanza) -> Result<Program, ConfigurationError> {
-    let mut program = Program {
+fn program(stanza: &Stanza) -> Result<ConfiguredProgram, ConfigurationError> {
+    let mut program = ConfiguredProgram {
         name: stanza.name.clone(),
-        command: Written {
+        command: SourceValue {
             value: Vec::new(),
             line: stanza.name.line,
             column: stanza.name.column,
@@ -174,18 +166,18 @@ fn program(stanza: &Stanza) -> Result<Program, ConfigurationError> {
         cgroup: None,
         output: None,
         errors: None,
-        after_success: After::Leave,
-        after_failure: After::Leave,
+        after_success: EndAction::Leave,
+        after_failure: EndAction::Leave,
         lifetime: None,
     };
     for entry in &stanza.entries {
         match entry.key.value {
             "cmdline" => program.command = command(entry)?,
-            "cpu_affinity" => program.cpus = Some(said(entry)?),
+            "cpu_affinity" => program.cpus = Some(required_value(entry)?),
             "sched.policy" | "sched.priority" => {}
-            "cgroup" => program.cgroup = Some(said(entry)?),
-            "output.out" => program.output = Some(PathBuf::from(said(entry)?.value)),
-            "output.err" => program.errors = Some(PathBuf::from(said(entry)?.value)),
+            "cgroup" => program.cgroup = Some(required_value(entry)?),
+            "output.out" => program.output = Some(PathBuf::from(required_value(entry)?.value)),
+            "output.err" => program.errors = Some(PathBuf::from(required_value(entry)?.value)),
             "termination.ok" => program.after_success = after(entry)?,
             "termination.ko" => program.after_failure = after(entry)?,
             "lifetime.duration" => program.lifetime = Some(time(entry)?),
@@ -200,19 +192,15 @@ fn program(stanza: &Stanza) -> Result<Program, ConfigurationError> {
         }
     }
     if program.command.value.is_empty() {
-        return Err(refused(
-            &stanza.name,
-            "has no program",
-            "add cmdline PROGRAM ARGUMENTS",
-        ));
+        return Err(refused(&stanza.name, "has no program", "add cmdline PROGRAM ARGUMENTS"));
     }
     Ok(program)
 }
 
-fn command(entry: &Entry) -> Result<Written<Vec<String>>, ConfigurationError> {
-    let Written { value, line, column } = said(entry)?;
+fn command(entry: &SystressEntry) -> Result<SourceValue<Vec<String>>, ConfigurationError> {
+    let SourceValue { value, line, column } = required_value(entry)?;
     match command_line::split(&value) {
-        Ok(words) => Ok(Written {
+        Ok(words) => Ok(SourceValue {
             value: words,
             line,
             column,
@@ -226,7 +214,7 @@ fn command(entry: &Entry) -> Result<Written<Vec<String>>, ConfigurationError> {
 }
 
 /// The two keys as one word in the grammar of the command line.
-fn policy(stanza: &Stanza) -> Result<Option<Written<String>>, ConfigurationError> {
+fn policy(stanza: &Stanza) -> Result<Option<SourceValue<String>>, ConfigurationError> {
     let find = |key: &str| stanza.entries.iter().find(|entry| entry.key.value == key);
     let Some(policy) = find("sched.policy") else {
         return match find("sched.priority") {
@@ -238,18 +226,14 @@ fn policy(stanza: &Stanza) -> Result<Option<Written<String>>, ConfigurationError
             None => Ok(None),
         };
     };
-    let word = said(policy)?;
+    let word = required_value(policy)?;
     let name = word.value.to_ascii_lowercase();
     let text = match (name.as_str(), find("sched.priority")) {
         ("other" | "batch" | "idle", None) => name,
         ("other" | "batch" | "idle", Some(priority)) => match number::<u32>(priority)? {
             0 => name,
             _ => {
-                return Err(refused_value(
-                    priority,
-                    "is no priority of this policy",
-                    "leave it out",
-                ));
+                return Err(refused_value(priority, "is no priority of this policy", "leave it out"));
             }
         },
         ("fifo" | "rr", Some(priority)) => match number::<u32>(priority)? {
@@ -277,12 +261,12 @@ fn policy(stanza: &Stanza) -> Result<Option<Written<String>>, ConfigurationError
             ));
         }
     };
-    Ok(Some(Written { value: text, ..word }))
+    Ok(Some(SourceValue { value: text, ..word }))
 }
 
-fn after(entry: &Entry) -> Result<After, ConfigurationError> {
-    match said(entry)?.value.as_str() {
-        "RESPAWN" => Ok(After::Respawn),
+fn after(entry: &SystressEntry) -> Result<EndAction, ConfigurationError> {
+    match required_value(entry)?.value.as_str() {
+        "RESPAWN" => Ok(EndAction::Respawn),
         _ => Err(refused_value(
             entry,
             "is nothing that can follow the end of a program",
@@ -291,9 +275,9 @@ fn after(entry: &Entry) -> Result<After, ConfigurationError> {
     }
 }
 
-fn time(entry: &Entry) -> Result<Duration, ConfigurationError> {
-    let said = said(entry)?;
-    let text = said.value.as_str();
+fn time(entry: &SystressEntry) -> Result<Duration, ConfigurationError> {
+    let stated = required_value(entry)?;
+    let text = stated.value.as_str();
     if !text.ends_with(|letter: char| letter.is_alphabetic()) {
         return Err(refused_value(
             entry,
@@ -302,11 +286,7 @@ fn time(entry: &Entry) -> Result<Duration, ConfigurationError> {
         ));
     }
     match parse_duration(text) {
-        Ok(time) if time.is_zero() => Err(refused_value(
-            entry,
-            "is no length of time",
-            "write more than nothing",
-        )),
+        Ok(time) if time.is_zero() => Err(refused_value(entry, "is no length of time", "write more than nothing")),
         Ok(time) => Ok(time),
         Err(why) => Err(ConfigurationError::at(
             (entry.value.line, entry.value.column),
@@ -316,8 +296,8 @@ fn time(entry: &Entry) -> Result<Duration, ConfigurationError> {
     }
 }
 
-fn number<T: std::str::FromStr>(entry: &Entry) -> Result<T, ConfigurationError> {
-    said(entry)?
+fn number<T: std::str::FromStr>(entry: &SystressEntry) -> Result<T, ConfigurationError> {
+    required_value(entry)?
         .value
         .parse()
         .map_err(|_| refused_value(entry, "is no number", "write a whole number"))
@@ -328,14 +308,14 @@ fn nanos(time: Duration) -> Nanos {
 }
 
 /// The value of a key that requires one.
-fn said(entry: &Entry) -> Result<Written<String>, ConfigurationError> {
+fn required_value(entry: &SystressEntry) -> Result<SourceValue<String>, ConfigurationError> {
     match entry.value.value {
         "" => Err(refused(
             &entry.key,
             "has no value",
             "write it behind the key, in the same line",
         )),
-        value => Ok(Written {
+        value => Ok(SourceValue {
             value: value.to_owned(),
             line: entry.value.line,
             column: entry.value.column,
@@ -343,7 +323,7 @@ fn said(entry: &Entry) -> Result<Written<String>, ConfigurationError> {
     }
 }
 
-fn unknown(entry: &Entry, stanza: &str, known: &str) -> ConfigurationError {
+fn unknown(entry: &SystressEntry, stanza: &str, known: &str) -> ConfigurationError {
     refused(
         &entry.key,
         format!("is no key of {stanza} that is known"),
@@ -352,13 +332,13 @@ fn unknown(entry: &Entry, stanza: &str, known: &str) -> ConfigurationError {
 }
 
 fn refused<T: std::fmt::Display>(
-    what: &Written<T>,
+    what: &SourceValue<T>,
     why: impl std::fmt::Display,
     next: impl Into<String>,
 ) -> ConfigurationError {
     ConfigurationError::at((what.line, what.column), format!("`{}` {why}", what.value), next)
 }
 
-fn refused_value(entry: &Entry, why: &str, next: &str) -> ConfigurationError {
+fn refused_value(entry: &SystressEntry, why: &str, next: &str) -> ConfigurationError {
     refused(&entry.value, why, next)
 }

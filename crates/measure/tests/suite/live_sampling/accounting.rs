@@ -1,17 +1,17 @@
 //! Every due time and every gap is accounted for: under stalls, death, cancellation and full rings.
 
 use super::{allowed, alone, assert_accounts, changed, environment, one_cpu, request, signal};
-use measure::{Kind, Measurement, Phase, Request, run};
+use measure::{MeasureRequest, Measurement, MeasurementKind, MeasurementPhase, run};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Stops the sampler process for 0.3 s once it has samples. Gives also the times, on `CLOCK_MONOTONIC`, before
 /// SIGSTOP and before SIGCONT were sent.
-fn stall(request: &Request<'_>) -> (Measurement, u64, u64) {
+fn stall(request: &MeasureRequest<'_>) -> (Measurement, u64, u64) {
     let mut times = None;
     let result = run(request, &root::Root::live(), &mut |progress| {
-        let sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
+        let sampling = progress.phase == MeasurementPhase::Sampling && progress.threads[0].recorded > 0;
         if sampling && progress.elapsed_ns > 200_000_000 && times.is_none() {
             let begun = monotonic_ns();
             signal(progress, rustix::process::Signal::STOP);
@@ -31,10 +31,10 @@ fn monotonic_ns() -> u64 {
 }
 
 #[test]
-fn latency_accounts_for_every_due_time_of_a_stall() {
+fn latency_accounts_for_every_expected_wake_up_of_a_stall() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let (result, ..) = stall(&request(Kind::Latency, 2_000, &stop));
+    let (result, ..) = stall(&request(MeasurementKind::Latency, 2_000, &stop));
     assert_accounts(&result);
     let thread = &result.threads[0];
     assert!(result.complete);
@@ -47,10 +47,10 @@ fn latency_accounts_for_every_due_time_of_a_stall() {
 }
 
 #[test]
-fn noise_sees_a_stall_as_one_gap_at_its_time() {
+fn noise_records_a_stall_as_one_gap_at_its_time() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let (result, begun, ended) = stall(&request(Kind::Noise, 2_000, &stop));
+    let (result, begun, ended) = stall(&request(MeasurementKind::Noise, 2_000, &stop));
     assert_accounts(&result);
     let thread = &result.threads[0];
     let gaps = thread.gaps.as_ref().unwrap();
@@ -73,31 +73,22 @@ fn noise_sees_a_stall_as_one_gap_at_its_time() {
         "gaps overlap"
     );
     let window = thread.duration_ns;
-    assert!(
-        window >= 1_999_000_000
-            && gaps
-                .iter()
-                .all(|gap| gap.at_ns + gap.duration_ns <= window + 1_000)
-    );
+    assert!(window >= 1_999_000_000 && gaps.iter().all(|gap| gap.at_ns + gap.duration_ns <= window + 1_000));
 }
 
 #[test]
-fn a_killed_sampler_loses_nothing_that_was_recorded() {
+fn a_killed_sampler_loses_no_recorded_sample() {
     let _alone = alone();
-    for kind in [Kind::Latency, Kind::Noise] {
+    for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let stop = AtomicBool::new(false);
         let mut seen = 0;
-        let result = run(
-            &request(kind, 60_000, &stop),
-            &root::Root::live(),
-            &mut |progress| {
-                let is_due = progress.phase == Phase::Sampling && progress.elapsed_ns > 400_000_000;
-                if is_due && progress.threads[0].recorded > 0 {
-                    seen = progress.threads[0].recorded;
-                    signal(progress, rustix::process::Signal::KILL);
-                }
-            },
-        )
+        let result = run(&request(kind, 60_000, &stop), &root::Root::live(), &mut |progress| {
+            let is_due = progress.phase == MeasurementPhase::Sampling && progress.elapsed_ns > 400_000_000;
+            if is_due && progress.threads[0].recorded > 0 {
+                seen = progress.threads[0].recorded;
+                signal(progress, rustix::process::Signal::KILL);
+            }
+        })
         .unwrap();
         assert_accounts(&result);
         let thread = &result.threads[0];
@@ -123,23 +114,19 @@ fn a_killed_sampler_loses_nothing_that_was_recorded() {
 #[test]
 fn cancelling_gives_an_exact_partial_result() {
     let _alone = alone();
-    for kind in [Kind::Latency, Kind::Noise] {
+    for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let stop = AtomicBool::new(false);
-        let mut last_phase = Phase::Preparing;
-        let result = run(
-            &request(kind, 60_000, &stop),
-            &root::Root::live(),
-            &mut |progress| {
-                last_phase = progress.phase;
-                if progress.elapsed_ns > 300_000_000 && progress.threads[0].recorded > 0 {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            },
-        )
+        let mut last_phase = MeasurementPhase::Preparing;
+        let result = run(&request(kind, 60_000, &stop), &root::Root::live(), &mut |progress| {
+            last_phase = progress.phase;
+            if progress.elapsed_ns > 300_000_000 && progress.threads[0].recorded > 0 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        })
         .unwrap();
         assert_accounts(&result);
         assert!(!result.complete);
-        assert_eq!(last_phase, Phase::Ending);
+        assert_eq!(last_phase, MeasurementPhase::Ending);
         let thread = &result.threads[0];
         assert!(thread.own.is_some(), "did not end in order: {result:?}");
         assert!(
@@ -147,25 +134,21 @@ fn cancelling_gives_an_exact_partial_result() {
             "{}",
             thread.duration_ns
         );
-        if kind == Kind::Latency {
-            assert!(
-                thread.expected > 100 && thread.expected < 50_000,
-                "{}",
-                thread.expected
-            );
+        if kind == MeasurementKind::Latency {
+            assert!(thread.expected > 100 && thread.expected < 50_000, "{}", thread.expected);
         }
     }
 }
 
 #[test]
-fn a_sampler_that_sleeps_long_is_cancelled_at_once() {
+fn a_sleeping_sampler_is_cancelled_immediately() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let mut request = request(Kind::Latency, 60_000, &stop);
+    let mut request = request(MeasurementKind::Latency, 60_000, &stop);
     request.each(|lane| lane.interval_ns = 10_000_000_000);
     let mut cancelled = None;
     let result = run(&request, &root::Root::live(), &mut |progress| {
-        if progress.phase == Phase::Sampling && cancelled.is_none() {
+        if progress.phase == MeasurementPhase::Sampling && cancelled.is_none() {
             stop.store(true, Ordering::Relaxed);
             cancelled = Some(std::time::Instant::now());
         }
@@ -177,10 +160,10 @@ fn a_sampler_that_sleeps_long_is_cancelled_at_once() {
 }
 
 #[test]
-fn cancelled_before_the_window_there_are_no_samples() {
+fn a_run_cancelled_before_the_window_has_no_samples() {
     let _alone = alone();
     let stop = AtomicBool::new(true);
-    for kind in [Kind::Latency, Kind::Noise] {
+    for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let result = run(&request(kind, 60_000, &stop), &root::Root::live(), &mut |_| {}).unwrap();
         assert_accounts(&result);
         assert_eq!((result.threads[0].expected, result.complete), (0, false));
@@ -188,7 +171,7 @@ fn cancelled_before_the_window_there_are_no_samples() {
 }
 
 #[test]
-fn samples_that_find_no_room_count_as_missed() {
+fn samples_lost_to_a_full_ring_count_as_missed() {
     let _alone = alone();
     // The ring holds 65,536 periods at the most. At 25 us they are full after 1.7 s, on a machine that keeps up; one
     // that does not gets more time.
@@ -204,11 +187,11 @@ fn samples_that_find_no_room_count_as_missed() {
 fn no_room(duration_ms: u64) -> bool {
     let stop = AtomicBool::new(false);
     let mut paused = false;
-    let quick = changed(request(Kind::Latency, duration_ms, &stop), |lane| {
+    let quick = changed(request(MeasurementKind::Latency, duration_ms, &stop), |lane| {
         lane.interval_ns = 25_000;
     });
     let result = run(&quick, &root::Root::live(), &mut |progress| {
-        if progress.phase == Phase::Sampling && !paused {
+        if progress.phase == MeasurementPhase::Sampling && !paused {
             paused = true;
             std::thread::sleep(Duration::from_millis(duration_ms - 100));
         }
@@ -228,10 +211,10 @@ fn no_room(duration_ms: u64) -> bool {
 }
 
 #[test]
-fn gaps_are_listed_up_to_a_number_and_all_are_counted() {
+fn the_list_of_gaps_is_limited_and_all_are_counted() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let mut request = request(Kind::Noise, 400, &stop);
+    let mut request = request(MeasurementKind::Noise, 400, &stop);
     request.each(|lane| lane.threshold_ns = 100);
     let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     assert_accounts(&result);
@@ -239,14 +222,14 @@ fn gaps_are_listed_up_to_a_number_and_all_are_counted() {
     let gaps = thread.gaps.as_ref().unwrap();
     assert_eq!(thread.gaps_total, Some(thread.recorded));
     assert_eq!(thread.gaps_kept, Some(gaps.len() as u64));
-    assert_eq!(gaps.len() as u64, thread.recorded.min(measure::GAPS_KEPT as u64));
+    assert_eq!(gaps.len() as u64, thread.recorded.min(measure::MAX_GAPS as u64));
     assert_eq!(gaps.iter().map(|gap| gap.duration_ns).max(), thread.max_ns);
 }
 
 #[test]
-fn what_is_kept_in_between_accounts_for_itself() {
+fn intermediate_results_are_consistent() {
     let _alone = alone();
-    for kind in [Kind::Latency, Kind::Noise] {
+    for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let stop = AtomicBool::new(false);
         let kept: RefCell<Vec<Measurement>> = RefCell::default();
         let keep = |result: &Measurement| {
@@ -260,7 +243,7 @@ fn what_is_kept_in_between_accounts_for_itself() {
             kept.borrow_mut().push(result.clone());
         };
         let mut request = request(kind, 2_600, &stop);
-        request.keep = Some(&keep);
+        request.on_intermediate = Some(&keep);
         let end = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         let kept = kept.into_inner();
         assert!(kept.len() >= 2, "{kind:?}: kept {} times in 2.6 s", kept.len());
@@ -285,11 +268,11 @@ fn what_is_kept_in_between_accounts_for_itself() {
 }
 
 #[test]
-fn the_counter_tells_how_fast_it_ran_and_how_far_from_others() {
+fn the_result_has_the_rate_and_the_offsets_of_the_counter() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let result = run(
-        &request(Kind::Noise, 400, &stop),
+        &request(MeasurementKind::Noise, 400, &stop),
         &root::Root::live(),
         &mut |_| {},
     )
@@ -300,10 +283,7 @@ fn the_counter_tells_how_fast_it_ran_and_how_far_from_others() {
         (Some(rate), Some(khz)) => {
             assert!((rate.khz - khz as f64).abs() <= 0.5, "{counter:?}");
             // Two readings of a few hundred nanoseconds, 0.4 s apart.
-            assert!(
-                rate.uncertainty_ppm > 0.0 && rate.uncertainty_ppm < 1_000.0,
-                "{rate:?}"
-            );
+            assert!(rate.uncertainty_ppm > 0.0 && rate.uncertainty_ppm < 1_000.0, "{rate:?}");
             assert_eq!(rate.kernel_khz.is_some(), rate.apart_ppm.is_some());
             if let Some(apart) = rate.apart_ppm {
                 assert!(apart.abs() < 5_000.0, "another unit? {rate:?}");
@@ -312,13 +292,11 @@ fn the_counter_tells_how_fast_it_ran_and_how_far_from_others() {
         (rate, khz) => assert_eq!((rate, khz), (&None, None), "a clock has no rate"),
     }
     if allowed().len() < 2 {
-        println!("SKIP: the_counter_tells_how_fast_it_ran_and_how_far_from_others: offset: there is one CPU");
+        println!("SKIP: the_result_has_the_rate_and_the_offsets_of_the_counter: offset: there is one CPU");
         return;
     }
     let Some(offset) = counter.offset else {
-        println!(
-            "SKIP: the_counter_tells_how_fast_it_ran_and_how_far_from_others: offset: nobody answered in time"
-        );
+        println!("SKIP: the_result_has_the_rate_and_the_offsets_of_the_counter: offset: no thread answered in time");
         return;
     };
     assert!(!one_cpu().contains(offset.against) && offset.round_trip_ns > 0);

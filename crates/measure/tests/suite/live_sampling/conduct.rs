@@ -2,12 +2,12 @@
 
 use super::{allowed, alone, assert_accounts, changed, one_cpu, request};
 use machine::{CpuSet, Policy};
-use measure::load::{Load, LoadKind};
-use measure::{Kind, SystemCalls, ThreadResult, run};
+use measure::load::{LoadKind, RunningLoad};
+use measure::{MeasurementKind, SystemCalls, ThreadResult, run};
 use root::Root;
 use std::sync::atomic::AtomicBool;
 
-fn enforced(kind: Kind) -> Option<ThreadResult> {
+fn enforced(kind: MeasurementKind) -> Option<ThreadResult> {
     let stop = AtomicBool::new(false);
     let mut request = request(kind, 500, &stop);
     request.system_calls = SystemCalls::Enforced;
@@ -21,12 +21,7 @@ fn enforced(kind: Kind) -> Option<ThreadResult> {
         println!("SKIP: {kind:?} system calls: this kernel or container has no seccomp filters");
         return None;
     }
-    if !result.complete
-        && result
-            .findings
-            .iter()
-            .any(|note| note.id == "clock_needs_system_call")
-    {
+    if !result.complete && result.findings.iter().any(|note| note.id == "clock_needs_system_call") {
         println!("SKIP: {kind:?} system calls: the clock source of this machine needs a system call");
         return None;
     }
@@ -37,7 +32,7 @@ fn enforced(kind: Kind) -> Option<ThreadResult> {
 #[test]
 fn noise_makes_no_system_call_in_the_window() {
     let _alone = alone();
-    let Some(thread) = enforced(Kind::Noise) else {
+    let Some(thread) = enforced(MeasurementKind::Noise) else {
         return;
     };
     let own = thread.own.unwrap();
@@ -48,7 +43,7 @@ fn noise_makes_no_system_call_in_the_window() {
 #[test]
 fn latency_makes_one_system_call_per_period() {
     let _alone = alone();
-    let Some(thread) = enforced(Kind::Latency) else {
+    let Some(thread) = enforced(MeasurementKind::Latency) else {
         return;
     };
     // One sleep per sample; a sample whose time has come before the call does not sleep.
@@ -66,9 +61,9 @@ fn latency_makes_one_system_call_per_period() {
 }
 
 #[test]
-fn no_page_fault_while_sampling() {
+fn sampling_causes_no_page_fault() {
     let _alone = alone();
-    for kind in [Kind::Latency, Kind::Noise] {
+    for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let stop = AtomicBool::new(false);
         let mut request = request(kind, 500, &stop);
         // Many samples, so that the ring is used to its end.
@@ -84,11 +79,11 @@ fn no_page_fault_while_sampling() {
 }
 
 #[test]
-fn the_counters_belong_to_the_window() {
+fn activity_counters_cover_only_the_window() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let result = run(
-        &request(Kind::Latency, 500, &stop),
+        &request(MeasurementKind::Latency, 500, &stop),
         &root::Root::live(),
         &mut |_| {},
     )
@@ -105,10 +100,7 @@ fn the_counters_belong_to_the_window() {
         println!("SKIP: counters of the window: /proc/interrupts cannot be read here");
         return;
     }
-    assert_eq!(
-        activity.cpus.iter().map(|cpu| cpu.cpu).collect::<CpuSet>(),
-        one_cpu()
-    );
+    assert_eq!(activity.cpus.iter().map(|cpu| cpu.cpu).collect::<CpuSet>(), one_cpu());
     // The timer woke the sampler once per millisecond.
     assert!(
         activity.cpus[0].ticks.is_none_or(|ticks| ticks > 50),
@@ -118,7 +110,7 @@ fn the_counters_belong_to_the_window() {
 }
 
 #[test]
-fn the_collector_stays_off_the_measured_cpu_and_comes_back() {
+fn the_collector_leaves_the_measured_cpu_during_the_run() {
     let _alone = alone();
     let before = allowed();
     if before.len() < 2 {
@@ -136,7 +128,7 @@ fn the_collector_stays_off_the_measured_cpu_and_comes_back() {
     };
     let before = (thread_allowed(), before);
     run(
-        &request(Kind::Latency, 100, &stop),
+        &request(MeasurementKind::Latency, 100, &stop),
         &root::Root::live(),
         &mut |_| {
             assert!(!thread_allowed().intersects(&one_cpu()));
@@ -150,15 +142,17 @@ fn the_collector_stays_off_the_measured_cpu_and_comes_back() {
 fn every_count_has_a_source_and_a_number_or_a_reason() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = run(&request(Kind::All, 300, &stop), &root::Root::live(), &mut |_| {}).unwrap();
+    let result = run(
+        &request(MeasurementKind::All, 300, &stop),
+        &root::Root::live(),
+        &mut |_| {},
+    )
+    .unwrap();
     for thread in &result.threads {
         let own = thread.own.unwrap();
         let of = |name: &str| thread.counts.iter().find(|count| count.name == name).unwrap();
         assert_eq!(of("own_page_faults").count, Some(own.page_faults));
-        assert_eq!(
-            of("own_involuntary_switches").count,
-            Some(own.involuntary_switches)
-        );
+        assert_eq!(of("own_involuntary_switches").count, Some(own.involuntary_switches));
         assert_eq!(of("steal").count, thread.steal_ns);
         let has_msr = Root::live().kind("/dev/cpu/0/msr").ok().flatten().is_some();
         assert!(has_msr || of("smi").why.as_deref().is_some_and(|why| why.contains("msr")));
@@ -171,13 +165,13 @@ fn every_count_has_a_source_and_a_number_or_a_reason() {
 
 /// A CPU hog beside a sampler is seen by what the sampler had to wait for.
 #[test]
-fn a_measured_cpu_that_a_load_shares_is_told() {
+fn a_measured_cpu_shared_with_a_load_is_reported() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let told = |load: bool| {
-        let _load = load.then(|| Load::start(&one_cpu(), &[LoadKind::Cpu]).unwrap());
+        let _load = load.then(|| RunningLoad::start(&one_cpu(), &[LoadKind::Cpu]).unwrap());
         // The load has nice 19, so a spinner gets nearly all: as an equal of it, half.
-        let request = changed(request(Kind::Noise, 500, &stop), |lane| {
+        let request = changed(request(MeasurementKind::Noise, 500, &stop), |lane| {
             lane.policy = if load { Policy::Idle } else { Policy::Fifo };
             lane.priority = u32::from(!load);
         });
@@ -186,16 +180,13 @@ fn a_measured_cpu_that_a_load_shares_is_told() {
             return None;
         }
         let found = result.findings.iter().any(|note| note.id == "cpu_shared");
-        assert_eq!(
-            found,
-            result.not_representative.iter().any(|id| id == "cpu_shared")
-        );
+        assert_eq!(found, result.not_representative.iter().any(|id| id == "cpu_shared"));
         Some(found)
     };
     assert_eq!(told(true), Some(true));
     match told(false) {
         None => {
-            println!("SKIP: a_measured_cpu_that_a_load_shares_is_told: alone: real-time priority was refused")
+            println!("SKIP: a_measured_cpu_shared_with_a_load_is_reported: alone: real-time priority was refused")
         }
         found => assert_eq!(found, Some(false)),
     }

@@ -7,7 +7,7 @@ mod requests;
 mod waking;
 
 use machine::CpuSet;
-use measure::{Environment, Kind, Lane, Measurement, Progress, Request};
+use measure::{Environment, Lane, MeasureRequest, Measurement, MeasurementKind, Progress};
 use root::Root;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
@@ -43,28 +43,28 @@ fn one_cpu() -> CpuSet {
     allowed().last().into_iter().collect()
 }
 
-fn request(kind: Kind, for_ms: u64, stop: &AtomicBool) -> Request<'_> {
+fn request(kind: MeasurementKind, for_ms: u64, stop: &AtomicBool) -> MeasureRequest<'_> {
     let duration = Duration::from_millis(for_ms);
     match kind {
-        Kind::Latency => Request::latency(one_cpu(), duration, environment(), stop),
-        Kind::Noise => Request::noise(one_cpu(), duration, environment(), stop),
-        Kind::All => Request::all(one_cpu(), duration, environment(), stop),
+        MeasurementKind::Latency => MeasureRequest::latency(one_cpu(), duration, environment(), stop),
+        MeasurementKind::Noise => MeasureRequest::noise(one_cpu(), duration, environment(), stop),
+        MeasurementKind::All => MeasureRequest::all(one_cpu(), duration, environment(), stop),
     }
 }
 
 /// The same with every lane changed.
-fn changed<'a>(mut request: Request<'a>, change: impl FnMut(&mut Lane)) -> Request<'a> {
+fn changed<'a>(mut request: MeasureRequest<'a>, change: impl FnMut(&mut Lane)) -> MeasureRequest<'a> {
     request.each(change);
     request
 }
 
 /// One lane of a kind on every CPU that we may use.
-fn on_all_cpus(kind: Kind, for_ms: u64, stop: &AtomicBool) -> Request<'_> {
+fn on_all_cpus(kind: MeasurementKind, for_ms: u64, stop: &AtomicBool) -> MeasureRequest<'_> {
     let duration = Duration::from_millis(for_ms);
     match kind {
-        Kind::Latency => Request::latency(allowed(), duration, environment(), stop),
-        Kind::Noise => Request::noise(allowed(), duration, environment(), stop),
-        Kind::All => Request::all(allowed(), duration, environment(), stop),
+        MeasurementKind::Latency => MeasureRequest::latency(allowed(), duration, environment(), stop),
+        MeasurementKind::Noise => MeasureRequest::noise(allowed(), duration, environment(), stop),
+        MeasurementKind::All => MeasureRequest::all(allowed(), duration, environment(), stop),
     }
 }
 
@@ -75,12 +75,7 @@ fn signal(progress: &Progress, signal: rustix::process::Signal) {
 
 fn assert_accounts(result: &Measurement) {
     for thread in &result.threads {
-        assert_eq!(
-            thread.expected,
-            thread.recorded + thread.missed,
-            "cpu {}",
-            thread.cpu
-        );
+        assert_eq!(thread.expected, thread.recorded + thread.missed, "cpu {}", thread.cpu);
         let in_histogram: u64 = thread.histogram.iter().map(|bucket| bucket.1).sum();
         assert_eq!(in_histogram, thread.recorded);
         if thread.recorded == 0 {
@@ -99,10 +94,7 @@ fn assert_accounts(result: &Measurement) {
             assert!(order.is_sorted() && order[0].is_some(), "{order:?}");
         }
         let Some(over_time) = &thread.over_time else {
-            assert!(
-                thread.recorded == 0 || thread.stolen_ns == Some(0),
-                "nothing came when"
-            );
+            assert!(thread.recorded == 0 || thread.stolen_ns == Some(0), "nothing came when");
             continue;
         };
         let parts = &over_time.values_ns;
@@ -110,7 +102,7 @@ fn assert_accounts(result: &Measurement) {
         assert!(over_time.begins_ns < thread.duration_ns, "{over_time:?}");
         match thread.kind {
             // Each part is rounded to nanoseconds for itself.
-            Kind::Noise => assert!(
+            MeasurementKind::Noise => assert!(
                 parts.iter().sum::<u64>().abs_diff(thread.stolen_ns.unwrap()) <= parts.len() as u64 + 1,
                 "{over_time:?} {:?}",
                 thread.stolen_ns

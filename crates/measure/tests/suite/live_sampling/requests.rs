@@ -2,18 +2,20 @@
 
 use super::{allowed, alone, assert_accounts, changed, on_all_cpus, request};
 use machine::{CpuId, CpuSet, Policy};
-use measure::{Break, IdleStates, Kind, Lane, Life, MeasureError, Measurement, Request, Sleep, run};
+use measure::{
+    Break, IdleStates, Lane, LaneLifetime, MeasureError, MeasureRequest, Measurement, MeasurementKind, Sleep, run,
+};
 use root::Root;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 #[test]
-fn the_policy_is_read_back() {
+fn the_result_has_the_granted_policy() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let result = run(
-        &request(Kind::Latency, 100, &stop),
+        &request(MeasurementKind::Latency, 100, &stop),
         &root::Root::live(),
         &mut |_| {},
     )
@@ -31,7 +33,7 @@ fn the_policy_is_read_back() {
     }
     assert_eq!(
         run(
-            &request(Kind::Noise, 100, &stop),
+            &request(MeasurementKind::Noise, 100, &stop),
             &root::Root::live(),
             &mut |_| {}
         )
@@ -43,25 +45,25 @@ fn the_policy_is_read_back() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_with_a_reason() {
+fn impossible_requests_are_refused_with_a_reason() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let base = || request(Kind::Latency, 100, &stop);
-    let error = |request: Request<'_>| run(&request, &root::Root::live(), &mut |_| {}).unwrap_err();
+    let base = || request(MeasurementKind::Latency, 100, &stop);
+    let error = |request: MeasureRequest<'_>| run(&request, &root::Root::live(), &mut |_| {}).unwrap_err();
     let absent = changed(base(), |lane| lane.cpu = CpuId(60_000));
     let Err(MeasureError::Offline { cpu, online }) = run(&absent, &root::Root::live(), &mut |_| {}) else {
         panic!("CPU 60000 is there")
     };
     assert!(cpu == CpuId(60_000) && !online.is_empty());
-    let second = Request {
+    let second = MeasureRequest {
         whole_second: Some(u64::MAX),
         ..base()
     };
-    let nobody = Request {
+    let nobody = MeasureRequest {
         lanes: Vec::new(),
         ..base()
     };
-    let never = Request {
+    let never = MeasureRequest {
         break_at: Some(Break {
             limit_ns: 0,
             trip: None,
@@ -72,16 +74,16 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
         assert!(matches!(error(request), MeasureError::Request { .. }));
     }
     let changes: [fn(&mut Lane); 14] = [
-        |lane| lane.life = Life::Time(Duration::ZERO),
-        |lane| lane.life = Life::Time(Duration::MAX),
-        |lane| lane.life = Life::Loops(0),
-        |lane| lane.life = Life::Loops(u64::MAX),
+        |lane| lane.window_end = LaneLifetime::Time(Duration::ZERO),
+        |lane| lane.window_end = LaneLifetime::Time(Duration::MAX),
+        |lane| lane.window_end = LaneLifetime::Loops(0),
+        |lane| lane.window_end = LaneLifetime::Loops(u64::MAX),
         |lane| lane.interval_ns = 0,
         |lane| lane.interval_ns = u64::MAX,
         |lane| lane.phase_ns = u64::MAX,
         |lane| (lane.sleep, lane.phase_ns) = (Sleep::For, 1),
-        |lane| (lane.kind, lane.life) = (Kind::Noise, Life::Loops(1)),
-        |lane| lane.kind = Kind::All,
+        |lane| (lane.kind, lane.window_end) = (MeasurementKind::Noise, LaneLifetime::Loops(1)),
+        |lane| lane.kind = MeasurementKind::All,
         |lane| lane.threshold_ns = 0,
         |lane| lane.priority = 100,
         |lane| lane.policy = Policy::Deadline,
@@ -91,14 +93,8 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
         let error = error(changed(base(), change));
         assert!(matches!(error, MeasureError::Request { .. }), "{error}");
     }
-    let refuse = |_pid: u32| {
-        Err(root::Failure::usage(
-            "cannot join",
-            "no such cgroup",
-            "name another",
-        ))
-    };
-    let joining = Request {
+    let refuse = |_pid: u32| Err(root::Failure::usage("cannot join", "no such cgroup", "name another"));
+    let joining = MeasureRequest {
         join: Some(&refuse),
         ..base()
     };
@@ -106,7 +102,7 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
 }
 
 #[test]
-fn the_sampler_joins_before_it_has_threads() {
+fn the_sampler_joins_its_cgroup_before_it_has_threads() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let seen = Mutex::new(None);
@@ -115,7 +111,7 @@ fn the_sampler_joins_before_it_has_threads() {
         *seen.lock().unwrap() = Some((pid, threads.len()));
         Ok(())
     };
-    let mut request = request(Kind::Latency, 100, &stop);
+    let mut request = request(MeasurementKind::Latency, 100, &stop);
     request.join = Some(&join);
     request.idle_states = IdleStates::Leave;
     let mut pid = 0;
@@ -132,31 +128,27 @@ fn the_sampler_joins_before_it_has_threads() {
 }
 
 #[test]
-fn a_sampler_that_somebody_stopped_is_not_waited_for_as_if_it_starved() {
+fn a_stopped_sampler_does_not_count_as_starved() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let stopped = |pid: u32| {
         // SAFETY: a plain call for a child of this process.
         match unsafe { libc::kill(pid.cast_signed(), libc::SIGSTOP) } {
             0 => Ok(()),
-            _ => Err(root::Failure::usage(
-                "cannot join",
-                "it cannot be stopped",
-                "look",
-            )),
+            _ => Err(root::Failure::usage("cannot join", "it cannot be stopped", "look")),
         }
     };
-    let mut request = request(Kind::Latency, 100, &stop);
+    let mut request = request(MeasurementKind::Latency, 100, &stop);
     request.join = Some(&stopped);
     let error = run(&request, &root::Root::live(), &mut |_| {}).unwrap_err();
     assert!(matches!(error, MeasureError::Stuck { .. }), "{error}");
 }
 
 #[test]
-fn every_cpu_at_once() {
+fn every_cpu_can_be_measured_at_once() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let request = on_all_cpus(Kind::Latency, 200, &stop);
+    let request = on_all_cpus(MeasurementKind::Latency, 200, &stop);
     let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     assert_accounts(&result);
     assert_eq!(

@@ -3,8 +3,8 @@
 use super::{allowed, alone, assert_accounts, changed, on_all_cpus, one_cpu, request, signal};
 use machine::Policy;
 use measure::{
-    Break, Claim, Clock, Deadline, GapLabel, Hit, Kind, Life, MeasureError, Measurement, Phase, Request,
-    Sleep, SystemCalls, Trip, Verdict, run,
+    Break, BreakAction, Claim, ClaimVerdict, Clock, Deadline, GapLabel, LaneLifetime, LimitHit, MeasureError,
+    MeasureRequest, Measurement, MeasurementKind, MeasurementPhase, Sleep, SystemCalls, run,
 };
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -17,15 +17,15 @@ fn now_ns(clock: rustix::time::ClockId) -> u64 {
 }
 
 /// Runs it, with the sampler stopped for 0.3 s once it has samples.
-fn with_a_stall(request: &Request<'_>) -> Measurement {
+fn with_a_stall(request: &MeasureRequest<'_>) -> Measurement {
     stalled(request).0
 }
 
 /// The same, with the time on `CLOCK_MONOTONIC` before it was let go on.
-fn stalled(request: &Request<'_>) -> (Measurement, u64) {
+fn stalled(request: &MeasureRequest<'_>) -> (Measurement, u64) {
     let mut ended = None;
     let result = run(request, &root::Root::live(), &mut |progress| {
-        let is_sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
+        let is_sampling = progress.phase == MeasurementPhase::Sampling && progress.threads[0].recorded > 0;
         if is_sampling && progress.elapsed_ns > 200_000_000 && ended.is_none() {
             signal(progress, rustix::process::Signal::STOP);
             std::thread::sleep(Duration::from_millis(300));
@@ -39,19 +39,16 @@ fn stalled(request: &Request<'_>) -> (Measurement, u64) {
 }
 
 #[test]
-fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
+fn the_schedule_adds_missed_activations_and_keeps_the_samples() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let (result, ended) = stalled(&changed(request(Kind::Latency, 1_500, &stop), |lane| {
+    let (result, ended) = stalled(&changed(request(MeasurementKind::Latency, 1_500, &stop), |lane| {
         lane.spike_ns = Some(50_000_000);
     }));
     let thread = &result.threads[0];
     let schedule = thread.schedule.as_ref().unwrap();
     assert_eq!((thread.expected, schedule.count), (1_500, 1_500));
-    assert_eq!(
-        schedule.histogram.iter().map(|bucket| bucket.1).sum::<u64>(),
-        1_500
-    );
+    assert_eq!(schedule.histogram.iter().map(|bucket| bucket.1).sum::<u64>(), 1_500);
     let late = |histogram: &[(u64, u64)]| -> u64 {
         let late = histogram.iter().filter(|(low, _)| *low >= 50_000_000);
         late.map(|(_, count)| count).sum()
@@ -64,10 +61,7 @@ fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
     );
     assert_eq!(schedule.max_ns, thread.max_ns);
     let spikes = thread.spikes.as_ref().unwrap();
-    assert_eq!(
-        (thread.spikes_total, spikes.len() as u64),
-        (Some(sampled), sampled)
-    );
+    assert_eq!((thread.spikes_total, spikes.len() as u64), (Some(sampled), sampled));
     let longest = spikes.iter().max_by_key(|spike| spike.late_ns).unwrap();
     assert_eq!(Some(longest.late_ns), thread.max_ns);
     // It was due while nobody could run, and woke when it was let go on.
@@ -79,10 +73,7 @@ fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
     let jitter = thread.jitter.as_ref().unwrap();
     assert_eq!(jitter.distance.count, thread.recorded - 1);
     assert!(jitter.longer_ns >= 200_000_000 && jitter.shorter_ns >= 200_000_000);
-    assert_eq!(
-        jitter.distance.max_ns,
-        Some(jitter.longer_ns.max(jitter.shorter_ns))
-    );
+    assert_eq!(jitter.distance.max_ns, Some(jitter.longer_ns.max(jitter.shorter_ns)));
 }
 
 #[test]
@@ -90,15 +81,11 @@ fn every_clock_wakes_on_its_own_grid() {
     let _alone = alone();
     for clock in [Clock::Monotonic, Clock::Realtime, Clock::Tai, Clock::Boottime] {
         let stop = AtomicBool::new(false);
-        let mut request = changed(request(Kind::Latency, 200, &stop), |lane| lane.clock = clock);
+        let mut request = changed(request(MeasurementKind::Latency, 200, &stop), |lane| lane.clock = clock);
         request.system_calls = SystemCalls::Enforced;
         let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         let no_proof = ["system_calls_not_enforced", "clock_needs_system_call"];
-        if result
-            .findings
-            .iter()
-            .any(|note| no_proof.contains(&note.id.as_str()))
-        {
+        if result.findings.iter().any(|note| no_proof.contains(&note.id.as_str())) {
             println!("SKIP: {clock:?}: nothing shows here that reading it is no system call");
             continue;
         }
@@ -121,31 +108,27 @@ fn every_clock_wakes_on_its_own_grid() {
 }
 
 #[test]
-fn without_a_schedule_nothing_can_be_missed() {
+fn without_a_schedule_no_wake_up_is_missed() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = with_a_stall(&changed(request(Kind::Latency, 1_000, &stop), |lane| {
+    let result = with_a_stall(&changed(request(MeasurementKind::Latency, 1_000, &stop), |lane| {
         lane.sleep = Sleep::For;
     }));
     let thread = &result.threads[0];
     assert!(result.complete && thread.schedule.is_none() && thread.missed == 0);
     // Each takes its lateness from the window, and the stall took a third of it.
-    assert!(
-        thread.expected < 800 && thread.expected > 20,
-        "{}",
-        thread.expected
-    );
+    assert!(thread.expected < 800 && thread.expected > 20, "{}", thread.expected);
     assert!(thread.max_ns.unwrap() >= 200_000_000);
     assert!(thread.jitter.as_ref().unwrap().longer_ns >= 200_000_000);
 }
 
 #[test]
-fn so_many_wake_ups_as_asked_for() {
+fn a_run_makes_the_requested_number_of_wake_ups() {
     let _alone = alone();
     for sleep in [Sleep::Until, Sleep::For] {
         let stop = AtomicBool::new(false);
-        let request = changed(request(Kind::Latency, 60_000, &stop), |lane| {
-            (lane.life, lane.sleep) = (Life::Loops(57), sleep);
+        let request = changed(request(MeasurementKind::Latency, 60_000, &stop), |lane| {
+            (lane.window_end, lane.sleep) = (LaneLifetime::Loops(57), sleep);
         });
         let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         assert_accounts(&result);
@@ -164,10 +147,10 @@ fn cpus_have_their_own_periods_and_phases() {
     }
     let stop = AtomicBool::new(false);
     let mut place = 0;
-    let request = changed(on_all_cpus(Kind::Latency, 300, &stop), |lane| {
+    let request = changed(on_all_cpus(MeasurementKind::Latency, 300, &stop), |lane| {
         lane.interval_ns += place * 500_000;
         lane.phase_ns = place * 3_000_000;
-        lane.life = Life::Time(Duration::from_millis(300 + 300 * place));
+        lane.window_end = LaneLifetime::Time(Duration::from_millis(300 + 300 * place));
         place += 1;
     });
     let result = run(&request, &root::Root::live(), &mut |progress| {
@@ -191,10 +174,10 @@ fn cpus_have_their_own_periods_and_phases() {
 }
 
 #[test]
-fn a_whole_second_of_the_clock_begins_the_window() {
+fn the_window_starts_at_a_whole_second_of_the_clock() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let mut request = changed(request(Kind::Latency, 50, &stop), |lane| {
+    let mut request = changed(request(MeasurementKind::Latency, 50, &stop), |lane| {
         lane.clock = Clock::Realtime
     });
     request.whole_second = Some(250_000_000);
@@ -207,17 +190,19 @@ fn a_whole_second_of_the_clock_begins_the_window() {
 }
 
 #[test]
-fn policies_are_what_was_asked_for_or_refused() {
+fn requested_policies_are_granted_or_refused() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     for policy in [Policy::Batch, Policy::Idle] {
-        let request = changed(request(Kind::Latency, 50, &stop), |lane| lane.policy = policy);
+        let request = changed(request(MeasurementKind::Latency, 50, &stop), |lane| {
+            lane.policy = policy
+        });
         assert_eq!(
             run(&request, &root::Root::live(), &mut |_| {}).unwrap().threads[0].policy,
             policy
         );
     }
-    let deadline = changed(request(Kind::Latency, 50, &stop), |lane| {
+    let deadline = changed(request(MeasurementKind::Latency, 50, &stop), |lane| {
         lane.policy = Policy::Deadline;
         lane.deadline = Deadline {
             runtime_ns: 200_000,
@@ -238,22 +223,22 @@ fn policies_are_what_was_asked_for_or_refused() {
 }
 
 /// Writes the hit into a pipe, because the sampler is another process.
-struct Told(OwnedFd);
+struct PipeBreakAction(OwnedFd);
 
-impl Trip for Told {
-    fn hit(&self, hit: &Hit) {
+impl BreakAction for PipeBreakAction {
+    fn hit(&self, hit: &LimitHit) {
         let _ = rustix::io::write(&self.0, &hit.value_ns.to_ne_bytes());
     }
 }
 
 #[test]
-fn the_first_sample_that_is_too_long_ends_it() {
+fn the_first_sample_above_the_limit_ends_the_run() {
     let _alone = alone();
-    for kind in [Kind::Latency, Kind::Noise] {
+    for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
-        let told = Told(writer);
+        let told = PipeBreakAction(writer);
         let stop = AtomicBool::new(false);
-        let result = with_a_stall(&Request {
+        let result = with_a_stall(&MeasureRequest {
             break_at: Some(Break {
                 limit_ns: 150_000_000,
                 trip: Some(&told),
@@ -273,11 +258,7 @@ fn the_first_sample_that_is_too_long_ends_it() {
             "{:?}",
             result.findings
         );
-        let thread = result
-            .threads
-            .iter()
-            .find(|thread| thread.cpu == broke.cpu)
-            .unwrap();
+        let thread = result.threads.iter().find(|thread| thread.cpu == broke.cpu).unwrap();
         assert_eq!(broke.kind, kind);
         // Ticks of a counter are converted with the slope of the whole run.
         assert!(
@@ -296,20 +277,20 @@ fn the_first_sample_that_is_too_long_ends_it() {
 
 /// One that is asleep for long is not late, and would go on for a minute.
 #[test]
-fn what_is_too_long_on_one_cpu_ends_it_on_all() {
+fn a_sample_above_the_limit_on_one_cpu_ends_the_run_on_all() {
     let _alone = alone();
     if allowed().len() < 2 {
-        println!("SKIP: what_is_too_long_on_one_cpu_ends_it_on_all: there is only one CPU");
+        println!("SKIP: a_sample_above_the_limit_on_one_cpu_ends_the_run_on_all: there is only one CPU");
         return;
     }
     let stop = AtomicBool::new(false);
     let mut place = 0;
-    let lanes = changed(on_all_cpus(Kind::Latency, 20_000, &stop), |lane| {
+    let lanes = changed(on_all_cpus(MeasurementKind::Latency, 20_000, &stop), |lane| {
         lane.interval_ns = if place == 0 { 1_000_000 } else { 9_000_000_000 };
         place += 1;
     });
     let begun = std::time::Instant::now();
-    let result = with_a_stall(&Request {
+    let result = with_a_stall(&MeasureRequest {
         break_at: Some(Break {
             limit_ns: 150_000_000,
             trip: None,
@@ -322,18 +303,18 @@ fn what_is_too_long_on_one_cpu_ends_it_on_all() {
 }
 
 #[test]
-fn nothing_happens_below_the_limit() {
+fn samples_below_the_limit_do_not_end_the_run() {
     let _alone = alone();
     let (reader, writer) = rustix::pipe::pipe().unwrap();
-    let told = Told(writer);
+    let told = PipeBreakAction(writer);
     let stop = AtomicBool::new(false);
     let result = run(
-        &Request {
+        &MeasureRequest {
             break_at: Some(Break {
                 limit_ns: 3_600_000_000_000,
                 trip: Some(&told),
             }),
-            ..request(Kind::Latency, 200, &stop)
+            ..request(MeasurementKind::Latency, 200, &stop)
         },
         &root::Root::live(),
         &mut |_| {},
@@ -347,10 +328,10 @@ fn nothing_happens_below_the_limit() {
 }
 
 #[test]
-fn a_run_proves_what_its_length_allows() {
+fn a_run_proves_a_bound_that_matches_its_length() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = with_a_stall(&changed(request(Kind::Latency, 1_000, &stop), |lane| {
+    let result = with_a_stall(&changed(request(MeasurementKind::Latency, 1_000, &stop), |lane| {
         lane.claim = Some(Claim {
             limit_ns: 100_000_000,
             at_most: 1e-6,
@@ -362,10 +343,10 @@ fn a_run_proves_what_its_length_allows() {
     assert!((150..500).contains(&proof.above), "{proof:?}");
     let share = proof.above as f64 / 1_000.0;
     assert!(proof.bound > share && proof.bound < share + 0.05, "{proof:?}");
-    assert_eq!(proof.claim.unwrap().verdict, Verdict::Refuted);
+    assert_eq!(proof.claim.unwrap().verdict, ClaimVerdict::Refuted);
 
     let quiet = run(
-        &request(Kind::Latency, 100, &stop),
+        &request(MeasurementKind::Latency, 100, &stop),
         &root::Root::live(),
         &mut |_| {},
     )
@@ -374,7 +355,7 @@ fn a_run_proves_what_its_length_allows() {
     assert_eq!((Some(proof.limit_ns), proof.above), (thread.max_ns, 0));
     assert!((proof.bound - 0.0295).abs() < 0.0001, "3 in 100: {proof:?}");
 
-    let noise = with_a_stall(&changed(request(Kind::Noise, 1_000, &stop), |lane| {
+    let noise = with_a_stall(&changed(request(MeasurementKind::Noise, 1_000, &stop), |lane| {
         lane.claim = Some(Claim {
             limit_ns: 200_000_000,
             at_most: 1_000.0,
@@ -385,32 +366,34 @@ fn a_run_proves_what_its_length_allows() {
         proof.trials.is_none() && proof.above >= 1 && proof.bound > 2.0,
         "{proof:?}"
     );
-    assert_eq!(proof.claim.unwrap().verdict, Verdict::Shown);
+    assert_eq!(proof.claim.unwrap().verdict, ClaimVerdict::Shown);
 }
 
 #[test]
-fn both_at_once_know_their_own_wake_ups() {
+fn noise_next_to_latency_marks_our_own_wake_ups() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     // Every wake-up is listed, so that the test can look for itself.
-    let request = changed(request(Kind::All, 1_000, &stop), |lane| lane.spike_ns = Some(1));
+    let request = changed(request(MeasurementKind::All, 1_000, &stop), |lane| {
+        lane.spike_ns = Some(1)
+    });
     let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     assert_accounts(&result);
-    assert!(result.complete && result.kind == Kind::All);
+    assert!(result.complete && result.kind == MeasurementKind::All);
     let [latency, noise] = &result.threads[..] else {
         panic!("{:?}", result.threads)
     };
-    assert_eq!((latency.kind, noise.kind), (Kind::Latency, Kind::Noise));
+    assert_eq!(
+        (latency.kind, noise.kind),
+        (MeasurementKind::Latency, MeasurementKind::Noise)
+    );
     if latency.policy != Policy::Fifo {
         println!("SKIP: both_at_once: no real-time policy here, so neither stands above the other");
         return;
     }
     let start = latency.started_monotonic_ns.unwrap();
     let spikes = latency.spikes.as_ref().unwrap();
-    let wakes: Vec<u64> = spikes
-        .iter()
-        .map(|spike| start + spike.at_ns + spike.late_ns)
-        .collect();
+    let wakes: Vec<u64> = spikes.iter().map(|spike| start + spike.at_ns + spike.late_ns).collect();
     let gaps = noise.gaps.as_ref().unwrap();
     assert_eq!(gaps.len() as u64, noise.recorded);
     let begun = noise.started_monotonic_ns.unwrap();
@@ -418,9 +401,7 @@ fn both_at_once_know_their_own_wake_ups() {
     for gap in gaps {
         let (from, to) = (begun + gap.at_ns, begun + gap.at_ns + gap.duration_ns);
         let hit = |slack: u64| {
-            let hits = wakes
-                .iter()
-                .filter(|wake| (from - slack..=to + slack).contains(*wake));
+            let hits = wakes.iter().filter(|wake| (from - slack..=to + slack).contains(*wake));
             hits.count()
         };
         // Two clocks: at the edges of a gap nobody can tell.

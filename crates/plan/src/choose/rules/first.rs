@@ -4,34 +4,33 @@
 //! completed every disk request of a cache group on its first CPU, and arm's GIC still sends each interrupt to the
 //! first CPU of its mask. In a group that is taken whole nothing remains that would do so.
 
-use super::{Breach, Rule, Share, is_shared};
+use super::{Breach, ChoiceRule, DomainShare, is_shared};
 use crate::Level;
-use crate::choose::places::{Kind, Place};
+use crate::choose::places::{DomainKind, TopologyDomain};
 
-pub(super) const FIRST_CPU: Rule = Rule {
+pub(super) const FIRST_CPU: ChoiceRule = ChoiceRule {
     id: "first-cpu",
     because: "kernel code that wants any CPU of a group takes cpumask_first(): once all disk completions of a \
               cache group went there (rq_affinity=1), arm interrupts still do",
     cost: |_, place, taken| {
-        let is_group = place.is_any(|kind| !matches!(kind, Kind::Core | Kind::Machine));
+        let is_group = place.is_any(|kind| !matches!(kind, DomainKind::Core | DomainKind::Machine));
         u64::from(is_group && !place.is_core() && taken.first && is_shared(place, taken))
     },
-    kept: |ground, _| {
-        let is_group = |place: &Place| !place.is_core() && place.is_any(|kind| *kind != Kind::Machine);
+    achievement: |ground, _| {
+        let is_group = |place: &TopologyDomain| !place.is_core() && place.is_any(|kind| *kind != DomainKind::Machine);
         let has_groups = ground.places.iter().any(is_group);
-        has_groups
-            .then(|| "not the first CPU of a package, node or cache that housekeeping uses too".to_owned())
+        has_groups.then(|| "not the first CPU of a package, node or cache that housekeeping uses too".to_owned())
     },
     breach: Some(Breach {
         level: Some(Level::Info),
-        message: |share: &Share| {
+        message: |share: &DomainShare| {
             format!(
                 "CPU {} is the first of {}: kernel code that wants any CPU there takes the first (cpumask_first)",
                 share.place.first,
                 share.place.name()
             )
         },
-        fix: |share: &Share| format!("leave CPU {} to housekeeping", share.place.first),
+        fix: |share: &DomainShare| format!("leave CPU {} to housekeeping", share.place.first),
     }),
     lost: "it has the first CPU of a group",
 };

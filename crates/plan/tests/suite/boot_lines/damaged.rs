@@ -1,10 +1,10 @@
 //! Boot lines with one thing wrong: each rule at its own line.
 
-use super::Built::{Full, Plain, Realtime, Unknown};
-use super::{Case, check};
+use super::KernelBuild::{Full, Plain, Realtime, Unknown};
+use super::{LintCase, check};
 
-pub const CASES: &[Case] = &[
-    Case {
+pub const CASES: &[LintCase] = &[
+    LintCase {
         from: "misspelled",
         kernel: "6.1",
         built: Full,
@@ -14,21 +14,17 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a word that no kernel knows isolates nothing",
     },
-    Case {
+    LintCase {
         from: "other spelling",
         kernel: "6.1",
         built: Full,
         possible: "0-3",
         line: "isolcpus=3 rcu-nocb=3 irq_affinity=0-2",
-        loud: &[
-            "misspelled-parameter",
-            "tick-and-rcu-remain",
-            "irqaffinity-missing",
-        ],
+        loud: &["misspelled-parameter", "tick-and-rcu-remain", "irqaffinity-missing"],
         quiet: &[],
         because: "rcu_nocbs lacks its letter; `_` in irqaffinity makes another word",
     },
-    Case {
+    LintCase {
         from: "dashes are as good",
         kernel: "6.1",
         built: Full,
@@ -38,7 +34,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the kernel does not tell `-` from `_` in names",
     },
-    Case {
+    LintCase {
         from: "blank in the list",
         kernel: "6.1",
         built: Full,
@@ -48,7 +44,7 @@ pub const CASES: &[Case] = &[
         quiet: &["managed-irq-missing"],
         because: "CPU 3 is no part of the list",
     },
-    Case {
+    LintCase {
         from: "blanks around the sign",
         kernel: "6.1",
         built: Full,
@@ -58,7 +54,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "three words, none of which isolates",
     },
-    Case {
+    LintCase {
         from: "typographic dash",
         kernel: "6.1",
         built: Full,
@@ -68,7 +64,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "copied from a document",
     },
-    Case {
+    LintCase {
         from: "all as a flag",
         kernel: "6.1",
         built: Full,
@@ -78,7 +74,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "read as a flag that nobody knows",
     },
-    Case {
+    LintCase {
         from: "N first",
         kernel: "6.1",
         built: Full,
@@ -88,7 +84,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "nohz_full= takes it, isolcpus= does not",
     },
-    Case {
+    LintCase {
         from: "N behind",
         kernel: "6.1",
         built: Full,
@@ -98,7 +94,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "legal since 5.12",
     },
-    Case {
+    LintCase {
         from: "N on an old kernel",
         kernel: "5.10",
         built: Full,
@@ -108,7 +104,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "5.10 does not know it",
     },
-    Case {
+    LintCase {
         from: "everything isolated",
         kernel: "6.1",
         built: Full,
@@ -118,7 +114,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "somebody has to do the rest",
     },
-    Case {
+    LintCase {
         from: "nohz_full=all",
         kernel: "6.1",
         built: Full,
@@ -133,7 +129,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the kernel keeps the boot CPU with its tick, and all CPUs still take tasks",
     },
-    Case {
+    LintCase {
         from: "nobody left on 7.x",
         kernel: "7.2",
         built: Full,
@@ -149,7 +145,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "from 7.0 on the later one is ignored",
     },
-    Case {
+    LintCase {
         from: "nobody left on 6.12",
         kernel: "6.12",
         built: Full,
@@ -165,7 +161,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "older kernels obey, and leave nobody for the rest",
     },
-    Case {
+    LintCase {
         from: "a mask",
         kernel: "6.1",
         built: Full,
@@ -175,7 +171,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "masks are for /proc/irq, and 7 alone is CPU 7",
     },
-    Case {
+    LintCase {
         from: "the wrong way round",
         kernel: "6.1",
         built: Full,
@@ -185,7 +181,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "irqaffinity= names who works",
     },
-    Case {
+    LintCase {
         from: "flag without list",
         kernel: "6.1",
         built: Full,
@@ -195,7 +191,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "nothing is named",
     },
-    Case {
+    LintCase {
         from: "no list at all",
         kernel: "6.1",
         built: Full,
@@ -205,7 +201,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "an empty list is valid and isolates nothing",
     },
-    Case {
+    LintCase {
         from: "unknown flag",
         kernel: "6.1",
         built: Full,
@@ -215,7 +211,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "skipped with a message",
     },
-    Case {
+    LintCase {
         from: "unknown flag, old kernel",
         kernel: "5.4",
         built: Full,
@@ -225,7 +221,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the whole parameter fails",
     },
-    Case {
+    LintCase {
         from: "reversed",
         kernel: "6.1",
         built: Full,
@@ -235,7 +231,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the kernel refuses reversed ranges",
     },
-    Case {
+    LintCase {
         from: "stride without used count",
         kernel: "6.1",
         built: Full,
@@ -245,7 +241,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the kernel wants used/group",
     },
-    Case {
+    LintCase {
         from: "open quote",
         kernel: "6.1",
         built: Full,
@@ -255,7 +251,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the quote swallows the rest",
     },
-    Case {
+    LintCase {
         from: "behind the dashes",
         kernel: "6.1",
         built: Full,
@@ -265,7 +261,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "init gets it",
     },
-    Case {
+    LintCase {
         from: "nohz=full",
         kernel: "6.1",
         built: Full,
@@ -275,7 +271,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a value that means nothing",
     },
-    Case {
+    LintCase {
         from: "twice, different",
         kernel: "6.1",
         built: Full,
@@ -290,7 +286,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the first one counts from 4.15 on, so CPU 2 has no tick and CPU 3 keeps it",
     },
-    Case {
+    LintCase {
         from: "twice, different, 4.14",
         kernel: "4.14",
         built: Full,
@@ -300,7 +296,7 @@ pub const CASES: &[Case] = &[
         quiet: &["nohz-full-residual-tick"],
         because: "the last one counts up to 4.14",
     },
-    Case {
+    LintCase {
         from: "isolcpus twice",
         kernel: "6.1",
         built: Full,
@@ -310,7 +306,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the second is dropped, not added: CPU 3 keeps its domains",
     },
-    Case {
+    LintCase {
         from: "nohz flag for others",
         kernel: "7.2",
         built: Full,
@@ -320,7 +316,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the same type twice must match",
     },
-    Case {
+    LintCase {
         from: "nohz flag alone",
         kernel: "6.1",
         built: Full,
@@ -330,7 +326,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "weaker than nohz_full= before 6.14",
     },
-    Case {
+    LintCase {
         from: "nosmp",
         kernel: "6.1",
         built: Full,
@@ -340,7 +336,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "one CPU is all that runs",
     },
-    Case {
+    LintCase {
         from: "too few CPUs",
         kernel: "6.1",
         built: Full,
@@ -350,7 +346,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "CPU 3 stays down",
     },
-    Case {
+    LintCase {
         from: "unstable clock",
         kernel: "6.1",
         built: Full,
@@ -360,7 +356,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the tick depends on the clock",
     },
-    Case {
+    LintCase {
         from: "bare rcu_nocbs",
         kernel: "5.10",
         built: Full,
@@ -370,7 +366,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "5.10 wants a list",
     },
-    Case {
+    LintCase {
         from: "unbound_cpus too early",
         kernel: "6.1",
         built: Full,
@@ -380,7 +376,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "came with 6.6",
     },
-    Case {
+    LintCase {
         from: "unbound_cpus on the wrong side",
         kernel: "6.12",
         built: Full,
@@ -390,21 +386,17 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "it names who works",
     },
-    Case {
+    LintCase {
         from: "numbers for words",
         kernel: "6.1",
         built: Full,
         possible: "0-3",
         line: "numa_balancing=0 transparent_hugepage=off preempt=rt",
-        loud: &[
-            "numa-balancing-value",
-            "transparent-hugepage-value",
-            "!preempt-value",
-        ],
+        loud: &["numa-balancing-value", "transparent-hugepage-value", "!preempt-value"],
         quiet: &[],
         because: "none of the three is understood",
     },
-    Case {
+    LintCase {
         from: "lazy too early",
         kernel: "6.12",
         built: Full,
@@ -414,7 +406,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "came with 6.13",
     },
-    Case {
+    LintCase {
         from: "preempt on real-time",
         kernel: "6.12",
         built: Realtime,
@@ -424,7 +416,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a real-time kernel has no choice",
     },
-    Case {
+    LintCase {
         from: "huge pages in the wrong order",
         kernel: "6.1",
         built: Full,
@@ -434,7 +426,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "four pages of the default size",
     },
-    Case {
+    LintCase {
         from: "slow clock",
         kernel: "6.1",
         built: Full,
@@ -444,7 +436,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "every look at the clock becomes slow",
     },
-    Case {
+    LintCase {
         from: "no built-in isolation",
         kernel: "6.1",
         built: Plain,
@@ -454,7 +446,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "only domains can be isolated there",
     },
-    Case {
+    LintCase {
         from: "old words together",
         kernel: "6.1",
         built: Full,
@@ -464,7 +456,7 @@ pub const CASES: &[Case] = &[
         quiet: &["repeated-parameter", "rcu-nocb-poll-idle", "cgroup-v1-asked"],
         because: "each of them works against isolation or does nothing",
     },
-    Case {
+    LintCase {
         from: "nothing known",
         kernel: "6.1",
         built: Unknown,
@@ -477,6 +469,6 @@ pub const CASES: &[Case] = &[
 ];
 
 #[test]
-fn every_line_is_judged_as_argued() {
+fn every_damaged_line_gets_the_expected_findings() {
     check(CASES);
 }

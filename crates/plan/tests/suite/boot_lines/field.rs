@@ -1,10 +1,10 @@
 //! Boot lines of boards, distributions and hosts in use, facts only, each with a verdict that is argued.
 
-use super::Built::{Full, Plain, Realtime};
-use super::{Case, check};
+use super::KernelBuild::{Full, Plain, Realtime};
+use super::{LintCase, check};
 
-pub const CASES: &[Case] = &[
-    Case {
+pub const CASES: &[LintCase] = &[
+    LintCase {
         from: "kernel documentation, cpu-isolation.rst",
         kernel: "7.1",
         built: Full,
@@ -14,7 +14,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-no-domain"],
         because: "the document makes a partition afterwards; until then the scheduler comes there",
     },
-    Case {
+    LintCase {
         from: "kernel documentation, managed_irq.rst",
         kernel: "7.3-rc7",
         built: Full,
@@ -24,7 +24,7 @@ pub const CASES: &[Case] = &[
         quiet: &["managed-irq-missing"],
         because: "one isolcpus= per flag is legal; CPU 4 lacks managed_irq",
     },
-    Case {
+    LintCase {
         from: "the same on 5.10",
         kernel: "5.10",
         built: Full,
@@ -34,7 +34,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "one mask for all flags up to 5.17, so the second is dropped",
     },
-    Case {
+    LintCase {
         from: "Yocto recipe",
         kernel: "5.15.78-yocto-standard",
         built: Full,
@@ -44,7 +44,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "interrupts are forgotten",
     },
-    Case {
+    LintCase {
         from: "meta-qcom board",
         kernel: "6.6.0",
         built: Full,
@@ -54,7 +54,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "nothing is isolated, yet both are worth a word",
     },
-    Case {
+    LintCase {
         from: "Red Hat low-latency guide, RHEL 6 words",
         kernel: "4.18.0-80.el8.x86_64",
         built: Full,
@@ -64,7 +64,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "without nohz_full= a steady tick by nohz=off is consistent",
     },
-    Case {
+    LintCase {
         from: "trading blog",
         kernel: "5.14.0-362.el9.x86_64",
         built: Full,
@@ -74,7 +74,7 @@ pub const CASES: &[Case] = &[
         quiet: &["watchdogs-redundant", "audit-off"],
         because: "security is given away for programs that rarely enter the kernel",
     },
-    Case {
+    LintCase {
         from: "low-latency tuning guide",
         kernel: "6.5",
         built: Full,
@@ -84,7 +84,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "three words for one price",
     },
-    Case {
+    LintCase {
         from: "Onload tuning guide",
         kernel: "4.18.0-477.el8.x86_64",
         built: Full,
@@ -94,7 +94,7 @@ pub const CASES: &[Case] = &[
         quiet: &["intel-idle-falls-back"],
         because: "intel_idle.max_cstate=0 alone hands idle states to acpi_idle",
     },
-    Case {
+    LintCase {
         from: "VFIO gaming guide",
         kernel: "6.6",
         built: Full,
@@ -104,7 +104,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-not-balanced"],
         because: "virtual CPUs must be pinned one by one",
     },
-    Case {
+    LintCase {
         from: "Arch wiki",
         kernel: "6.9.1-arch1",
         built: Full,
@@ -114,7 +114,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "callbacks are included in nohz_full=",
     },
-    Case {
+    LintCase {
         from: "EtherCAT master",
         kernel: "5.10.90-rt60",
         built: Realtime,
@@ -124,7 +124,7 @@ pub const CASES: &[Case] = &[
         quiet: &["managed-irq-missing"],
         because: "complete",
     },
-    Case {
+    LintCase {
         from: "OSADL style",
         kernel: "5.10.162-rt78",
         built: Realtime,
@@ -134,7 +134,7 @@ pub const CASES: &[Case] = &[
         quiet: &["realtime-does-it"],
         because: "threadirqs is what such a kernel does anyway",
     },
-    Case {
+    LintCase {
         from: "StarlingX",
         kernel: "5.10.0-6-rt-amd64-wrs",
         built: Realtime,
@@ -144,7 +144,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-nohz-redundant"],
         because: "kthread_cpus= is patched in there",
     },
-    Case {
+    LintCase {
         from: "VyOS before the option was built in",
         kernel: "6.1.20-amd64-vyos",
         built: Plain,
@@ -158,7 +158,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "its kernel listed both as unknown parameters",
     },
-    Case {
+    LintCase {
         from: "OpenStack compute host",
         kernel: "5.4.0-150-generic",
         built: Full,
@@ -168,7 +168,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "for guests that are pinned; the host's tick remains",
     },
-    Case {
+    LintCase {
         from: "KVM real-time guest",
         kernel: "5.14.0-70.el9.x86_64+rt",
         built: Realtime,
@@ -178,7 +178,7 @@ pub const CASES: &[Case] = &[
         quiet: &["nohz-on-redundant"],
         because: "a guest wants the same as its host",
     },
-    Case {
+    LintCase {
         from: "Xenomai",
         kernel: "4.19.152",
         built: Full,
@@ -188,7 +188,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a mask in a parameter of somebody else is no list",
     },
-    Case {
+    LintCase {
         from: "Jetson",
         kernel: "5.10.104-tegra",
         built: Full,
@@ -198,7 +198,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "equal lists, as 5.10 wants them",
     },
-    Case {
+    LintCase {
         from: "cloud instance",
         kernel: "6.2.0-1017-aws",
         built: Full,
@@ -208,7 +208,7 @@ pub const CASES: &[Case] = &[
         quiet: &["tsc-reliable"],
         because: "whether the counter is sound cannot be seen from the line",
     },
-    Case {
+    LintCase {
         from: "benchmark host",
         kernel: "6.11",
         built: Full,
@@ -218,7 +218,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "remarks only",
     },
-    Case {
+    LintCase {
         from: "lab, the shape to prefer",
         kernel: "7.2.13+deb14-amd64",
         built: Full,
@@ -228,7 +228,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a real 7.2 kernel printed nothing about it",
     },
-    Case {
+    LintCase {
         from: "quietcore, minimal",
         kernel: "6.12",
         built: Full,
@@ -238,7 +238,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "nothing costs anything",
     },
-    Case {
+    LintCase {
         from: "SMT off and half of the lists",
         kernel: "6.12",
         built: Full,
@@ -248,7 +248,7 @@ pub const CASES: &[Case] = &[
         quiet: &["managed-irq-missing"],
         because: "from 5.18 on the lists may differ, but 8-15 are not out of balancing",
     },
-    Case {
+    LintCase {
         from: "the same on 5.15",
         kernel: "5.15",
         built: Full,
@@ -258,7 +258,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "up to 5.17 the second list is dropped",
     },
-    Case {
+    LintCase {
         from: "embedded x86, 4.19",
         kernel: "4.19.94",
         built: Full,
@@ -268,7 +268,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "an unknown flag makes 4.19 drop the whole parameter",
     },
-    Case {
+    LintCase {
         from: "cgroups switched off",
         kernel: "6.1",
         built: Full,
@@ -278,7 +278,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "nothing can be added at run time then",
     },
-    Case {
+    LintCase {
         from: "Raspberry Pi with containers",
         kernel: "6.6.31-v8",
         built: Plain,
@@ -288,7 +288,7 @@ pub const CASES: &[Case] = &[
         quiet: &["cgroup-enable-words"],
         because: "remarks, and the repeated word is meant so",
     },
-    Case {
+    LintCase {
         from: "Steam Deck style",
         kernel: "6.5.0-valve",
         built: Full,
@@ -298,7 +298,7 @@ pub const CASES: &[Case] = &[
         quiet: &["audit-off"],
         because: "no isolation is asked for, so none is missed",
     },
-    Case {
+    LintCase {
         from: "plain desktop",
         kernel: "6.1.0-18-amd64",
         built: Full,
@@ -308,7 +308,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "nothing to say",
     },
-    Case {
+    LintCase {
         from: "plain server with mitigations",
         kernel: "6.12",
         built: Full,
@@ -321,6 +321,6 @@ pub const CASES: &[Case] = &[
 ];
 
 #[test]
-fn every_line_is_judged_as_argued() {
+fn every_line_from_the_field_gets_the_expected_findings() {
     check(CASES);
 }

@@ -1,10 +1,10 @@
 //! Boot lines of articles, vendors' guides and documents, facts only, each with a verdict that is argued.
 
-use super::Built::{Full, Plain, Realtime};
-use super::{Case, check};
+use super::KernelBuild::{Full, Plain, Realtime};
+use super::{LintCase, check};
 
-pub const CASES: &[Case] = &[
-    Case {
+pub const CASES: &[LintCase] = &[
+    LintCase {
         from: "article on affinity tuning",
         kernel: "5.10",
         built: Full,
@@ -14,7 +14,7 @@ pub const CASES: &[Case] = &[
         quiet: &["rcu-nocbs-redundant", "irqaffinity-narrow", "managed-irq-missing"],
         because: "nohz=off keeps the tick that nohz_full= is to stop",
     },
-    Case {
+    LintCase {
         from: "the same on a small kernel",
         kernel: "4.14",
         built: Full,
@@ -24,22 +24,17 @@ pub const CASES: &[Case] = &[
         quiet: &["nohz-full-residual-tick"],
         because: "plain lists are valid on 4.14, the contradiction is older than that",
     },
-    Case {
+    LintCase {
         from: "article on affinity tuning, whole line",
         kernel: "5.10",
         built: Full,
         possible: "0-3",
         line: "initrd=\\initrd LABEL=boot isolcpus=2 irqaffinity=0 rcu_nocbs=2 nohz=off nohz_full=2 processor.max_cstate=0 intel_idle.max_cstate=0 clocksource=tsc tsc=reliable nmi_watchdog=0 nosoftlockup intel_pstate=disable",
         loud: &["!nohz-off-defeats-nohz-full"],
-        quiet: &[
-            "max-cstate-zero",
-            "tsc-reliable",
-            "watchdog-off",
-            "pstate-driver-off",
-        ],
+        quiet: &["max-cstate-zero", "tsc-reliable", "watchdog-off", "pstate-driver-off"],
         because: "the power words are remarks, only the contradiction breaks something",
     },
-    Case {
+    LintCase {
         from: "article on task isolation",
         kernel: "5.4",
         built: Full,
@@ -49,7 +44,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-nohz-redundant", "tsc-reliable"],
         because: "two names for one list are fine from 4.15 on, interrupts are forgotten, mce=off hides fatal errors",
     },
-    Case {
+    LintCase {
         from: "the same on 4.14",
         kernel: "4.14",
         built: Full,
@@ -59,7 +54,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "4.14 reads the flags as a bad list and isolates nothing",
     },
-    Case {
+    LintCase {
         from: "the same on 8 CPUs",
         kernel: "6.1",
         built: Full,
@@ -69,7 +64,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "CPU 47 cannot exist there",
     },
-    Case {
+    LintCase {
         from: "the same on 7.2",
         kernel: "7.2",
         built: Full,
@@ -79,7 +74,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "7.x reports nohz_full= as unknown when both are given, although it obeys",
     },
-    Case {
+    LintCase {
         from: "Machinekit wiki",
         kernel: "4.19",
         built: Full,
@@ -89,7 +84,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-not-balanced", "isolcpus-deprecated-mark"],
         because: "domains alone keep the tick, RCU and interrupts there",
     },
-    Case {
+    LintCase {
         from: "article on isolcpus and cpusets, PC",
         kernel: "5.3.0-46-generic",
         built: Full,
@@ -99,7 +94,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "as above, and no rule may stumble over foreign words",
     },
-    Case {
+    LintCase {
         from: "article on isolcpus and cpusets, Raspberry Pi",
         kernel: "5.4.83-v7l",
         built: Plain,
@@ -109,7 +104,7 @@ pub const CASES: &[Case] = &[
         quiet: &["tick-and-rcu-remain"],
         because: "that kernel has nothing against the tick, so it is a remark; two consoles are no duplicate",
     },
-    Case {
+    LintCase {
         from: "Raspberry Pi forum",
         kernel: "6.6.31-v8",
         built: Plain,
@@ -123,7 +118,7 @@ pub const CASES: &[Case] = &[
         quiet: &["tick-and-rcu-remain"],
         because: "the stock kernel has neither option, both words do nothing",
     },
-    Case {
+    LintCase {
         from: "ROS 2 real-time guide for the Raspberry Pi",
         kernel: "6.8.0-2004-raspi-realtime",
         built: Realtime,
@@ -133,7 +128,7 @@ pub const CASES: &[Case] = &[
         quiet: &["managed-irq-missing", "isolcpus-not-balanced"],
         because: "a steady tick with offloaded callbacks is a sound choice",
     },
-    Case {
+    LintCase {
         from: "TuneD cpu-partitioning, RHEL 8",
         kernel: "4.18.0-553.el8.x86_64",
         built: Full,
@@ -147,7 +142,7 @@ pub const CASES: &[Case] = &[
         ],
         because: "RHEL ports managed_irq back, so a number below 5.6 proves nothing",
     },
-    Case {
+    LintCase {
         from: "TuneD realtime, RHEL 9",
         kernel: "5.14.0-427.el9.x86_64+rt",
         built: Realtime,
@@ -157,7 +152,7 @@ pub const CASES: &[Case] = &[
         quiet: &["realtime-does-it"],
         because: "all lists fit together",
     },
-    Case {
+    LintCase {
         from: "TuneD realtime-virtual-host, RHEL 7",
         kernel: "3.10.0-1160.el7.x86_64",
         built: Full,
@@ -167,7 +162,7 @@ pub const CASES: &[Case] = &[
         quiet: &["watchdog-off"],
         because: "equal plain lists suit the oldest kernels",
     },
-    Case {
+    LintCase {
         from: "OpenShift performance profile",
         kernel: "5.14.0-284.el9.x86_64",
         built: Full,
@@ -177,7 +172,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-no-domain"],
         because: "there the cluster's agent turns balancing off at run time; the line alone does not",
     },
-    Case {
+    LintCase {
         from: "OpenShift with domains",
         kernel: "5.14.0-427.el9.x86_64",
         built: Full,
@@ -187,7 +182,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "everything is said once and fits",
     },
-    Case {
+    LintCase {
         from: "SUSE telco guide",
         kernel: "6.4.0-150600.23.25-rt",
         built: Realtime,
@@ -197,7 +192,7 @@ pub const CASES: &[Case] = &[
         quiet: &["watchdogs-redundant", "rcu-stalls-hidden"],
         because: "expedited RCU and the forbidden watch over memory errors work against the rest",
     },
-    Case {
+    LintCase {
         from: "SUSE Linux Enterprise",
         kernel: "5.3.18-150300.59-default",
         built: Full,
@@ -207,7 +202,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-managed-irq-too-new"],
         because: "SUSE ports back as well, so it is a remark",
     },
-    Case {
+    LintCase {
         from: "NVIDIA Aerial guide",
         kernel: "5.15.0-1042-nvidia-lowlatency",
         built: Full,
@@ -217,7 +212,7 @@ pub const CASES: &[Case] = &[
         quiet: &["audit-off", "max-cstate-zero"],
         because: "isolation is complete; polling has a loud price, and no kernel takes noht",
     },
-    Case {
+    LintCase {
         from: "Intel FlexRAN guide",
         kernel: "5.15.0-1009-realtime",
         built: Realtime,
@@ -227,7 +222,7 @@ pub const CASES: &[Case] = &[
         quiet: &["managed-irq-missing"],
         because: "a real-time kernel of Ubuntu knows kthread_cpus=; disabling the memory controller is no harm",
     },
-    Case {
+    LintCase {
         from: "DPDK guide",
         kernel: "5.15.0-91-generic",
         built: Full,
@@ -237,7 +232,7 @@ pub const CASES: &[Case] = &[
         quiet: &["isolcpus-not-balanced"],
         because: "the guide stops at the scheduler",
     },
-    Case {
+    LintCase {
         from: "DPDK performance report",
         kernel: "5.4.0-135-generic",
         built: Full,
@@ -247,7 +242,7 @@ pub const CASES: &[Case] = &[
         quiet: &["rcu-nocbs-redundant"],
         because: "tick and callbacks are gone, interrupts are not",
     },
-    Case {
+    LintCase {
         from: "FD.io CSIT hosts",
         kernel: "5.15.0-46-generic",
         built: Full,
@@ -257,7 +252,7 @@ pub const CASES: &[Case] = &[
         quiet: &["max-cstate-zero"],
         because: "the list leaves one CPU of each package, interrupts are moved at run time",
     },
-    Case {
+    LintCase {
         from: "SEPTun",
         kernel: "4.10.0-generic",
         built: Full,
@@ -267,7 +262,7 @@ pub const CASES: &[Case] = &[
         quiet: &["nohz-full-residual-tick"],
         because: "before 4.17 one tick per second remains",
     },
-    Case {
+    LintCase {
         from: "LinuxCNC forum, two cores",
         kernel: "4.19.0-17-rt-amd64",
         built: Realtime,
@@ -277,7 +272,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "idle=poll heats both CPUs and is the whole recipe there",
     },
-    Case {
+    LintCase {
         from: "LinuxCNC wiki, old words",
         kernel: "4.9.0-rt-amd64",
         built: Realtime,
@@ -287,7 +282,7 @@ pub const CASES: &[Case] = &[
         quiet: &["irq-balance-words"],
         because: "the two words stopped meaning anything long ago",
     },
-    Case {
+    LintCase {
         from: "LinuxCNC forum, complete",
         kernel: "6.1.0-18-rt-amd64",
         built: Realtime,
@@ -297,7 +292,7 @@ pub const CASES: &[Case] = &[
         quiet: &["rcu-nocbs-redundant"],
         because: "complete; the rest are remarks",
     },
-    Case {
+    LintCase {
         from: "Ubuntu real-time documentation",
         kernel: "6.8.1-1015-realtime",
         built: Realtime,
@@ -307,7 +302,7 @@ pub const CASES: &[Case] = &[
         quiet: &["watchdogs-redundant"],
         because: "that kernel carries the kthread_cpus= patch",
     },
-    Case {
+    LintCase {
         from: "the same on mainline",
         kernel: "6.8",
         built: Realtime,
@@ -317,7 +312,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "mainline never had that word",
     },
-    Case {
+    LintCase {
         from: "rt-conf example",
         kernel: "6.8.1-1015-realtime",
         built: Realtime,
@@ -330,6 +325,6 @@ pub const CASES: &[Case] = &[
 ];
 
 #[test]
-fn every_line_is_judged_as_argued() {
+fn every_line_from_guides_gets_the_expected_findings() {
     check(CASES);
 }

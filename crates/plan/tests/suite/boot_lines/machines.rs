@@ -1,15 +1,15 @@
 //! Rules that need facts of a machine, or what its kernel said and did.
 
-use super::{Built, facts};
+use super::{KernelBuild, facts};
 use machine::CpuSet;
 use plan::Level;
-use plan::lint::{Facts, Outcome, lint};
+use plan::lint::{KernelFacts, ObservedBoot, lint};
 
 fn list(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
 }
 
-fn level(line: &str, facts: &Facts, id: &str) -> Option<Level> {
+fn level(line: &str, facts: &KernelFacts, id: &str) -> Option<Level> {
     lint(line, facts)
         .findings
         .into_iter()
@@ -20,9 +20,9 @@ fn level(line: &str, facts: &Facts, id: &str) -> Option<Level> {
 
 const LINE: &str = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1";
 
-fn booted(kernel: &str, messages: Option<&[&str]>, isolated: &str, nohz_full: &str) -> Facts {
-    let mut facts = facts(kernel, Built::Full, "0-3");
-    facts.outcome = Some(Outcome {
+fn booted(kernel: &str, messages: Option<&[&str]>, isolated: &str, nohz_full: &str) -> KernelFacts {
+    let mut facts = facts(kernel, KernelBuild::Full, "0-3");
+    facts.outcome = Some(ObservedBoot {
         messages: messages.map(|all| all.iter().map(|text| (*text).to_owned()).collect()),
         isolated: Some(list(isolated)),
         nohz_full: Some(list(nohz_full)),
@@ -31,7 +31,7 @@ fn booted(kernel: &str, messages: Option<&[&str]>, isolated: &str, nohz_full: &s
 }
 
 #[test]
-fn a_kernel_that_obeyed_is_believed() {
+fn a_line_that_the_kernel_obeyed_has_no_warnings() {
     let facts = booted(
         "6.12",
         Some(&[
@@ -52,15 +52,11 @@ fn a_kernel_that_obeyed_is_believed() {
 }
 
 #[test]
-fn what_the_kernel_did_not_know_or_do_is_an_error() {
-    let unknown =
-        "Unknown kernel command line parameters \"nohz_full=2-3 splash\", will be passed to user space.";
+fn parameters_unknown_to_the_kernel_or_without_effect_are_errors() {
+    let unknown = "Unknown kernel command line parameters \"nohz_full=2-3 splash\", will be passed to user space.";
     let facts = booted(
         "6.1",
-        Some(&[
-            "Housekeeping: nohz unsupported. Build with CONFIG_NO_HZ_FULL",
-            unknown,
-        ]),
+        Some(&["Housekeeping: nohz unsupported. Build with CONFIG_NO_HZ_FULL", unknown]),
         "",
         "",
     );
@@ -68,7 +64,7 @@ fn what_the_kernel_did_not_know_or_do_is_an_error() {
         assert_eq!(level(LINE, &facts, id), Some(Level::Error), "{id}");
     }
     // The verdict about the past does not stay in the line for the future.
-    let again = Facts {
+    let again = KernelFacts {
         outcome: None,
         ..facts.clone()
     };
@@ -81,7 +77,7 @@ fn what_the_kernel_did_not_know_or_do_is_an_error() {
 }
 
 #[test]
-fn a_false_alarm_of_7_is_a_warning() {
+fn a_false_alarm_of_kernel_7_is_only_a_warning() {
     let line = "isolcpus=nohz,domain,3 nohz_full=3 irqaffinity=0-2";
     let said = [
         "Housekeeping: nohz_full= must match isolcpus=",
@@ -96,58 +92,38 @@ fn a_false_alarm_of_7_is_a_warning() {
 }
 
 #[test]
-fn an_unreadable_log_is_said() {
+fn an_unreadable_kernel_log_is_reported() {
     assert_eq!(
         level(LINE, &booted("6.12", None, "2-3", "2-3"), "kernel-log-unreadable"),
         Some(Level::Info)
     );
     assert_eq!(
-        level(LINE, &facts("6.12", Built::Full, "0-3"), "kernel-log-unreadable"),
+        level(LINE, &facts("6.12", KernelBuild::Full, "0-3"), "kernel-log-unreadable"),
         None
     );
 }
 
 #[test]
-fn siblings_steal_unless_the_core_is_whole_or_smt_is_off() {
-    let mut facts = facts("6.12", Built::Full, "0-3");
+fn a_shared_core_is_reported_unless_smt_is_off() {
+    let mut facts = facts("6.12", KernelBuild::Full, "0-3");
     facts.cores = vec![list("0,2"), list("1,3")];
-    assert_eq!(
-        level("isolcpus=3", &facts, "smt-sibling-shared"),
-        Some(Level::Warning)
-    );
+    assert_eq!(level("isolcpus=3", &facts, "smt-sibling-shared"), Some(Level::Warning));
     assert_eq!(level("isolcpus=1,3", &facts, "smt-sibling-shared"), None);
     assert_eq!(level("isolcpus=3 nosmt", &facts, "smt-sibling-shared"), None);
 }
 
 #[test]
-fn facts_of_the_machine_raise_and_lower_levels() {
-    let mut facts = facts("6.12", Built::Full, "0-3");
-    assert_eq!(
-        level("isolcpus=3", &facts, "managed-irq-missing"),
-        Some(Level::Info)
-    );
+fn facts_about_the_machine_raise_and_lower_levels() {
+    let mut facts = facts("6.12", KernelBuild::Full, "0-3");
+    assert_eq!(level("isolcpus=3", &facts, "managed-irq-missing"), Some(Level::Info));
     facts.managed_interrupts = Some(true);
-    assert_eq!(
-        level("isolcpus=3", &facts, "managed-irq-missing"),
-        Some(Level::Warning)
-    );
+    assert_eq!(level("isolcpus=3", &facts, "managed-irq-missing"), Some(Level::Warning));
     assert_eq!(level("tsc=reliable", &facts, "tsc-reliable"), Some(Level::Info));
     facts.clocksource = Some("hpet".to_owned());
-    assert_eq!(
-        level("tsc=reliable", &facts, "tsc-reliable"),
-        Some(Level::Warning)
-    );
+    assert_eq!(level("tsc=reliable", &facts, "tsc-reliable"), Some(Level::Warning));
     assert_eq!(level("isolcpus=3", &facts, "isolcpus-sched-ext"), None);
     facts.sched_ext = Some(true);
-    assert_eq!(
-        level("isolcpus=3", &facts, "isolcpus-sched-ext"),
-        Some(Level::Error)
-    );
-    facts.config = Some(std::sync::Arc::new(
-        [("CONFIG_SMP".to_owned(), "y".to_owned())].into(),
-    ));
-    assert_eq!(
-        level("isolcpus=3", &facts, "isolcpus-unsupported"),
-        Some(Level::Error)
-    );
+    assert_eq!(level("isolcpus=3", &facts, "isolcpus-sched-ext"), Some(Level::Error));
+    facts.config = Some(std::sync::Arc::new([("CONFIG_SMP".to_owned(), "y".to_owned())].into()));
+    assert_eq!(level("isolcpus=3", &facts, "isolcpus-unsupported"), Some(Level::Error));
 }

@@ -11,12 +11,12 @@ mod reported;
 mod suggested;
 
 use plan::Level;
-use plan::lint::{Facts, Verdict, lint};
+use plan::lint::{KernelFacts, LintResult, lint};
 use std::collections::BTreeSet;
 
 /// How a kernel was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Built {
+enum KernelBuild {
     /// Not known.
     Unknown,
     /// Can do everything.
@@ -28,11 +28,11 @@ enum Built {
 }
 
 /// One line and what is to be found in it.
-struct Case {
+struct LintCase {
     /// Where it comes from.
     from: &'static str,
     kernel: &'static str,
-    built: Built,
+    built: KernelBuild,
     possible: &'static str,
     line: &'static str,
     /// Ids of all errors (with `!`) and warnings, without order.
@@ -43,19 +43,19 @@ struct Case {
     because: &'static str,
 }
 
-fn config(built: Built) -> Option<std::collections::BTreeMap<String, String>> {
+fn config(built: KernelBuild) -> Option<std::collections::BTreeMap<String, String>> {
     let options: &[&str] = match built {
-        Built::Unknown => return None,
-        Built::Full => &["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "PREEMPT_DYNAMIC"],
-        Built::Realtime => &["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "PREEMPT_RT"],
-        Built::Plain => &["CPU_ISOLATION"],
+        KernelBuild::Unknown => return None,
+        KernelBuild::Full => &["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "PREEMPT_DYNAMIC"],
+        KernelBuild::Realtime => &["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "PREEMPT_RT"],
+        KernelBuild::Plain => &["CPU_ISOLATION"],
     };
     let set = |option: &&str| (format!("CONFIG_{option}"), "y".to_owned());
     Some(options.iter().map(set).collect())
 }
 
-fn facts(kernel: &str, built: Built, possible: &str) -> Facts {
-    let mut facts = Facts::of_release(kernel).unwrap();
+fn facts(kernel: &str, built: KernelBuild, possible: &str) -> KernelFacts {
+    let mut facts = KernelFacts::of_release(kernel).unwrap();
     if let Some(config) = config(built) {
         facts = facts.with_config(config);
     }
@@ -65,7 +65,7 @@ fn facts(kernel: &str, built: Built, possible: &str) -> Facts {
     facts
 }
 
-fn ids(verdict: &Verdict, wanted: impl Fn(Level) -> bool) -> BTreeSet<String> {
+fn ids(verdict: &LintResult, wanted: impl Fn(Level) -> bool) -> BTreeSet<String> {
     let found = verdict.findings.iter().filter(|finding| wanted(finding.level));
     found
         .map(|finding| {
@@ -79,7 +79,7 @@ fn ids(verdict: &Verdict, wanted: impl Fn(Level) -> bool) -> BTreeSet<String> {
 }
 
 /// Every difference of a table, so that one run shows all of them.
-fn check(cases: &[Case]) {
+fn check(cases: &[LintCase]) {
     let mut wrong = String::new();
     for case in cases {
         let verdict = lint(case.line, &facts(case.kernel, case.built, case.possible));
@@ -107,14 +107,14 @@ fn check(cases: &[Case]) {
 }
 
 #[test]
-fn enough_real_lines_are_judged() {
+fn the_tables_have_enough_real_lines() {
     assert!(guides::CASES.len() + field::CASES.len() >= 60);
 }
 
 /// A rule that no line of the tables breaks may as well not be there. Those that need a live kernel or facts of a
 /// machine have tests of their own.
 #[test]
-fn every_rule_has_a_line() {
+fn every_rule_has_a_line_that_breaks_it() {
     const ELSEWHERE: &[&str] = &[
         "kernel-did-not-know",
         "kernel-complained",

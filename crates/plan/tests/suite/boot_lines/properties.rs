@@ -1,10 +1,10 @@
 //! What holds for every line, every kernel and every machine.
 
-use super::{Built, config, facts};
+use super::{KernelBuild, config, facts};
 use machine::CpuSet;
-use plan::boot_check::asked_cpus;
-use plan::lint::{Facts, MOST_BYTES, RULES, lint};
-use plan::{BootWish, Level, Profile, boot_line};
+use plan::boot_check::requested_cpus;
+use plan::lint::{KernelFacts, MOST_BYTES, RULES, lint};
+use plan::{BootPurpose, Level, Profile, boot_line};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -35,7 +35,12 @@ const KERNELS: &[&str] = &[
     "7.2.13",
     "7.3-rc7",
 ];
-const BUILT: &[Built] = &[Built::Unknown, Built::Full, Built::Realtime, Built::Plain];
+const BUILT: &[KernelBuild] = &[
+    KernelBuild::Unknown,
+    KernelBuild::Full,
+    KernelBuild::Realtime,
+    KernelBuild::Plain,
+];
 const PROFILES: &[Profile] = &[Profile::Minimal, Profile::Balanced, Profile::Strict];
 
 fn list(text: &str) -> CpuSet {
@@ -45,7 +50,7 @@ fn list(text: &str) -> CpuSet {
 /// What `plan` suggests has neither errors nor warnings on the kernel that it is for, whatever the profile; only
 /// a kernel that cannot do better is warned about.
 #[test]
-fn the_suggested_line_is_clean_on_every_kernel() {
+fn the_suggested_line_has_no_findings_on_its_kernel() {
     let mut seen = 0;
     for kernel in KERNELS {
         for &built in BUILT {
@@ -59,7 +64,7 @@ fn the_suggested_line_is_clean_on_every_kernel() {
                 for &profile in PROFILES {
                     let facts = facts(kernel, built, possible);
                     let (isolated, housekeeping) = (list(isolated), list(possible).minus(&list(isolated)));
-                    let wish = BootWish {
+                    let wish = BootPurpose {
                         isolated: &isolated,
                         housekeeping: &housekeeping,
                         profile,
@@ -70,10 +75,7 @@ fn the_suggested_line_is_clean_on_every_kernel() {
                         .into_iter()
                         .filter(|finding| finding.level > Level::Info)
                         .collect();
-                    assert!(
-                        loud.is_empty(),
-                        "{kernel} {built:?} {profile:?}: {line}: {loud:?}"
-                    );
+                    assert!(loud.is_empty(), "{kernel} {built:?} {profile:?}: {line}: {loud:?}");
                     // Safety and security are nobody's to give away.
                     for price in [
                         "mitigations",
@@ -95,10 +97,10 @@ fn the_suggested_line_is_clean_on_every_kernel() {
 }
 
 #[test]
-fn the_line_depends_on_kernel_and_profile() {
+fn the_suggested_line_depends_on_kernel_and_profile() {
     let suggest = |kernel: &str, built, profile| {
         let (isolated, housekeeping) = (list("2-3"), list("0-1"));
-        let wish = BootWish {
+        let wish = BootPurpose {
             isolated: &isolated,
             housekeeping: &housekeeping,
             profile,
@@ -109,49 +111,49 @@ fn the_line_depends_on_kernel_and_profile() {
     for (kernel, built, profile, wanted) in [
         (
             "6.12",
-            Built::Full,
+            KernelBuild::Full,
             Minimal,
             "isolcpus=managed_irq,domain,2-3 rcu_nocbs=2-3 irqaffinity=0-1",
         ),
         (
             "6.12",
-            Built::Full,
+            KernelBuild::Full,
             Balanced,
             "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1",
         ),
         (
             "6.12",
-            Built::Full,
+            KernelBuild::Full,
             Strict,
             "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocb_poll skew_tick=1 irqaffinity=0-1",
         ),
         (
             "6.1",
-            Built::Full,
+            KernelBuild::Full,
             Strict,
             "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocb_poll skew_tick=1 workqueue.power_efficient=1 irqaffinity=0-1",
         ),
         (
             "4.14",
-            Built::Full,
+            KernelBuild::Full,
             Balanced,
             "isolcpus=2-3 nohz_full=2-3 irqaffinity=0-1",
         ),
         (
             "5.4",
-            Built::Full,
+            KernelBuild::Full,
             Balanced,
             "isolcpus=2-3 nohz_full=2-3 irqaffinity=0-1",
         ),
         (
             "6.6",
-            Built::Plain,
+            KernelBuild::Plain,
             Balanced,
             "isolcpus=managed_irq,domain,2-3 irqaffinity=0-1",
         ),
         (
             "4.18.0-553.el8",
-            Built::Full,
+            KernelBuild::Full,
             Balanced,
             "isolcpus=2-3 nohz_full=2-3 irqaffinity=0-1",
         ),
@@ -165,14 +167,14 @@ fn the_line_depends_on_kernel_and_profile() {
 }
 
 #[test]
-fn the_boot_cpu_is_left_out_and_named() {
+fn the_boot_cpu_is_left_out_and_reported() {
     let (isolated, housekeeping) = (list("2-3"), list("1"));
-    let wish = BootWish {
+    let wish = BootPurpose {
         isolated: &isolated,
         housekeeping: &housekeeping,
         profile: Profile::Balanced,
     };
-    let mut facts = facts("6.12", Built::Full, "0-3");
+    let mut facts = facts("6.12", KernelBuild::Full, "0-3");
     facts.boot_cpu = Some(machine::CpuId(2));
     let suggested = boot_line(&wish, &facts);
     assert_eq!(
@@ -188,7 +190,7 @@ fn the_boot_cpu_is_left_out_and_named() {
 }
 
 #[test]
-fn rules_have_ids_of_their_own_and_every_finding_a_rule_that_gives_such_a_level() {
+fn rule_ids_are_unique_and_well_formed() {
     let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(ids.len(), RULES.len());
     for rule in RULES {
@@ -205,10 +207,10 @@ fn rules_have_ids_of_their_own_and_every_finding_a_rule_that_gives_such_a_level(
 
 /// A boot line of 4,000 characters is no reason to fall over. How long it takes is in the benchmarks.
 #[test]
-fn long_lines_are_warned_about() {
+fn long_lines_get_a_warning() {
     let words: String = (0..400).map(|n| format!("word{n}=x ")).collect();
     let lists: String = (0..1000).map(|n| format!("{n},")).collect();
-    let facts = facts("6.12", Built::Full, "0-1023");
+    let facts = facts("6.12", KernelBuild::Full, "0-1023");
     for line in [
         words,
         format!("isolcpus={lists}"),
@@ -304,7 +306,7 @@ proptest! {
 
     /// The suggested line has no error left that its words can cause, and is its own suggestion.
     #[test]
-    fn what_is_suggested_is_sound(
+    fn the_suggested_line_has_no_errors_and_is_stable(
         words in prop::collection::vec(word(), 0..7),
         kernel in prop::sample::select(KERNELS),
         built in prop::sample::select(BUILT),
@@ -330,7 +332,7 @@ proptest! {
         let facts = facts(kernel, built, "0-3");
         let line = words.join(" ");
         let suggested = lint(&line, &facts).suggested;
-        let (asked, found) = (asked_cpus(&line, &facts), asked_cpus(&suggested, &facts));
+        let (asked, found) = (requested_cpus(&line, &facts), requested_cpus(&suggested, &facts));
         prop_assert!(found.is_subset(&asked), "{} on {} -> {}", line, kernel, suggested);
         // An empty `isolcpus=` at the end switches all of them off.
         if words.iter().rfind(|word| word.starts_with("isolcpus=")).is_some_and(|word| word == "isolcpus=") {
@@ -343,17 +345,17 @@ proptest! {
 
     /// Nothing known, nothing wrong with what would need knowledge: a line of sound words has no errors.
     #[test]
-    fn what_is_unknown_is_never_an_error(cpu in 1_u32..64, flags in prop::sample::select(vec!["", "domain,", "managed_irq,domain,", "managed_irq,"])) {
+    fn unknown_facts_never_cause_errors(cpu in 1_u32..64, flags in prop::sample::select(vec!["", "domain,", "managed_irq,domain,", "managed_irq,"])) {
         let line = format!("isolcpus={flags}{cpu} nohz_full={cpu} rcu_nocbs={cpu} irqaffinity=0 workqueue.unbound_cpus=0 preempt=lazy");
-        let verdict = lint(&line, &Facts::default());
+        let verdict = lint(&line, &KernelFacts::default());
         prop_assert!(verdict.findings.iter().all(|finding| finding.level != Level::Error), "{:?}", verdict.findings);
-        prop_assert!(config(Built::Unknown).is_none());
+        prop_assert!(config(KernelBuild::Unknown).is_none());
     }
 
     /// No text makes it fall over, and no level is above its rule's.
     #[test]
-    fn any_text_is_judged(text in "\\PC{0,200}") {
-        for finding in lint(&text, &Facts::default()).findings {
+    fn no_text_causes_a_panic_or_a_level_above_its_rule(text in "\\PC{0,200}") {
+        for finding in lint(&text, &KernelFacts::default()).findings {
             let rule = plan::lint::RULES.iter().find(|rule| rule.id == finding.id.as_str()).unwrap();
             prop_assert!(finding.level <= rule.level, "{}", finding.id);
         }
@@ -361,8 +363,8 @@ proptest! {
 }
 
 #[test]
-fn each_occurrence_that_clashes_is_reported_once() {
-    let facts = Facts::of_release("6.12.0").unwrap();
+fn each_conflicting_occurrence_is_reported_once() {
+    let facts = KernelFacts::of_release("6.12.0").unwrap();
     let count = 200;
     let verdict = lint(&"isolcpus=1 isolcpus=2 ".repeat(count), &facts);
     let clashes = verdict
@@ -380,15 +382,11 @@ fn each_occurrence_that_clashes_is_reported_once() {
 }
 
 #[test]
-fn a_line_that_no_kernel_keeps_is_not_judged_word_by_word() {
-    let facts = Facts::of_release("6.12.0").unwrap();
+fn a_line_that_exceeds_every_limit_gets_only_that_finding() {
+    let facts = KernelFacts::of_release("6.12.0").unwrap();
     let line = "isolcpus=1-3 nohz_full=9-7 ".repeat(MOST_BYTES / 27 + 1);
     let verdict = lint(line.trim(), &facts);
-    let ids: Vec<&str> = verdict
-        .findings
-        .iter()
-        .map(|finding| finding.id.as_str())
-        .collect();
+    let ids: Vec<&str> = verdict.findings.iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(ids, ["line-too-long"]);
     assert_eq!(verdict.suggested, line.trim());
 }

@@ -1,21 +1,21 @@
 //! Boot lines of public machines and guides (`fixtures/boot-lines/lines.toml`): every finding of each, exactly.
 
-use super::{Built, facts};
+use super::{KernelBuild, facts};
 use machine::CpuSet;
 use plan::Level;
-use plan::lint::{Facts, lint, lint_assuming};
+use plan::lint::{KernelFacts, lint, lint_assuming};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    line: Vec<Entry>,
+struct PublicLineTable {
+    line: Vec<PublicLine>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct PublicLine {
     kind: String,
     source: String,
     #[serde(default)]
@@ -30,24 +30,24 @@ struct Entry {
     remark: String,
 }
 
-fn table() -> Vec<Entry> {
+fn table() -> Vec<PublicLine> {
     let text = include_str!("../../../../../fixtures/boot-lines/lines.toml");
-    toml::from_str::<Table>(text).unwrap().line
+    toml::from_str::<PublicLineTable>(text).unwrap().line
 }
 
-impl Entry {
-    fn facts(&self) -> Facts {
+impl PublicLine {
+    fn facts(&self) -> KernelFacts {
         let built = match self.config.as_str() {
-            "" => Built::Unknown,
-            "full" => Built::Full,
-            "rt" => Built::Realtime,
-            "plain" => Built::Plain,
+            "" => KernelBuild::Unknown,
+            "full" => KernelBuild::Full,
+            "rt" => KernelBuild::Realtime,
+            "plain" => KernelBuild::Plain,
             other => panic!("{}: no configuration {other}", self.source),
         };
         if !self.kernel.is_empty() {
             return facts(&self.kernel, built, &self.cpus);
         }
-        let mut known = Facts {
+        let mut known = KernelFacts {
             release: None,
             version: None,
             realtime: None,
@@ -60,13 +60,13 @@ impl Entry {
 
 /// The ids of all findings of all lines.
 pub fn ids() -> BTreeSet<String> {
-    let of = |entry: &Entry| lint(&entry.line, &entry.facts()).findings;
+    let of = |entry: &PublicLine| lint(&entry.line, &entry.facts()).findings;
     let findings = table().into_iter().flat_map(|entry| of(&entry));
     findings.map(|finding| finding.id.to_string()).collect()
 }
 
 /// Every finding once, as `LEVEL ID`.
-fn found(entry: &Entry) -> BTreeSet<String> {
+fn found(entry: &PublicLine) -> BTreeSet<String> {
     let findings = lint(&entry.line, &entry.facts()).findings.into_iter();
     findings
         .map(|finding| {
@@ -81,7 +81,7 @@ fn found(entry: &Entry) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_public_line_gets_exactly_the_findings_that_are_right() {
+fn every_public_line_gets_exactly_the_expected_findings() {
     let mut wrong = String::new();
     for entry in table() {
         let wanted: BTreeSet<String> = entry.findings.iter().cloned().collect();
@@ -99,7 +99,7 @@ fn every_public_line_gets_exactly_the_findings_that_are_right() {
 }
 
 /// The ids of the errors of a line that are not among those of its own kernel.
-fn undue_errors(entry: &Entry, findings: &[plan::Finding]) -> Vec<String> {
+fn undue_errors(entry: &PublicLine, findings: &[plan::Finding]) -> Vec<String> {
     let errors = findings.iter().filter(|finding| finding.level == Level::Error);
     let names = errors.map(|finding| format!("error {}", finding.id));
     names.filter(|name| !entry.findings.contains(name)).collect()
@@ -107,7 +107,7 @@ fn undue_errors(entry: &Entry, findings: &[plan::Finding]) -> Vec<String> {
 
 /// Neither where no kernel is known nor where the kernel of this machine is only assumed.
 #[test]
-fn a_public_line_that_is_right_on_its_kernel_has_no_error_without_a_kernel() {
+fn a_valid_public_line_has_no_error_when_the_kernel_is_unknown() {
     let mut wrong = String::new();
     for entry in table() {
         let unknown = entry.facts().of_any_kernel();
@@ -119,12 +119,12 @@ fn a_public_line_that_is_right_on_its_kernel_has_no_error_without_a_kernel() {
         };
         check("any kernel", &lint(&entry.line, &unknown).findings);
         for (kernel, built) in [
-            ("4.14", Built::Plain),
-            ("5.10", Built::Plain),
-            ("6.1", Built::Full),
-            ("7.2", Built::Plain),
+            ("4.14", KernelBuild::Plain),
+            ("5.10", KernelBuild::Plain),
+            ("6.1", KernelBuild::Full),
+            ("7.2", KernelBuild::Plain),
         ] {
-            let facts = Facts {
+            let facts = KernelFacts {
                 possible: unknown.possible.clone(),
                 ..facts(kernel, built, "")
             };
@@ -150,7 +150,7 @@ fn a_repaired_public_line_has_no_error() {
 }
 
 #[test]
-fn there_are_ten_public_lines_of_each_kind_of_user() {
+fn each_kind_of_user_has_ten_public_lines() {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for entry in table() {
         *kinds.entry(entry.kind).or_default() += 1;

@@ -1,11 +1,11 @@
 //! Boot lines of public bug reports: empty lists, words that no kernel takes, lists torn by a line wrap.
 
-use super::Built::{self, Full};
-use super::{Case, check, facts};
+use super::KernelBuild::{self, Full};
+use super::{LintCase, check, facts};
 use plan::lint::lint;
 
-pub const CASES: &[Case] = &[
-    Case {
+pub const CASES: &[LintCase] = &[
+    LintCase {
         from: "TuneD with empty words",
         kernel: "6.8",
         built: Full,
@@ -15,7 +15,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list", "irqaffinity-narrow"],
         because: "an empty list names no CPU",
     },
-    Case {
+    LintCase {
         from: "the same on 5.10",
         kernel: "5.10",
         built: Full,
@@ -25,7 +25,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "5.10 ignores isolcpus= with a message, which has the same effect",
     },
-    Case {
+    LintCase {
         from: "the same on 5.15",
         kernel: "5.15",
         built: Full,
@@ -35,7 +35,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "from 5.14 to 5.17 the empty list is the one mask for both, so nohz_full= is dropped",
     },
-    Case {
+    LintCase {
         from: "the same on 4.14",
         kernel: "4.14",
         built: Full,
@@ -45,21 +45,17 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "each has a mask of its own",
     },
-    Case {
+    LintCase {
         from: "the other way round on 5.15",
         kernel: "5.15",
         built: Full,
         possible: "0-3",
         line: "nohz_full= isolcpus=2-3",
-        loud: &[
-            "!isolation-lists-differ",
-            "tick-and-rcu-remain",
-            "irqaffinity-missing",
-        ],
+        loud: &["!isolation-lists-differ", "tick-and-rcu-remain", "irqaffinity-missing"],
         quiet: &["empty-cpu-list"],
         because: "nohz_full= came first",
     },
-    Case {
+    LintCase {
         from: "switched off at the end, 4.14",
         kernel: "4.14",
         built: Full,
@@ -69,7 +65,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "the last one counts up to 4.14",
     },
-    Case {
+    LintCase {
         from: "switched off at the end",
         kernel: "6.8",
         built: Full,
@@ -79,7 +75,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "the kernel keeps the first list",
     },
-    Case {
+    LintCase {
         from: "empty in front",
         kernel: "6.8",
         built: Full,
@@ -89,7 +85,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "the empty list came first, and the second does not match it",
     },
-    Case {
+    LintCase {
         from: "empty in front, 6.12",
         kernel: "6.12",
         built: Full,
@@ -99,7 +95,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "from 6.9 on an empty list is not stored",
     },
-    Case {
+    LintCase {
         from: "two lists on 4.14",
         kernel: "4.14",
         built: Full,
@@ -109,7 +105,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the last one counts up to 4.14",
     },
-    Case {
+    LintCase {
         from: "steady tick and an empty list",
         kernel: "6.8",
         built: Full,
@@ -119,7 +115,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "no CPU without a tick is asked for",
     },
-    Case {
+    LintCase {
         from: "callbacks switched off",
         kernel: "6.8",
         built: Full,
@@ -129,7 +125,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "an empty rcu_nocbs= is neither redundant nor elsewhere",
     },
-    Case {
+    LintCase {
         from: "commas alone",
         kernel: "6.8",
         built: Full,
@@ -139,7 +135,7 @@ pub const CASES: &[Case] = &[
         quiet: &["empty-cpu-list"],
         because: "the parser skips commas",
     },
-    Case {
+    LintCase {
         from: "sysctl",
         kernel: "6.8",
         built: Full,
@@ -149,7 +145,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a sysctl takes its prefix",
     },
-    Case {
+    LintCase {
         from: "sysctl with a sign",
         kernel: "6.8",
         built: Full,
@@ -159,7 +155,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a sysctl takes its prefix",
     },
-    Case {
+    LintCase {
         from: "sysctl, dotted",
         kernel: "5.4",
         built: Full,
@@ -169,7 +165,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "5.4 has no way to write it on the line",
     },
-    Case {
+    LintCase {
         from: "a variable of scripts",
         kernel: "6.8",
         built: Full,
@@ -179,7 +175,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the word is isolcpus",
     },
-    Case {
+    LintCase {
         from: "a variable of TuneD",
         kernel: "6.8",
         built: Full,
@@ -189,7 +185,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the word is isolcpus",
     },
-    Case {
+    LintCase {
         from: "two letters missing",
         kernel: "6.8",
         built: Full,
@@ -199,7 +195,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "isolcpus lacks an l and an s",
     },
-    Case {
+    LintCase {
         from: "letters swapped",
         kernel: "6.8",
         built: Full,
@@ -209,7 +205,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "cb became bc",
     },
-    Case {
+    LintCase {
         from: "a letter missing behind the dot",
         kernel: "6.8",
         built: Full,
@@ -219,7 +215,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the kernel never lists a word with a dot",
     },
-    Case {
+    LintCase {
         from: "old word for threads of a core",
         kernel: "6.8",
         built: Full,
@@ -229,7 +225,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the word is nosmt",
     },
-    Case {
+    LintCase {
         from: "a file of workqueues",
         kernel: "6.8",
         built: Full,
@@ -239,7 +235,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the parameter is unbound_cpus and takes a list",
     },
-    Case {
+    LintCase {
         from: "polled interrupts",
         kernel: "6.8",
         built: Full,
@@ -249,7 +245,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "handlers of all lines are asked",
     },
-    Case {
+    LintCase {
         from: "a file of the driver",
         kernel: "6.8",
         built: Full,
@@ -259,7 +255,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the module is called processor",
     },
-    Case {
+    LintCase {
         from: "systemd on the isolated CPUs",
         kernel: "6.8",
         built: Full,
@@ -273,7 +269,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "it names who works, not who is isolated",
     },
-    Case {
+    LintCase {
         from: "systemd's word by its own name",
         kernel: "6.8",
         built: Full,
@@ -283,7 +279,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "system.conf spells it so",
     },
-    Case {
+    LintCase {
         from: "wrapped behind a comma",
         kernel: "6.8",
         built: Full,
@@ -293,7 +289,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "10-15 is a word of its own",
     },
-    Case {
+    LintCase {
         from: "wrapped in front of a dash",
         kernel: "6.8",
         built: Full,
@@ -303,7 +299,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "-15 is no parameter; what it belongs to is not clear",
     },
-    Case {
+    LintCase {
         from: "wrapped inside a number",
         kernel: "6.8",
         built: Full,
@@ -313,7 +309,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "0-15 is no parameter, and 10-15 is the one order",
     },
-    Case {
+    LintCase {
         from: "wrapped in front of N",
         kernel: "6.8",
         built: Full,
@@ -323,7 +319,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "N is a part of lists",
     },
-    Case {
+    LintCase {
         from: "wrapped between flags",
         kernel: "6.8",
         built: Full,
@@ -333,7 +329,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "flags are torn as lists are",
     },
-    Case {
+    LintCase {
         from: "a comma forgotten",
         kernel: "6.8",
         built: Full,
@@ -343,7 +339,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "5-7 is no parameter",
     },
-    Case {
+    LintCase {
         from: "two readings",
         kernel: "6.8",
         built: Full,
@@ -353,7 +349,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "1,2-15 or 12-15",
     },
-    Case {
+    LintCase {
         from: "empty and then the list",
         kernel: "6.8",
         built: Full,
@@ -363,7 +359,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "the list is torn off, not switched off",
     },
-    Case {
+    LintCase {
         from: "a run level",
         kernel: "6.8",
         built: Full,
@@ -373,7 +369,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "a single digit is for init",
     },
-    Case {
+    LintCase {
         from: "name torn at its underscore",
         kernel: "6.8",
         built: Full,
@@ -383,7 +379,7 @@ pub const CASES: &[Case] = &[
         quiet: &[],
         because: "two words that no kernel takes",
     },
-    Case {
+    LintCase {
         from: "name torn in the middle",
         kernel: "6.8",
         built: Full,
@@ -396,15 +392,15 @@ pub const CASES: &[Case] = &[
 ];
 
 #[test]
-fn every_line_is_judged_as_argued() {
+fn every_line_from_bug_reports_gets_the_expected_findings() {
     check(CASES);
 }
 
 /// What is advised about a line with an empty `isolcpus=` replaces that word and names the CPUs.
 #[test]
-fn an_empty_isolcpus_is_not_answered_with_a_second_one() {
+fn the_fix_for_an_empty_isolcpus_replaces_it() {
     let fix = |line: &str, id: &str| {
-        let findings = lint(line, &facts("6.12", Built::Full, "0-7")).findings;
+        let findings = lint(line, &facts("6.12", KernelBuild::Full, "0-7")).findings;
         let found = findings.into_iter().find(|one| one.id.as_str() == id);
         found.map(|one| one.fix).unwrap_or_default()
     };
@@ -417,10 +413,7 @@ fn an_empty_isolcpus_is_not_answered_with_a_second_one() {
             );
         }
     }
-    let said = fix(
-        "isolcpus=managed_irq,2-3 nohz_full=2-4",
-        "nohz-full-without-domain",
-    );
+    let said = fix("isolcpus=managed_irq,2-3 nohz_full=2-4", "nohz-full-without-domain");
     assert!(
         said.contains("isolcpus=managed_irq,domain,2-4 in place of isolcpus=managed_irq,2-3"),
         "{said}"

@@ -1,7 +1,7 @@
 //! Whole suggestions: an empty list stays empty, a word that no kernel takes becomes the right one, torn lists are joined
 //! where one reading makes sense.
 
-use super::Built::Full;
+use super::KernelBuild::Full;
 use super::facts;
 use plan::lint::lint;
 
@@ -40,21 +40,11 @@ const SUGGESTED: &[(&str, &str, &str, &str)] = &[
     ("4.14", "0-3", "isolcpus=2-3 isolcpus=", "isolcpus="),
     ("6.8", "0-3", "isolcpus=2-3 isolcpus=", "isolcpus="),
     ("6.8", "0-3", "isolcpus= isolcpus=2-3", "isolcpus="),
-    (
-        "4.14",
-        "0-3",
-        "isolcpus=1 isolcpus=2",
-        "isolcpus=2 irqaffinity=0-1,3",
-    ),
+    ("4.14", "0-3", "isolcpus=1 isolcpus=2", "isolcpus=2 irqaffinity=0-1,3"),
     ("6.8", "0-3", "nohz=off nohz_full=", "nohz=off nohz_full="),
     ("6.8", "0-3", "rcu_nocbs= irqaffinity=", "rcu_nocbs= irqaffinity="),
     ("6.8", "0-3", "isolcpus=,,", "isolcpus=,,"),
-    (
-        "6.8",
-        "0-7",
-        "timer_migration=0",
-        "sysctl.kernel.timer_migration=0",
-    ),
+    ("6.8", "0-7", "timer_migration=0", "sysctl.kernel.timer_migration=0"),
     (
         "5.4",
         "0-7",
@@ -79,12 +69,7 @@ const SUGGESTED: &[(&str, &str, &str, &str)] = &[
     ("6.5", "0-7", "workqueue.cpumask=3", "workqueue.cpumask=3"),
     ("6.8", "0-7", "workqueue.cpumask=2-3", "workqueue.cpumask=2-3"),
     ("6.8", "0-7", "irqpoll", "irqpoll"),
-    (
-        "6.8",
-        "0-7",
-        "processor_idle.max_cstate=1",
-        "processor.max_cstate=1",
-    ),
+    ("6.8", "0-7", "processor_idle.max_cstate=1", "processor.max_cstate=1"),
     (
         "6.8",
         "0-7",
@@ -154,14 +139,12 @@ const SUGGESTED: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_suggestion_keeps_what_is_switched_off_and_joins_what_is_torn() {
+fn suggestions_keep_empty_lists_and_join_split_ones() {
     let mut wrong = String::new();
     for (kernel, possible, line, wanted) in SUGGESTED {
         let found = lint(line, &facts(kernel, Full, possible)).suggested;
         if found != *wanted {
-            wrong.push_str(&format!(
-                "\n{kernel}: {line}\n  found  {found}\n  wanted {wanted}\n"
-            ));
+            wrong.push_str(&format!("\n{kernel}: {line}\n  found  {found}\n  wanted {wanted}\n"));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -1,11 +1,11 @@
 //! A slow checker that shares no code with the chooser: the rules once more, from the machine's own sets.
 
 use machine::{CoreKind, CpuId, CpuSet, Machine};
-use plan::{Shape, Wish};
+use plan::{CpuRequest, PlacementShape};
 use std::collections::BTreeSet;
 
 /// The sets of the machine, cut to what is online; equal ones of a family once.
-pub struct Checker<'a> {
+pub struct ChoiceChecker<'a> {
     machine: &'a Machine,
     cores: BTreeSet<CpuSet>,
     nodes: Vec<(u32, CpuSet)>,
@@ -14,15 +14,15 @@ pub struct Checker<'a> {
     small: BTreeSet<CpuSet>,
 }
 
-impl<'a> Checker<'a> {
-    pub fn new(machine: &'a Machine) -> Checker<'a> {
+impl<'a> ChoiceChecker<'a> {
+    pub fn new(machine: &'a Machine) -> ChoiceChecker<'a> {
         let online = &machine.topology.online;
         let cpus = || machine.topology.cpus.iter().filter(|cpu| cpu.online);
         let same = |test: &dyn Fn(&machine::Cpu) -> bool| -> CpuSet {
             cpus().filter(|cpu| test(cpu)).map(|cpu| cpu.id).collect()
         };
         let alone = |id: CpuId| [id].into_iter().collect::<CpuSet>();
-        let mut checker = Checker {
+        let mut checker = ChoiceChecker {
             machine,
             cores: BTreeSet::new(),
             nodes: Vec::new(),
@@ -36,10 +36,7 @@ impl<'a> Checker<'a> {
             small: BTreeSet::new(),
         };
         for cpu in cpus() {
-            let core = cpu
-                .siblings
-                .as_ref()
-                .map_or(alone(cpu.id), |core| core.and(online));
+            let core = cpu.siblings.as_ref().map_or(alone(cpu.id), |core| core.and(online));
             checker.cores.insert(core);
             if let Some(node) = cpu.node {
                 let set = same(&|other| other.node == Some(node));
@@ -51,9 +48,9 @@ impl<'a> Checker<'a> {
             checker.last.extend(cpu.llc.as_ref().map(|set| set.and(online)));
             checker.small.extend(cpu.l2.as_ref().map(|set| set.and(online)));
             if cpu.die.is_some() {
-                checker.last.insert(same(&|other| {
-                    (other.package, other.die) == (cpu.package, cpu.die)
-                }));
+                checker
+                    .last
+                    .insert(same(&|other| (other.package, other.die) == (cpu.package, cpu.die)));
             }
             if cpu.cluster.is_some() {
                 checker
@@ -66,18 +63,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Why a set must not be chosen; `None` for one that may.
-    pub fn forbidden(&self, wish: &Wish, set: &CpuSet) -> Option<String> {
+    pub fn forbidden(&self, wish: &CpuRequest, set: &CpuSet) -> Option<String> {
         let topology = &self.machine.topology;
         let lowest = topology.online.first()?;
         let kinds: BTreeSet<Option<CoreKind>> = set
             .iter()
-            .map(|id| {
-                topology
-                    .cpus
-                    .iter()
-                    .find(|cpu| cpu.id == id)
-                    .and_then(|cpu| cpu.kind)
-            })
+            .map(|id| topology.cpus.iter().find(|cpu| cpu.id == id).and_then(|cpu| cpu.kind))
             .collect();
         let guarded = |node: u32| {
             let node = topology.nodes.iter().find(|known| known.id == node);
@@ -100,15 +91,13 @@ impl<'a> Checker<'a> {
                 "other kind",
             ))
             .or(no(
-                self.nodes
-                    .iter()
-                    .any(|(id, cpus)| guarded(*id) && cpus.is_subset(set)),
+                self.nodes.iter().any(|(id, cpus)| guarded(*id) && cpus.is_subset(set)),
                 "a node without housekeeping",
             ))
     }
 
     /// What a set costs, the most important first.
-    pub fn cost(&self, wish: &Wish, set: &CpuSet) -> Vec<u64> {
+    pub fn cost(&self, wish: &CpuRequest, set: &CpuSet) -> Vec<u64> {
         let topology = &self.machine.topology;
         let boot = self
             .machine
@@ -140,7 +129,7 @@ impl<'a> Checker<'a> {
             .filter(shared)
             .filter(is_first)
             .count();
-        let is_pack = wish.shape == Shape::Pack;
+        let is_pack = wish.shape == PlacementShape::Pack;
         let top = topology.online.last().map_or(0, |cpu| cpu.0);
         vec![
             self.cores.iter().filter(shared).count() as u64,
@@ -173,7 +162,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The cheapest set of all that may be chosen, by trying every one.
-    pub fn cheapest(&self, wish: &Wish) -> Option<(Vec<u64>, CpuSet)> {
+    pub fn cheapest(&self, wish: &CpuRequest) -> Option<(Vec<u64>, CpuSet)> {
         let ids: Vec<CpuId> = self.machine.topology.online.iter().collect();
         assert!(ids.len() <= 16, "too many to try all");
         let mut best: Option<(Vec<u64>, CpuSet)> = None;
@@ -199,7 +188,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A better set that differs by one core, for machines where not every set can be tried.
-    pub fn better_neighbour(&self, wish: &Wish, set: &CpuSet) -> Option<CpuSet> {
+    pub fn better_neighbour(&self, wish: &CpuRequest, set: &CpuSet) -> Option<CpuSet> {
         let own = self.cost(wish, set);
         let inside = self.cores.iter().filter(|core| core.intersects(set));
         for core in inside {

@@ -17,7 +17,7 @@ pub enum Numbering {
 
 /// How a machine is built; each number is per the place around it.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct MachineShape {
     pub packages: u32,
     pub nodes: u32,
     pub llcs: u32,
@@ -33,7 +33,7 @@ pub struct Shape {
     pub efficiency: &'static str,
 }
 
-pub const PLAIN: Shape = Shape {
+pub const PLAIN: MachineShape = MachineShape {
     packages: 1,
     nodes: 1,
     llcs: 1,
@@ -48,16 +48,16 @@ pub const PLAIN: Shape = Shape {
 };
 
 /// One hardware thread: package, node, last-level cache, level-2 cache, core (all machine-wide), thread.
-type Seat = [u32; 6];
+type ThreadPosition = [u32; 6];
 
-impl Shape {
+impl MachineShape {
     pub fn machine(&self) -> Machine {
         let dir = tempfile::tempdir().unwrap();
         self.write(dir.path());
         Machine::read(&Root::open(dir.path()).unwrap())
     }
 
-    fn seats(&self) -> Vec<Seat> {
+    fn seats(&self) -> Vec<ThreadPosition> {
         let mut seats = Vec::new();
         let cores = self.packages * self.nodes * self.llcs * self.l2s * self.cores;
         for core in 0..cores {
@@ -84,7 +84,7 @@ impl Shape {
             std::fs::write(path, format!("{text}\n")).unwrap();
         };
         let seats = self.seats();
-        let list = |test: &dyn Fn(u32, &Seat) -> bool| {
+        let list = |test: &dyn Fn(u32, &ThreadPosition) -> bool| {
             let cpus = seats.iter().enumerate().map(|(cpu, seat)| (cpu as u32, seat));
             let cpus = cpus
                 .filter(|(cpu, seat)| test(*cpu, seat))
@@ -111,10 +111,7 @@ impl Shape {
             if !is_on(cpu as u32) {
                 continue;
             }
-            put(
-                &format!("{own}/topology/physical_package_id"),
-                &seat[0].to_string(),
-            );
+            put(&format!("{own}/topology/physical_package_id"), &seat[0].to_string());
             put(&format!("{own}/topology/core_id"), &seat[4].to_string());
             put(&format!("{own}/topology/core_cpus_list"), &same(4));
             put(&format!("{own}/topology/package_cpus_list"), &same(0));

@@ -3,10 +3,10 @@
 mod checker;
 mod made;
 
-use checker::Checker;
+use checker::ChoiceChecker;
 use machine::{CoreKind, CpuSet, Machine};
-use made::{Numbering, PLAIN, Shape as Made};
-use plan::{CpuRefusal, Near, Refusal, Shape, Wish, choose};
+use made::{MachineShape as Made, Numbering, PLAIN};
+use plan::{CpuRefusal, CpuRequest, NearbyCpus, PlacementShape, PlanRefusal, choose};
 use root::Root;
 use std::path::Path;
 
@@ -51,10 +51,7 @@ fn small() -> Vec<Made> {
             offline: &[0],
             ..pairs.clone()
         },
-        Made {
-            offline: &[2],
-            ..pairs
-        },
+        Made { offline: &[2], ..pairs },
         Made {
             numbering: Numbering::Turns,
             ..two_nodes.clone()
@@ -124,33 +121,33 @@ fn small() -> Vec<Made> {
     ]
 }
 
-fn wishes(machine: &Machine) -> Vec<Wish> {
+fn requests(machine: &Machine) -> Vec<CpuRequest> {
     let online = &machine.topology.online;
-    let mut wishes = vec![Wish::default()];
+    let mut wishes = vec![CpuRequest::default()];
     for count in 1..=online.len() + 1 {
-        for shape in [Shape::Pack, Shape::Spread] {
-            let plain = Wish {
+        for shape in [PlacementShape::Pack, PlacementShape::Spread] {
+            let plain = CpuRequest {
                 count: Some(count),
                 shape,
-                ..Wish::default()
+                ..CpuRequest::default()
             };
             wishes.push(plain.clone());
-            wishes.push(Wish {
+            wishes.push(CpuRequest {
                 keep: online.iter().skip(2).step_by(3).collect(),
                 ..plain.clone()
             });
             let half: CpuSet = online.iter().skip(online.len() / 2).collect();
-            let near = Near {
+            let near = NearbyCpus {
                 device: "eth0".to_owned(),
                 cpus: half,
                 what: "node 1".to_owned(),
             };
-            wishes.push(Wish {
+            wishes.push(CpuRequest {
                 near: Some(near),
                 ..plain.clone()
             });
             if machine.topology.is_hybrid() {
-                wishes.push(Wish {
+                wishes.push(CpuRequest {
                     kind: Some(CoreKind::Efficiency),
                     ..plain.clone()
                 });
@@ -161,22 +158,17 @@ fn wishes(machine: &Machine) -> Vec<Wish> {
 }
 
 #[test]
-fn no_set_of_a_small_machine_is_better() {
+fn no_better_choice_exists_on_small_machines() {
     let (mut chosen, mut refused) = (0, 0);
     for made in small() {
         let machine = made.machine();
-        let checker = Checker::new(&machine);
-        for wish in wishes(&machine) {
+        let checker = ChoiceChecker::new(&machine);
+        for wish in requests(&machine) {
             let what = format!("{made:?} {wish:?}");
             let best = checker.cheapest(&wish);
             match (choose(&machine, &wish), best) {
                 (Ok(choice), Some((cost, set))) => {
-                    assert_eq!(
-                        checker.forbidden(&wish, &choice.cpus),
-                        None,
-                        "{} {what}",
-                        choice.cpus
-                    );
+                    assert_eq!(checker.forbidden(&wish, &choice.cpus), None, "{} {what}", choice.cpus);
                     assert_eq!(
                         checker.cost(&wish, &choice.cpus),
                         cost,
@@ -188,17 +180,12 @@ fn no_set_of_a_small_machine_is_better() {
                 }
                 // Who names no number gets a core although its node keeps none.
                 (Ok(_), None) => assert_eq!(wish.count, None, "{what}"),
-                (
-                    Err(Refusal::NotSoMany {
-                        most, rule, offer, ..
-                    }),
-                    None,
-                ) => {
+                (Err(PlanRefusal::NotSoMany { most, rule, offer, .. }), None) => {
                     refused += 1;
                     assert!(!rule.is_empty() && !offer.is_empty(), "{what}");
                     let nearest = |count| {
                         checker
-                            .cheapest(&Wish {
+                            .cheapest(&CpuRequest {
                                 count: Some(count),
                                 ..wish.clone()
                             })
@@ -211,13 +198,10 @@ fn no_set_of_a_small_machine_is_better() {
             }
         }
     }
-    assert!(
-        chosen > 400 && refused > 200,
-        "{chosen} choices, {refused} refusals"
-    );
+    assert!(chosen > 400 && refused > 200, "{chosen} choices, {refused} refusals");
 }
 
-fn runners_up_are_worse(checker: &Checker, wish: &Wish, choice: &plan::Choice, what: &str) {
+fn runners_up_are_worse(checker: &ChoiceChecker, wish: &CpuRequest, choice: &plan::Choice, what: &str) {
     let own = checker.cost(wish, &choice.cpus);
     for other in &choice.runners_up {
         assert_ne!(other.cpus, choice.cpus, "{what}");
@@ -248,7 +232,7 @@ fn captured(folder: &str) -> Vec<(String, Machine)> {
 }
 
 #[test]
-fn machines_of_the_lab() {
+fn choices_on_lab_machines_follow_every_rule() {
     let all = captured("fixtures/machines");
     assert!(all.len() >= 8, "{}", all.len());
     for (name, machine) in all {
@@ -257,10 +241,10 @@ fn machines_of_the_lab() {
 }
 
 #[test]
-fn captured_machines() {
+fn choices_on_captured_machines_follow_every_rule() {
     let all = captured("../shared/machines");
     if all.is_empty() {
-        println!("SKIP: captured_machines: ../shared/machines is not there");
+        println!("SKIP: choices_on_captured_machines_follow_every_rule: ../shared/machines is not there");
         return;
     }
     for (name, machine) in all {
@@ -269,7 +253,7 @@ fn captured_machines() {
 }
 
 #[test]
-fn large_machines() {
+fn choices_on_large_machines_follow_every_rule() {
     let numbered = |numbering| Made {
         packages: 2,
         nodes: 2,
@@ -303,7 +287,7 @@ fn large_machines() {
 
 /// What can be checked without trying every set: nothing forbidden, and no single exchange makes it better.
 fn large(name: &str, machine: &Machine) {
-    let checker = Checker::new(machine);
+    let checker = ChoiceChecker::new(machine);
     let online = &machine.topology.online;
     let counts = [
         None,
@@ -316,11 +300,11 @@ fn large(name: &str, machine: &Machine) {
         Some(online.len() / 4),
     ];
     for count in counts.into_iter().filter(|count| *count != Some(0)) {
-        for shape in [Shape::Pack, Shape::Spread] {
-            let wish = Wish {
+        for shape in [PlacementShape::Pack, PlacementShape::Spread] {
+            let wish = CpuRequest {
                 count,
                 shape,
-                ..Wish::default()
+                ..CpuRequest::default()
             };
             let what = format!("{name} {count:?} {shape:?}");
             match choose(machine, &wish) {
@@ -334,7 +318,7 @@ fn large(name: &str, machine: &Machine) {
                     assert_eq!(choose(machine, &wish).unwrap(), choice, "the same again: {what}");
                     runners_up_are_worse(&checker, &wish, &choice, &what);
                 }
-                Err(Refusal::NotSoMany { most, .. }) => assert!(most < count.unwrap_or(1), "{what}"),
+                Err(PlanRefusal::NotSoMany { most, .. }) => assert!(most < count.unwrap_or(1), "{what}"),
                 Err(refusal) => panic!("{refusal}: {what}"),
             }
         }
@@ -342,15 +326,15 @@ fn large(name: &str, machine: &Machine) {
 }
 
 #[test]
-fn the_cases_that_the_rules_come_from() {
-    let check = |made: &Made, wish: Wish, expected: &str| {
+fn the_cases_behind_the_rules_get_the_expected_cpus() {
+    let check = |made: &Made, wish: CpuRequest, expected: &str| {
         let choice = choose(&made.machine(), &wish).unwrap_or_else(|refusal| panic!("{refusal}"));
         assert_eq!(choice.cpus.to_string(), expected, "{made:?} {wish:?}");
         choice
     };
-    let count = |count| Wish {
+    let count = |count| CpuRequest {
         count: Some(count),
-        ..Wish::default()
+        ..CpuRequest::default()
     };
     // An Intel J1900: both CPUs of a level-2 pair.
     let j1900 = Made {
@@ -381,7 +365,7 @@ fn the_cases_that_the_rules_come_from() {
     assert_ne!(by_hand.rule, "highest-numbers", "{by_hand:?}");
     let refused = choose(&sockets.machine(), &count(7)).unwrap_err();
     assert!(
-        matches!(&refused, Refusal::NotSoMany { most: 6, rule, .. } if rule.contains("node")),
+        matches!(&refused, PlanRefusal::NotSoMany { most: 6, rule, .. } if rule.contains("node")),
         "{refused}"
     );
     // Two kinds: never mixed.
@@ -407,7 +391,7 @@ fn the_cases_that_the_rules_come_from() {
 }
 
 #[test]
-fn unwise_cpus_are_obeyed_and_named() {
+fn unwise_cpus_are_used_as_requested_and_reported() {
     let made = Made {
         packages: 2,
         l2s: 2,
@@ -437,7 +421,7 @@ fn unwise_cpus_are_obeyed_and_named() {
 }
 
 #[test]
-fn wishes_that_cannot_be_met() {
+fn requests_that_cannot_be_met_are_refused() {
     let made = Made {
         packages: 2,
         cores: 2,
@@ -453,35 +437,35 @@ fn wishes_that_cannot_be_met() {
         cpus: None,
         is_virtual: node.is_none(),
     };
-    let near = |node| Near::of(&device(node), &machine.topology);
+    let near = |node| NearbyCpus::of(&device(node), &machine.topology);
     assert_eq!(near(Some(0)).unwrap().cpus.to_string(), "0-1");
-    assert!(matches!(near(None), Err(Refusal::NoLocality { .. })));
+    assert!(matches!(near(None), Err(PlanRefusal::NoLocality { .. })));
     // Node 1 has lost its CPUs and tells no distances: nothing is guessed.
-    assert!(matches!(near(Some(1)), Err(Refusal::NoLocality { .. })));
-    let refused = |wish: Wish| choose(&machine, &wish).unwrap_err();
+    assert!(matches!(near(Some(1)), Err(PlanRefusal::NoLocality { .. })));
+    let refused = |wish: CpuRequest| choose(&machine, &wish).unwrap_err();
     let kind = Some(CoreKind::Performance);
     assert!(matches!(
-        refused(Wish {
+        refused(CpuRequest {
             kind,
-            ..Wish::default()
+            ..CpuRequest::default()
         }),
-        Refusal::OneKind { .. }
+        PlanRefusal::OneKind { .. }
     ));
-    let count = |count| Wish {
+    let count = |count| CpuRequest {
         count: Some(count),
-        ..Wish::default()
+        ..CpuRequest::default()
     };
-    assert_eq!(refused(count(0)), Refusal::NoCpus);
+    assert_eq!(refused(count(0)), PlanRefusal::NoCpus);
     assert!(matches!(
         refused(count(usize::MAX)),
-        Refusal::NotSoMany { most: 1, .. }
+        PlanRefusal::NotSoMany { most: 1, .. }
     ));
     let keep: CpuSet = CpuSet::range(1, 9);
     assert!(matches!(
-        refused(Wish {
+        refused(CpuRequest {
             keep,
-            ..Wish::default()
+            ..CpuRequest::default()
         }),
-        Refusal::Cpus(CpuRefusal::Missing { .. })
+        PlanRefusal::Cpus(CpuRefusal::Missing { .. })
     ));
 }

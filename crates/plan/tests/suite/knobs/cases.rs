@@ -2,13 +2,13 @@
 //! and undoes every knob of the profiles with the first of its cases.
 
 /// One question to one knob.
-pub struct Case {
+pub struct KnobCase {
     pub knob: &'static str,
     /// Taken by name as `--with`, else by the profile `strict`.
     pub with: &'static str,
     pub files: &'static [(&'static str, &'static str)],
     /// Changes of this knob: what stands behind its name in the id, and the value.
-    pub wanted: &'static [(&'static str, &'static str)],
+    pub expected: &'static [(&'static str, &'static str)],
 }
 
 const fn case(
@@ -16,12 +16,12 @@ const fn case(
     with: &'static str,
     files: &'static [(&'static str, &'static str)],
     wanted: &'static [(&'static str, &'static str)],
-) -> Case {
-    Case {
+) -> KnobCase {
+    KnobCase {
         knob,
         with,
         files,
-        wanted,
+        expected: wanted,
     }
 }
 
@@ -34,7 +34,7 @@ const RX: &str = "/sys/class/net/eth0/queues";
 
 /// CPU 3 of four is isolated; its sibling is CPU 1.
 #[rustfmt::skip]
-pub const CASES: &[Case] = &[
+pub const CASES: &[KnobCase] = &[
     case("wq_sysfs_cpumask", "", &[("WQ/writeback/cpumask", "f"), ("WQ/scsi_tmf_0/cpumask", "8"), ("WQ/cpumask", "f")],
         &[("scsi_tmf_0", "7"), ("writeback", "7")]),
     case("wq_sysfs_cpumask", "", &[("WQ/writeback/cpumask", "7")], &[]),
@@ -112,11 +112,5 @@ pub fn spelled(path: &str) -> String {
     ]
     .iter()
     .find_map(|(short, long)| Some(format!("{long}/{}", path.strip_prefix(short)?)))
-    .unwrap_or_else(|| {
-        if path == "QOS" {
-            QOS.to_owned()
-        } else {
-            path.to_owned()
-        }
-    })
+    .unwrap_or_else(|| if path == "QOS" { QOS.to_owned() } else { path.to_owned() })
 }

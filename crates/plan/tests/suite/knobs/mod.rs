@@ -8,7 +8,7 @@ mod scene;
 
 use cases::{CASES, spelled};
 use plan::{Action, KNOBS, Level, Plan, Profile, knobs};
-use scene::{Made, ids, plan_of};
+use scene::{KnobMachine, ids, plan_of};
 use std::collections::BTreeSet;
 
 /// Knobs whose changes depend on tasks, interrupts or cgroups: asked by tests of their own, here and at level 3.
@@ -31,11 +31,7 @@ const ELSEWHERE: [&str; 13] = [
 fn values<'a>(plan: &'a Plan, knob: &str) -> Vec<(&'a str, &'a str)> {
     let own = plan.changes.iter().filter_map(|change| {
         let part = change.id.strip_prefix(knob)?;
-        let part = if part.is_empty() {
-            part
-        } else {
-            part.strip_prefix('/')?
-        };
+        let part = if part.is_empty() { part } else { part.strip_prefix('/')? };
         let Action::Write { value, .. } = &change.action else {
             return None;
         };
@@ -45,15 +41,11 @@ fn values<'a>(plan: &'a Plan, knob: &str) -> Vec<(&'a str, &'a str)> {
 }
 
 #[test]
-fn each_knob_changes_what_it_should_and_nothing_else() {
+fn each_knob_makes_exactly_the_expected_changes() {
     let mut asked = BTreeSet::from(ELSEWHERE);
     for one in CASES {
-        let files: Vec<(String, &str)> = one
-            .files
-            .iter()
-            .map(|(path, value)| (spelled(path), *value))
-            .collect();
-        let made = Made::new(&files);
+        let files: Vec<(String, &str)> = one.files.iter().map(|(path, value)| (spelled(path), *value)).collect();
+        let made = KnobMachine::new(&files);
         let with = match one.with {
             "" => None,
             "+" => Some(one.knob.to_owned()),
@@ -62,7 +54,7 @@ fn each_knob_changes_what_it_should_and_nothing_else() {
         let plan = plan_of(&made, Profile::Strict, &with.into_iter().collect::<Vec<_>>()).unwrap();
         assert_eq!(
             values(&plan, one.knob),
-            one.wanted,
+            one.expected,
             "{} {} {:?}",
             one.knob,
             one.with,
@@ -86,7 +78,7 @@ fn each_knob_changes_what_it_should_and_nothing_else() {
                 _ => None,
             })
             .collect();
-        let again = Made::new(&[files.clone(), after].concat());
+        let again = KnobMachine::new(&[files.clone(), after].concat());
         let names: Vec<String> = if one.with.is_empty() {
             Vec::new()
         } else {
@@ -106,11 +98,11 @@ fn each_knob_changes_what_it_should_and_nothing_else() {
 }
 
 #[test]
-fn a_knob_that_is_not_there_is_said_when_it_was_asked_for_by_name() {
-    let made = Made::new(&[]);
+fn an_explicitly_requested_knob_that_is_absent_is_reported() {
+    let made = KnobMachine::new(&[]);
     let quiet = plan_of(&made, Profile::Strict, &[]).unwrap();
     assert!(!ids(&quiet).contains(&"knob-absent"), "{:?}", quiet.findings);
-    for knob in KNOBS.iter().filter(|knob| knob.taken == plan::Taken::ByName) {
+    for knob in KNOBS.iter().filter(|knob| knob.usage == plan::KnobUse::ByName) {
         let plan = plan_of(&made, Profile::Minimal, &[knob.name.to_owned()]).unwrap();
         let said = plan
             .findings
@@ -123,8 +115,8 @@ fn a_knob_that_is_not_there_is_said_when_it_was_asked_for_by_name() {
 }
 
 #[test]
-fn profiles_hold_those_before_them_and_nothing_with_a_safety_price() {
-    let made = Made::new(&[]);
+fn profiles_include_the_lower_ones_and_no_knob_that_costs_safety() {
+    let made = KnobMachine::new(&[]);
     let taken = |profile| -> BTreeSet<&str> {
         plan_of(&made, profile, &[])
             .unwrap()

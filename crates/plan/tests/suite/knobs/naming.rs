@@ -1,15 +1,15 @@
 //! Knobs by name, knobs left out, interrupts brought here, and the findings about who stands in the way.
 
-use super::scene::{Made, ids, intent, plan_of};
+use super::scene::{KnobMachine, ids, intent, plan_of};
 use machine::{CpuSet, Interrupt};
-use plan::Refusal::{self, Knob};
-use plan::{Because, KnobRefusal, Level, PartitionName, Profile, State};
+use plan::PlanRefusal::{self, Knob};
+use plan::{KnobReason, KnobRefusal, KnobState, Level, PartitionName, Profile};
 
 const STAT: &str = "/proc/sys/vm/stat_interval";
 
 #[test]
-fn what_was_taken_by_name_and_what_was_left_out_is_told() {
-    let made = Made::new(&[(STAT.to_owned(), "1")]);
+fn requested_and_omitted_knobs_are_reported() {
+    let made = KnobMachine::new(&[(STAT.to_owned(), "1")]);
     let mut intent = intent(Profile::Balanced);
     intent.take("stat_interval=60").unwrap();
     intent.leave_out("timer_migration").unwrap();
@@ -18,18 +18,18 @@ fn what_was_taken_by_name_and_what_was_left_out_is_told() {
     let stat = knob("stat_interval").unwrap();
     assert_eq!(
         (stat.because, stat.value.as_deref(), stat.state),
-        (Because::Name, Some("60"), State::Changes)
+        (KnobReason::Name, Some("60"), KnobState::Changes)
     );
     assert_eq!(
         knob("rq_affinity").map(|knob| (knob.because, knob.state)),
-        Some((Because::Profile, State::Absent))
+        Some((KnobReason::Profile, KnobState::Absent))
     );
     assert!(knob("timer_migration").is_none());
     assert_eq!(plan.without, ["timer_migration"]);
 }
 
 #[test]
-fn names_and_values_that_there_are_not() {
+fn unknown_knobs_and_invalid_values_are_refused() {
     let mut intent = intent(Profile::Balanced);
     for unknown in ["", "rq_afinity", "=", "=1", "rq_affinity ", "../rq_affinity"] {
         assert!(
@@ -76,10 +76,7 @@ fn names_and_values_that_there_are_not() {
         Err(Knob(KnobRefusal::Twice { .. }))
     ));
     intent.leave_out("rps_cpus").unwrap();
-    assert!(matches!(
-        intent.take("rps_cpus"),
-        Err(Knob(KnobRefusal::Twice { .. }))
-    ));
+    assert!(matches!(intent.take("rps_cpus"), Err(Knob(KnobRefusal::Twice { .. }))));
 }
 
 #[test]
@@ -98,13 +95,10 @@ fn an_intent_of_an_older_journal_is_still_read() {
 
 /// What irqbalance reads when it starts: a list that is none, and one that leaves isolated CPUs out.
 #[test]
-fn the_files_of_irqbalance() {
+fn errors_in_the_settings_of_irqbalance_are_reported() {
     let said = |files: &[(&str, &str)], comms: &[&'static str]| -> Vec<(String, String, String)> {
-        let files: Vec<(String, &str)> = files
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), *text))
-            .collect();
-        let mut made = Made::new(&files);
+        let files: Vec<(String, &str)> = files.iter().map(|(path, text)| ((*path).to_owned(), *text)).collect();
+        let mut made = KnobMachine::new(&files);
         made.comms = comms.to_vec();
         let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
         let found = plan.findings.into_iter();
@@ -152,10 +146,7 @@ fn the_files_of_irqbalance() {
     );
     assert_eq!(replaced.len(), 1, "{replaced:?}");
     let (id, subject, fix) = &replaced[0];
-    assert_eq!(
-        (id.as_str(), subject.as_str()),
-        ("irqbalance-not-banned", DROP_IN)
-    );
+    assert_eq!((id.as_str(), subject.as_str()), ("irqbalance-not-banned", DROP_IN));
     assert!(
         fix.contains("Environment=IRQBALANCE_BANNED_CPULIST=2-3") && fix.contains("daemon-reload"),
         "{fix}"
@@ -164,12 +155,12 @@ fn the_files_of_irqbalance() {
 
 /// IPIs of POWER and private interrupts of a GIC: the kernel refuses a mask for them, and none is planned.
 #[test]
-fn interrupts_that_each_cpu_has_for_itself_are_not_moved() {
+fn per_cpu_interrupts_are_not_moved() {
     let of_chip = |irq, name, chip: &str| Interrupt {
         chip: chip.to_owned(),
         ..interrupt(irq, name, "0-3", false)
     };
-    let mut made = Made::new(&[]);
+    let mut made = KnobMachine::new(&[]);
     made.interrupts = vec![
         of_chip(16, "IPI-0", "XIVE-IPI   0 Edge"),
         of_chip(18, "virtio3", "XIVE-IRQ 4609 Level"),
@@ -204,8 +195,8 @@ pub fn interrupt(irq: u32, name: &str, affinity: &str, managed: bool) -> Interru
 }
 
 #[test]
-fn interrupts_that_belong_to_the_program_come_here() {
-    let mut made = Made::new(&[]);
+fn requested_interrupts_are_moved_to_the_isolated_cpus() {
+    let mut made = KnobMachine::new(&[]);
     made.interrupts = vec![
         interrupt(30, "eth0-rx-0", "0-3", false),
         interrupt(31, "eth0-rx-1", "0-2", false),
@@ -220,15 +211,12 @@ fn interrupts_that_belong_to_the_program_come_here() {
             .changes
             .iter()
             .filter(|change| change.id.starts_with("irq_affinity/"));
-        Ok::<_, Refusal>(
+        Ok::<_, PlanRefusal>(
             own.map(|change| format!("{}={}", change.id, change.after))
                 .collect::<Vec<_>>(),
         )
     };
-    assert_eq!(
-        moves(&[]).unwrap(),
-        ["irq_affinity/30=0-2", "irq_affinity/33=0-2"]
-    );
+    assert_eq!(moves(&[]).unwrap(), ["irq_affinity/30=0-2", "irq_affinity/33=0-2"]);
     assert_eq!(
         moves(&["eth0-rx-1"]).unwrap(),
         ["irq_affinity/30=0-2", "irq_affinity/31=3", "irq_affinity/33=0-2"]
@@ -257,9 +245,9 @@ fn interrupts_that_belong_to_the_program_come_here() {
 
 /// 0 completes where the interrupt is: only an interrupt of a device that stays on an isolated CPU makes it wrong there.
 #[test]
-fn a_per_cpu_interrupt_completes_no_request() {
+fn per_cpu_interrupts_do_not_affect_rq_affinity() {
     let is_set = |one: Interrupt| {
-        let mut made = Made::new(&[("/sys/block/sda/queue/rq_affinity".to_owned(), "0")]);
+        let mut made = KnobMachine::new(&[("/sys/block/sda/queue/rq_affinity".to_owned(), "0")]);
         made.interrupts = vec![one];
         let plan = made.plan(&intent(Profile::Balanced)).unwrap();
         plan.changes.iter().any(|change| change.knob() == "rq_affinity")
@@ -279,8 +267,8 @@ fn a_per_cpu_interrupt_completes_no_request() {
 
 /// A timer and a chip without `irq_set_affinity`: the boot line cannot move them either.
 #[test]
-fn interrupts_that_nothing_moves_get_no_boot_parameter() {
-    let mut made = Made::new(&[]);
+fn immovable_interrupts_get_no_boot_parameter() {
+    let mut made = KnobMachine::new(&[]);
     made.interrupts = vec![
         interrupt(0, "timer", "0-3", false),
         Interrupt {
@@ -299,21 +287,10 @@ fn interrupts_that_nothing_moves_get_no_boot_parameter() {
         .iter()
         .filter(|one| one.subject.starts_with("irq/"))
         .collect();
-    let subjects: Vec<_> = said
-        .iter()
-        .map(|one| (one.id.as_str(), one.subject.as_str()))
-        .collect();
+    let subjects: Vec<_> = said.iter().map(|one| (one.id.as_str(), one.subject.as_str())).collect();
     assert_eq!(subjects, [("irq-fixed", "irq/0"), ("irq-fixed", "irq/50")]);
-    assert!(
-        said[0].message.contains("timer of the kernel"),
-        "{}",
-        said[0].message
-    );
-    assert!(
-        said[1].message.contains("chip accepts no mask"),
-        "{}",
-        said[1].message
-    );
+    assert!(said[0].message.contains("timer of the kernel"), "{}", said[0].message);
+    assert!(said[1].message.contains("chip accepts no mask"), "{}", said[1].message);
     assert!(said.iter().all(|one| !one.fix.contains("isolcpus")));
     assert!(plan.changes.iter().all(|change| change.knob() != "irq_affinity"));
     intent.irq_here.insert("button".to_owned());
@@ -323,8 +300,8 @@ fn interrupts_that_nothing_moves_get_no_boot_parameter() {
 }
 
 #[test]
-fn the_flag_managed_irq_is_not_suggested_to_a_kernel_without_it() {
-    let mut made = Made::new(&[]);
+fn the_managed_irq_flag_is_not_suggested_to_kernels_without_it() {
+    let mut made = KnobMachine::new(&[]);
     made.interrupts = vec![interrupt(32, "nvme0q3", "2-3", true)];
     let fix = |release: &str| {
         made.put("/proc/sys/kernel/osrelease", release);
@@ -336,21 +313,14 @@ fn the_flag_managed_irq_is_not_suggested_to_a_kernel_without_it() {
     assert!(new.contains("boot with isolcpus=managed_irq,domain,3"), "{new}");
     assert!(line.contains("isolcpus=managed_irq,domain,3"), "{line}");
     let (old, line) = fix("5.4.0-26-generic");
-    assert!(
-        old.contains("needs kernel 5.6") && !old.contains("boot with"),
-        "{old}"
-    );
+    assert!(old.contains("needs kernel 5.6") && !old.contains("boot with"), "{old}");
     assert!(!line.contains("managed_irq"), "{line}");
 }
 
 #[test]
-fn a_kernel_older_than_those_that_are_known_is_a_warning() {
-    let made = Made::new(&[]);
-    for (release, warned) in [
-        ("3.10.0-1160.el7.x86_64", true),
-        ("4.13.16", true),
-        ("4.14.0", false),
-    ] {
+fn a_kernel_older_than_the_supported_ones_gets_a_warning() {
+    let made = KnobMachine::new(&[]);
+    for (release, warned) in [("3.10.0-1160.el7.x86_64", true), ("4.13.16", true), ("4.14.0", false)] {
         made.put("/proc/sys/kernel/osrelease", release);
         let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
         let said = plan
@@ -366,8 +336,8 @@ fn a_kernel_older_than_those_that_are_known_is_a_warning() {
 }
 
 #[test]
-fn who_stands_in_the_way_is_named() {
-    let mut made = Made::new(&[]);
+fn conflicting_programs_are_reported() {
+    let mut made = KnobMachine::new(&[]);
     made.comms = vec!["irqbalance"];
     let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
     let said = plan
@@ -386,7 +356,7 @@ fn who_stands_in_the_way_is_named() {
     let queues: Vec<(String, &str)> = (0..8)
         .map(|queue| (format!("/sys/class/net/eth0/queues/rx-{queue}/rps_cpus"), "0"))
         .collect();
-    let plan = plan_of(&Made::new(&queues), Profile::Balanced, &[]).unwrap();
+    let plan = plan_of(&KnobMachine::new(&queues), Profile::Balanced, &[]).unwrap();
     let said = plan
         .findings
         .iter()
@@ -396,9 +366,9 @@ fn who_stands_in_the_way_is_named() {
 }
 
 #[test]
-fn sets_of_partrt_that_our_front_end_made_stand_in_nobodys_way() {
+fn partrt_sets_created_by_quietcore_are_not_reported() {
     let cgroup = "/sys/fs/cgroup/cpuset";
-    let made = Made::new(&[
+    let made = KnobMachine::new(&[
         (
             "/proc/self/mountinfo".to_owned(),
             "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset",
@@ -416,8 +386,8 @@ fn sets_of_partrt_that_our_front_end_made_stand_in_nobodys_way() {
 }
 
 #[test]
-fn a_partition_that_is_balanced_inside_says_nothing_about_balancing() {
-    let made = Made::new(&[
+fn a_partition_with_load_balancing_has_no_finding_about_it() {
+    let made = KnobMachine::new(&[
         (
             "/proc/self/mountinfo".to_owned(),
             "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset",
@@ -443,10 +413,10 @@ fn a_partition_that_is_balanced_inside_says_nothing_about_balancing() {
 }
 
 #[test]
-fn a_disk_whose_interrupt_stays_sends_completions_home() {
+fn completions_of_a_disk_with_a_fixed_interrupt_go_to_the_submitter() {
     let disk = [("/sys/block/sda/queue/rq_affinity".to_owned(), "0")];
-    let mut made = Made::new(&disk);
-    let changes = |made: &Made| {
+    let mut made = KnobMachine::new(&disk);
+    let changes = |made: &KnobMachine| {
         let plan = plan_of(made, Profile::Balanced, &[]).unwrap();
         plan.changes
             .iter()
@@ -459,22 +429,15 @@ fn a_disk_whose_interrupt_stays_sends_completions_home() {
     staying.leave_out("irq_affinity").unwrap();
     let plan = made.plan(&staying).unwrap();
     let is_home = |change: &plan::Change| change.id == "rq_affinity/sda" && change.after == "2";
-    assert!(
-        plan.changes.iter().any(is_home),
-        "the interrupt is to stay where it is"
-    );
+    assert!(plan.changes.iter().any(is_home), "the interrupt is to stay where it is");
     made.interrupts = vec![interrupt(32, "sda", "3", true)];
     assert_eq!(changes(&made), 1);
     made.put("/sys/kernel/realtime", "1");
-    assert_eq!(
-        changes(&made),
-        0,
-        "where interrupts are threads the file does nothing"
-    );
+    assert_eq!(changes(&made), 0, "where interrupts are threads the file does nothing");
 }
 
 #[test]
-fn the_slice_of_systemd_comes_first_where_systemd_has_the_controller() {
+fn the_systemd_slice_comes_first_if_systemd_manages_the_controller() {
     let v2 = ("/proc/mounts".to_owned(), "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0");
     let v1 = (
         "/proc/mounts".to_owned(),
@@ -483,7 +446,7 @@ fn the_slice_of_systemd_comes_first_where_systemd_has_the_controller() {
     let controllers = ("/sys/fs/cgroup/cgroup.controllers".to_owned(), "cpuset cpu");
     let systemd = ("/run/systemd/system/a.unit".to_owned(), "");
     let slices = |files: &[(String, &str)]| {
-        let plan = plan_of(&Made::new(files), Profile::Minimal, &[]).unwrap();
+        let plan = plan_of(&KnobMachine::new(files), Profile::Minimal, &[]).unwrap();
         let is_slice = |change: &plan::Change| change.id.starts_with("systemd_slice/");
         (
             plan.changes.iter().position(is_slice),

@@ -1,6 +1,6 @@
 //! Other owners of CPUs and interrupts: named with their own words, narrowed or refused.
 
-use super::scene::{Made, ids, intent, plan_of};
+use super::scene::{KnobMachine, ids, intent, plan_of};
 use machine::CpuSet;
 use plan::{Finding, Level, Plan, Profile};
 
@@ -13,7 +13,7 @@ fn found<'p>(plan: &'p Plan, id: &str) -> &'p Finding {
 }
 
 /// A machine with v1 and these sets.
-fn with_sets(sets: &[(&str, &str)]) -> Made {
+fn with_sets(sets: &[(&str, &str)]) -> KnobMachine {
     let mut files = vec![
         ("/proc/self/mountinfo".to_owned(), V1),
         ("/sys/fs/cgroup/cpuset/cpuset.cpus".to_owned(), "0-3"),
@@ -23,16 +23,12 @@ fn with_sets(sets: &[(&str, &str)]) -> Made {
     for (path, (_, cpus)) in paths.iter().zip(sets) {
         files.push((format!("/sys/fs/cgroup/cpuset{path}/cpuset.cpus"), *cpus));
     }
-    Made::new(&files)
+    KnobMachine::new(&files)
 }
 
 #[test]
-fn containers_are_narrowed_and_named() {
-    let made = with_sets(&[
-        ("/docker", "0-3"),
-        ("/docker/ID", "2-3"),
-        ("/docker/other", "0-1"),
-    ]);
+fn containers_are_narrowed_and_reported_by_name() {
+    let made = with_sets(&[("/docker", "0-3"), ("/docker/ID", "2-3"), ("/docker/other", "0-1")]);
     let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
     let narrowed: Vec<(&str, &str, bool)> = plan
         .changes
@@ -52,13 +48,10 @@ fn containers_are_narrowed_and_named() {
 }
 
 #[test]
-fn who_is_pinned_to_the_wanted_cpus_has_to_move_first() {
+fn owners_pinned_to_the_requested_cpus_must_be_moved_first() {
     for (set, command) in [
         ("/docker/ID", "docker update --cpuset-cpus=0-2 4f8e9a0b1c2d;"),
-        (
-            "/machine/qemu-1-web.libvirt-qemu/vcpu0",
-            "virsh vcpupin web 0 0-2;",
-        ),
+        ("/machine/qemu-1-web.libvirt-qemu/vcpu0", "virsh vcpupin web 0 0-2;"),
         ("/kubepods/pod1a-2b/ID", "give the kubelet reservedSystemCPUs"),
         ("/user", "cset shield --reset;"),
     ] {
@@ -77,7 +70,7 @@ fn who_is_pinned_to_the_wanted_cpus_has_to_move_first() {
 }
 
 #[test]
-fn a_runtime_that_has_no_set_yet() {
+fn a_container_runtime_without_a_cpuset_is_reported() {
     let mut made = with_sets(&[]);
     made.comms = vec!["dockerd"];
     let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
@@ -93,9 +86,9 @@ fn a_runtime_that_has_no_set_yet() {
 }
 
 #[test]
-fn tuned() {
+fn tuned_is_reported_with_its_isolated_cpus() {
     let plan_with = |comms: &[&'static str], variables: &str| {
-        let mut made = Made::new(&[
+        let mut made = KnobMachine::new(&[
             ("/etc/tuned/active_profile".to_owned(), "cpu-partitioning"),
             ("/etc/tuned/cpu-partitioning-variables.conf".to_owned(), variables),
         ]);
@@ -106,8 +99,7 @@ fn tuned() {
     let said = found(&other, "owner-tuned");
     assert_eq!(said.level, Level::Warning);
     assert!(
-        said.message
-            .contains("cpu-partitioning; it isolates CPU 2-3, not 3;"),
+        said.message.contains("cpu-partitioning; it isolates CPU 2-3, not 3;"),
         "{}",
         said.message
     );
@@ -130,13 +122,12 @@ fn tuned() {
 }
 
 #[test]
-fn the_cpu_manager_of_the_kubelet() {
+fn exclusive_cpus_of_the_kubelet_are_reported() {
     let plan_with = |state: &str| {
-        let made = Made::new(&[("/var/lib/kubelet/cpu_manager_state".to_owned(), state)]);
+        let made = KnobMachine::new(&[("/var/lib/kubelet/cpu_manager_state".to_owned(), state)]);
         plan_of(&made, Profile::Minimal, &[]).unwrap()
     };
-    let alone =
-        r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"0a-1b":{"web":"2-3"}},"checksum":7}"#;
+    let alone = r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"0a-1b":{"web":"2-3"}},"checksum":7}"#;
     let plan = plan_with(alone);
     let said = found(&plan, "owner-kubernetes");
     assert_eq!(said.level, Level::Error);
@@ -146,20 +137,14 @@ fn the_cpu_manager_of_the_kubelet() {
         said.message
     );
     let shared = r#"{"policyName":"static","defaultCpuSet":"0-3","checksum":7}"#;
-    assert_eq!(
-        found(&plan_with(shared), "owner-kubernetes").level,
-        Level::Warning
-    );
-    for quiet in [
-        r#"{"policyName":"none","defaultCpuSet":"","checksum":1}"#,
-        "garbage",
-    ] {
+    assert_eq!(found(&plan_with(shared), "owner-kubernetes").level, Level::Warning);
+    for quiet in [r#"{"policyName":"none","defaultCpuSet":"","checksum":1}"#, "garbage"] {
         assert!(!ids(&plan_with(quiet)).contains(&"owner-kubernetes"), "{quiet}");
     }
 }
 
 #[test]
-fn sets_of_cset_beside_a_partition() {
+fn a_shield_of_cset_keeps_its_cpus_next_to_a_partition() {
     let made = with_sets(&[("/system", "0-2"), ("/user", "3")]);
     let mut intent = intent(Profile::Minimal);
     intent.cpus = CpuSet::parse_list("2").unwrap();
@@ -176,32 +161,24 @@ fn sets_of_cset_beside_a_partition() {
 }
 
 #[test]
-fn a_parent_keeps_the_cpus_of_a_child_that_has_no_others() {
+fn a_parent_of_a_fixed_child_is_not_narrowed() {
     // v1 refuses a parent that is smaller than its child.
     let made = with_sets(&[("/torque", "0-3"), ("/torque/job", "2-3"), ("/torque/job/0", "3")]);
     let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
-    let narrowed = plan
-        .changes
-        .iter()
-        .filter(|change| change.knob() == "foreign_cpusets");
+    let narrowed = plan.changes.iter().filter(|change| change.knob() == "foreign_cpusets");
     assert_eq!(narrowed.count(), 0, "{:?}", plan.changes);
     assert_eq!(plan.shared_with, ["/torque", "/torque/job", "/torque/job/0"]);
     assert_eq!(ids(&plan).iter().filter(|id| **id == "foreign-cpuset").count(), 1);
 }
 
 #[test]
-fn sets_that_are_narrowed_share_nothing() {
+fn narrowed_sets_share_no_cpus() {
     let made = with_sets(&[("/docker", "0-3"), ("/docker/ID", "2-3")]);
-    assert!(
-        plan_of(&made, Profile::Minimal, &[])
-            .unwrap()
-            .shared_with
-            .is_empty()
-    );
+    assert!(plan_of(&made, Profile::Minimal, &[]).unwrap().shared_with.is_empty());
 }
 
 /// A machine with v2 and these sets.
-fn with_v2_sets(sets: &[(&str, &str)]) -> Made {
+fn with_v2_sets(sets: &[(&str, &str)]) -> KnobMachine {
     let mount = "38 30 0:33 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw";
     let mut files = vec![
         ("/proc/self/mountinfo".to_owned(), mount),
@@ -212,32 +189,25 @@ fn with_v2_sets(sets: &[(&str, &str)]) -> Made {
     for (set, cpus) in sets {
         files.push((format!("/sys/fs/cgroup{set}/cpuset.cpus"), *cpus));
     }
-    Made::new(&files)
+    KnobMachine::new(&files)
 }
 
 #[test]
-fn a_set_of_v2_shares_only_where_its_parent_has_the_cpu() {
+fn a_v2_set_shares_a_cpu_only_if_its_parent_keeps_it() {
     let beside = plan_of(&with_v2_sets(&[("/batch", "3")]), Profile::Minimal, &[]).unwrap();
     assert_eq!(beside.shared_with, ["/batch"]);
-    assert!(
-        found(&beside, "foreign-cpuset")
-            .message
-            .contains("keeps running there")
-    );
+    assert!(found(&beside, "foreign-cpuset").message.contains("keeps running there"));
     for above in ["0-3", ""] {
         let sets = [("/batch", above), ("/batch/one", "3")];
         let inside = plan_of(&with_v2_sets(&sets), Profile::Minimal, &[]).unwrap();
         assert!(inside.shared_with.is_empty(), "{:?}", inside.shared_with);
         let message = &found(&inside, "foreign-cpuset").message;
-        assert!(
-            message.contains("runs its tasks on CPU 0-2 of its parent"),
-            "{message}"
-        );
+        assert!(message.contains("runs its tasks on CPU 0-2 of its parent"), "{message}");
     }
 }
 
 #[test]
-fn a_set_with_the_name_of_the_partition_is_no_other_owner_and_is_reported() {
+fn a_set_named_like_the_partition_is_reported_but_not_as_an_owner() {
     let plan = plan_of(&with_sets(&[("/rt", "3")]), Profile::Minimal, &[]).unwrap();
     assert!(plan.shared_with.is_empty());
     let message = &found(&plan, "foreign-cpuset").message;

@@ -1,19 +1,16 @@
 //! Knobs that switch CPUs off: siblings, isolated CPUs that go off and on, and what arrives on them.
 
 use super::naming::interrupt;
-use super::scene::{Made, plan_of};
+use super::scene::{KnobMachine, plan_of};
 use machine::{CpuSet, Interrupt};
 use plan::{Level, Profile};
 
 #[test]
-fn a_sibling_goes_offline_only_where_nobody_holds_it() {
+fn a_sibling_goes_offline_only_if_it_may() {
     let online = [("/sys/devices/system/cpu/cpu1/online".to_owned(), "1")];
     let with = ["cpu_offline".to_owned()];
-    let mut made = Made::new(&online);
-    made.interrupts = vec![
-        interrupt(40, "eth0", "1", false),
-        interrupt(41, "eth1", "0-1", false),
-    ];
+    let mut made = KnobMachine::new(&online);
+    made.interrupts = vec![interrupt(40, "eth0", "1", false), interrupt(41, "eth1", "0-1", false)];
     let plan = plan_of(&made, Profile::Minimal, &with).unwrap();
     assert_eq!(plan.housekeeping.to_string(), "0,2");
     let ids: Vec<&str> = plan.changes.iter().map(|change| change.id.as_str()).collect();
@@ -32,18 +29,14 @@ fn a_sibling_goes_offline_only_where_nobody_holds_it() {
         .find(|finding| finding.id.as_str() == "offline-lowest")
         .unwrap();
     assert_eq!(said.level, Level::Error);
-    assert!(
-        plan.changes
-            .iter()
-            .all(|change| !change.id.starts_with("cpu_offline"))
-    );
+    assert!(plan.changes.iter().all(|change| !change.id.starts_with("cpu_offline")));
 }
 
 #[test]
-fn isolated_cpus_go_off_and_on_before_anything_else_and_only_where_they_can() {
+fn isolated_cpus_are_cycled_first_and_only_if_hotplug_allows_it() {
     let with = ["cpu_cycle".to_owned()];
     let online = |cpu: u32| (format!("/sys/devices/system/cpu/cpu{cpu}/online"), "1");
-    let mut made = Made::new(&[online(2), online(3)]);
+    let mut made = KnobMachine::new(&[online(2), online(3)]);
     made.interrupts = vec![interrupt(40, "eth0", "3", false)];
     let mut intent = plan::Intent::new(
         plan::PartitionName::default(),
@@ -57,7 +50,7 @@ fn isolated_cpus_go_off_and_on_before_anything_else_and_only_where_they_can() {
     let cpus = CpuSet::parse_list("2-3").unwrap();
     assert_eq!(first.action, plan::Action::CycleCpus { cpus });
     // The firmware keeps one of them.
-    let plan = Made::new(&[online(3)]).plan(&intent).unwrap();
+    let plan = KnobMachine::new(&[online(3)]).plan(&intent).unwrap();
     let said = plan
         .findings
         .iter()
@@ -68,17 +61,13 @@ fn isolated_cpus_go_off_and_on_before_anything_else_and_only_where_they_can() {
         Some("cpu_cycle/cpu3")
     );
     // None at all can be switched off.
-    let plan = plan_of(&Made::new(&[]), Profile::Minimal, &with).unwrap();
-    assert!(
-        plan.changes
-            .iter()
-            .all(|change| !change.id.starts_with("cpu_cycle"))
-    );
+    let plan = plan_of(&KnobMachine::new(&[]), Profile::Minimal, &with).unwrap();
+    assert!(plan.changes.iter().all(|change| !change.id.starts_with("cpu_cycle")));
 }
 
 #[test]
-fn an_interrupt_of_a_cpu_that_goes_offline_moves_only_where_it_can() {
-    let mut made = Made::new(&[("/sys/devices/system/cpu/cpu1/online".to_owned(), "1")]);
+fn only_movable_interrupts_of_an_offlined_cpu_are_moved() {
+    let mut made = KnobMachine::new(&[("/sys/devices/system/cpu/cpu1/online".to_owned(), "1")]);
     let own = Interrupt {
         chip: "GICv3  27 Level".to_owned(),
         ..interrupt(11, "arch_timer", "1", false)

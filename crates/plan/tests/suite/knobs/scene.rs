@@ -1,21 +1,21 @@
 //! A machine of four CPUs in two cores, as files of its own choice.
 
 use machine::{CpuSet, Interrupt, Machine};
-use plan::{Intent, PartitionName, Plan, Profile, Refusal};
+use plan::{Intent, PartitionName, Plan, PlanRefusal, Profile};
 use root::Root;
 
 /// A made machine. CPU 3 is isolated in all tests; it shares its core with CPU 1.
-pub struct Made {
+pub struct KnobMachine {
     dir: tempfile::TempDir,
     pub interrupts: Vec<Interrupt>,
     pub comms: Vec<&'static str>,
 }
 
-impl Made {
+impl KnobMachine {
     /// With these files besides those that every machine has.
-    pub fn new(files: &[(String, &str)]) -> Made {
+    pub fn new(files: &[(String, &str)]) -> KnobMachine {
         let dir = tempfile::tempdir().unwrap();
-        let made = Made {
+        let made = KnobMachine {
             dir,
             interrupts: Vec::new(),
             comms: Vec::new(),
@@ -27,17 +27,11 @@ impl Made {
             let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
             made.put(&format!("{topology}/physical_package_id"), "0");
             made.put(&format!("{topology}/core_id"), &(cpu % 2).to_string());
-            made.put(
-                &format!("{topology}/thread_siblings_list"),
-                ["0,2", "1,3"][cpu % 2],
-            );
+            made.put(&format!("{topology}/thread_siblings_list"), ["0,2", "1,3"][cpu % 2]);
         }
         for cpu in [1, 3] {
             // Where the kernel has it: a link into the directory of the policy.
-            let link = made
-                .dir
-                .path()
-                .join(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
+            let link = made.dir.path().join(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
             std::os::unix::fs::symlink("../cpufreq/policy3", link).unwrap();
         }
         for (path, value) in files {
@@ -52,7 +46,7 @@ impl Made {
         std::fs::write(place, format!("{value}\n")).unwrap();
     }
 
-    pub fn plan(&self, intent: &Intent) -> Result<Plan, Refusal> {
+    pub fn plan(&self, intent: &Intent) -> Result<Plan, PlanRefusal> {
         let root = Root::open(self.dir.path()).unwrap();
         let mut machine = Machine::read(&root);
         machine.interrupts = Some(self.interrupts.clone());
@@ -67,14 +61,10 @@ impl Made {
 }
 
 pub fn intent(profile: Profile) -> Intent {
-    Intent::new(
-        PartitionName::default(),
-        CpuSet::parse_list("3").unwrap(),
-        profile,
-    )
+    Intent::new(PartitionName::default(), CpuSet::parse_list("3").unwrap(), profile)
 }
 
-pub fn plan_of(made: &Made, profile: Profile, with: &[String]) -> Result<Plan, Refusal> {
+pub fn plan_of(made: &KnobMachine, profile: Profile, with: &[String]) -> Result<Plan, PlanRefusal> {
     let mut intent = intent(profile);
     with.iter().try_for_each(|knob| intent.take(knob))?;
     made.plan(&intent)

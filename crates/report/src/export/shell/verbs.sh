@@ -22,7 +22,7 @@ apply() {
     keep_pins
     tasks >"$state/after"
     trap - EXIT INT TERM HUP
-    say "CPU $isolated is isolated; $0 undo takes it back"
+    say "CPU $isolated is isolated; undo it with: $0 undo"
 }
 
 half_way() {

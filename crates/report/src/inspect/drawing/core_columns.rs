@@ -2,7 +2,7 @@
 
 use super::cores::{Core, cores, is_threaded};
 use super::marks::Marks;
-use super::place::Lines;
+use super::place::CpusByLocation;
 use crate::style::{COLUMNS, Style};
 use machine::Cpu;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) struct CoreColumns<'a> {
 }
 
 impl<'a> CoreColumns<'a> {
-    pub(super) fn new(cpus: &[&Cpu], lines: &Lines, marks: &'a Marks, style: Style) -> CoreColumns<'a> {
+    pub(super) fn new(cpus: &[&Cpu], lines: &CpusByLocation, marks: &'a Marks, style: Style) -> CoreColumns<'a> {
         let digits = cpus.iter().map(|cpu| cpu.id.0.to_string().len());
         let mut columns = CoreColumns {
             marks,

@@ -23,11 +23,7 @@ pub(super) fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
     for &cpu in cpus {
         let core = lowest(&cpu.siblings, cpu);
         // If the level-2 cache is unknown, assume one per core.
-        let l2 = cpu
-            .l2
-            .as_ref()
-            .and_then(CpuSet::first)
-            .map_or(core, |first| first.0);
+        let l2 = cpu.l2.as_ref().and_then(CpuSet::first).map_or(core, |first| first.0);
         let key = (cpu.kind, l2, core);
         groups.entry(key).or_default().push(cpu);
     }
@@ -40,10 +36,7 @@ pub(super) fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
     let whole = (1..keys.len()).all(|place| shares(place, Some(place - 1)));
     let mut cores = Vec::new();
     for (place, ((kind, ..), cpus)) in groups.into_iter().enumerate() {
-        let (left, right) = (
-            shares(place, place.checked_sub(1)),
-            shares(place, Some(place + 1)),
-        );
+        let (left, right) = (shares(place, place.checked_sub(1)), shares(place, Some(place + 1)));
         let mut core = Core {
             open: String::new(),
             cpus,

@@ -1,8 +1,8 @@
 //! Marks a CPU with letters: how it is isolated, and whether it is busy, offline or the lowest.
 
-use super::super::View;
+use super::super::InspectView;
 use super::super::isolation::partition_cpus;
-use crate::style::Role;
+use crate::style::TextRole;
 use machine::{CpuId, CpuSet, Machine};
 
 /// One mark: a letter, the CPUs that have it, and its meaning.
@@ -10,19 +10,18 @@ pub(super) struct Mark {
     pub(super) letter: char,
     pub(super) cpus: CpuSet,
     pub(super) meaning: &'static str,
-    pub(super) role: Role,
+    pub(super) role: TextRole,
 }
 
 pub(super) struct Marks(pub(super) Vec<Mark>);
 
 impl Marks {
-    pub(super) fn of(machine: &Machine, view: &View) -> Marks {
+    pub(super) fn of(machine: &Machine, view: &InspectView) -> Marks {
         let isolation = &machine.isolation;
         let partitioned = isolation.partitions.iter().filter_map(partition_cpus);
-        let partitioned = partitioned.fold(
-            isolation.cpuset_isolated.clone().unwrap_or_default(),
-            |all, set| all.or(set),
-        );
+        let partitioned = partitioned.fold(isolation.cpuset_isolated.clone().unwrap_or_default(), |all, set| {
+            all.or(set)
+        });
         let topology = &machine.topology;
         let lowest: CpuSet = topology.online.first().into_iter().collect();
         let offline: CpuSet = topology
@@ -47,18 +46,18 @@ impl Marks {
                 'b',
                 isolation.boot_isolated.clone().unwrap_or_default(),
                 "isolated at boot (isolcpus)",
-                Role::Good,
+                TextRole::Good,
             ),
             mark(
                 't',
                 isolation.nohz_full.clone().unwrap_or_default(),
                 "tick may stop (nohz_full)",
-                Role::Good,
+                TextRole::Good,
             ),
-            mark('p', partitioned, "isolated by a cpuset partition", Role::Good),
-            mark('*', busy, "a task runs or waits here", Role::Care),
-            mark('x', offline, "offline", Role::Quiet),
-            mark('^', lowest, "lowest online CPU, never isolated", Role::Head),
+            mark('p', partitioned, "isolated by a cpuset partition", TextRole::Good),
+            mark('*', busy, "a task runs or waits here", TextRole::Warning),
+            mark('x', offline, "offline", TextRole::Quiet),
+            mark('^', lowest, "lowest online CPU, never isolated", TextRole::Head),
         ])
     }
 
@@ -70,7 +69,7 @@ impl Marks {
             .collect()
     }
 
-    pub(super) fn role(&self, cpu: CpuId) -> Option<Role> {
+    pub(super) fn role(&self, cpu: CpuId) -> Option<TextRole> {
         let mut roles = self
             .0
             .iter()
@@ -78,7 +77,7 @@ impl Marks {
             .map(|mark| mark.role);
         roles
             .clone()
-            .find(|role| matches!(role, Role::Quiet | Role::Care))
+            .find(|role| matches!(role, TextRole::Quiet | TextRole::Warning))
             .or_else(|| roles.next())
     }
 }

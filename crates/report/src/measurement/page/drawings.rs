@@ -5,20 +5,20 @@ use crate::page::CPUS;
 use crate::page::heat_map::{self, heat_map};
 use crate::page::strip::{Strip, gaps};
 use maud::{Markup, html};
-use measure::{Kind, Measurement};
+use measure::{Measurement, MeasurementKind};
 
 /// The drawings of a measurement.
 pub(super) fn of(measurement: &Measurement) -> Markup {
     let heading = match measurement.kind {
-        Kind::Latency | Kind::All => "Wake-up latency",
-        Kind::Noise => "Noise",
+        MeasurementKind::Latency | MeasurementKind::All => "Wake-up latency",
+        MeasurementKind::Noise => "Noise",
     };
     html! {
         h2 { (heading) } "\n"
         (pictures::samples(measurement))
         (pictures::period(measurement))
         (over_time(measurement))
-        @if measurement.kind == Kind::Noise { (strips(measurement)) }
+        @if measurement.kind == MeasurementKind::Noise { (strips(measurement)) }
     }
 }
 

@@ -5,29 +5,26 @@ use crate::page::curves::Curve;
 use crate::page::picture::{CURVES, Picture, common, picture};
 use crate::style::grouped;
 use maud::{Markup, html};
-use measure::{Distribution, Kind, Measurement, ThreadResult};
+use measure::{Distribution, Measurement, MeasurementKind, ThreadResult};
 use std::collections::BTreeMap;
 
 /// Draws the samples.
 pub(super) fn samples(measurement: &Measurement) -> Markup {
     let (id, heading, axis, what) = match measurement.kind {
-        Kind::Latency | Kind::All => (
-            "samples",
-            "Wake-up latency",
-            "how late the thread woke up",
-            "wake-ups",
-        ),
-        Kind::Noise => ("gaps", "Noise", "how long the program was stopped", "gaps"),
+        MeasurementKind::Latency | MeasurementKind::All => {
+            ("samples", "Wake-up latency", "how late the thread woke up", "wake-ups")
+        }
+        MeasurementKind::Noise => ("gaps", "Noise", "how long the program was stopped", "gaps"),
     };
-    let each = measurement.threads.iter().map(|thread| Sampled {
+    let each = measurement.threads.iter().map(|thread| CpuSamples {
         cpu: thread.cpu.0,
         histogram: &thread.histogram,
         // Without the tool's own overhead.
         worst_ns: thread.stolen_max_ns.or(thread.max_ns),
     });
-    let due = due(measurement);
-    let mut drawn = Drawn::of(each.collect(), CURVES - usize::from(due.is_some()), what);
-    drawn.curves.extend(due.map(|curve| Curve {
+    let expected = expected_curve(measurement);
+    let mut drawn = CurveSet::of(each.collect(), CURVES - usize::from(expected.is_some()), what);
+    drawn.curves.extend(expected.map(|curve| Curve {
         number: drawn.curves.len(),
         ..curve
     }));
@@ -36,12 +33,12 @@ pub(super) fn samples(measurement: &Measurement) -> Markup {
 
 /// Draws the distribution of distances between wake-ups, if measured.
 pub(super) fn period(measurement: &Measurement) -> Markup {
-    let each: Vec<Sampled> = measurement
+    let each: Vec<CpuSamples> = measurement
         .threads
         .iter()
         .filter_map(|thread| {
             let distance = &thread.jitter.as_ref()?.distance;
-            Some(Sampled {
+            Some(CpuSamples {
                 cpu: thread.cpu.0,
                 histogram: &distance.histogram,
                 worst_ns: distance.max_ns,
@@ -53,18 +50,13 @@ pub(super) fn period(measurement: &Measurement) -> Markup {
         return Markup::default();
     }
     let axis = "how far the distance of two wake-ups was from the expected one";
-    let drawn = Drawn::of(each, CURVES, "distances");
+    let drawn = CurveSet::of(each, CURVES, "distances");
     html! { h3 { "Period" } "\n" (drawn.picture("period", "Period", axis)) }
 }
 
 /// All expected wake-ups of all CPUs together; `None` without a schedule.
-fn due(measurement: &Measurement) -> Option<Curve> {
-    let schedule = |thread: &'_ ThreadResult| {
-        thread
-            .schedule
-            .as_ref()
-            .map(|one: &Distribution| one.histogram.clone())
-    };
+fn expected_curve(measurement: &Measurement) -> Option<Curve> {
+    let schedule = |thread: &'_ ThreadResult| thread.schedule.as_ref().map(|one: &Distribution| one.histogram.clone());
     let all: Vec<Vec<(u64, u64)>> = measurement.threads.iter().filter_map(schedule).collect();
     let curve = Curve {
         number: 0,
@@ -82,21 +74,21 @@ fn due(measurement: &Measurement) -> Option<Curve> {
 }
 
 /// The data for one CPU's curve.
-struct Sampled<'a> {
+struct CpuSamples<'a> {
     cpu: u32,
     histogram: &'a [(u64, u64)],
     worst_ns: Option<u64>,
 }
 
 /// The curves, and the number of CPUs without a curve.
-struct Drawn {
+struct CurveSet {
     curves: Vec<Curve>,
     left_out: usize,
 }
 
-impl Drawn {
+impl CurveSet {
     /// At most this many curves; the worst is always included and has a flag.
-    fn of(mut each: Vec<Sampled>, room: usize, what: &str) -> Drawn {
+    fn of(mut each: Vec<CpuSamples>, room: usize, what: &str) -> CurveSet {
         let all = each.len();
         let mut curves = Vec::new();
         let curve = |name: String, histogram: Vec<(u64, u64)>| {
@@ -120,10 +112,7 @@ impl Drawn {
             each.sort_by_key(|one| one.cpu);
         }
         let worst_ns = each.iter().filter_map(|one| one.worst_ns).max();
-        let worst = each
-            .iter()
-            .find(|one| one.worst_ns == worst_ns)
-            .map(|one| one.cpu);
+        let worst = each.iter().find(|one| one.worst_ns == worst_ns).map(|one| one.cpu);
         curves.extend(each.iter().map(|one| Curve {
             worst_ns: worst_ns.filter(|_| worst == Some(one.cpu)),
             ..curve(format!("CPU {}", one.cpu), one.histogram.to_vec())
@@ -131,7 +120,7 @@ impl Drawn {
         for (number, curve) in curves.iter_mut().enumerate() {
             curve.number = number;
         }
-        Drawn {
+        CurveSet {
             curves,
             left_out: all - each.len(),
         }

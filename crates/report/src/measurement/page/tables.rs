@@ -1,7 +1,7 @@
 //! Writes the statistics of every CPU: its samples, and in separate rows the same wake-ups by their schedule and their period;
 //! then its accounts and what the run proves.
 
-use crate::measurement::accounts::{due, lines, own};
+use crate::measurement::accounts::{expected_name, lines, own};
 use crate::page::CPUS;
 use crate::page::text::unit;
 use crate::style::{counted, grouped};
@@ -61,7 +61,7 @@ fn account(thread: &ThreadResult) -> Markup {
     let mut words = vec![format!(
         "{} {} = {} recorded + {} missed",
         grouped(thread.expected),
-        due(thread.kind),
+        expected_name(thread.kind),
         grouped(thread.recorded),
         grouped(thread.missed)
     )];

@@ -1,6 +1,6 @@
 //! Provides the plane for curves: its scales, its grid, and the position of each element.
 
-use super::{Curve, Scale, Step};
+use super::{Curve, CurveStep, Scale};
 use crate::page::text::{Tenths, unit};
 use crate::style::safe;
 use crate::units::time;
@@ -49,9 +49,7 @@ impl Plot {
                     left,
                     right,
                     // The rarest value is a little above the axis, so that it is visible.
-                    low: (low.log10() - 0.2)
-                        .floor()
-                        .clamp(high - f64::from(DECADES), high - 1.0),
+                    low: (low.log10() - 0.2).floor().clamp(high - f64::from(DECADES), high - 1.0),
                     high,
                 }
             }
@@ -150,7 +148,7 @@ impl Plot {
     }
 
     /// Isolated samples are islands: no line along the axis connects them.
-    pub(super) fn curve(&self, curve: &Curve, steps: &[Step]) -> Markup {
+    pub(super) fn curve(&self, curve: &Curve, steps: &[CurveStep]) -> Markup {
         let base = HEIGHT - BOTTOM;
         let mut path = String::new();
         let mut is_open = false;

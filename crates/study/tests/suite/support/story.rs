@@ -2,7 +2,7 @@
 
 use machine::CpuSet;
 use std::time::Duration;
-use study::{Here, Next, RebootAttempt, Schedule, Sitting, Study, next, parse};
+use study::{BootSession, CurrentMachine, NextStep, RebootAttempt, RunSchedule, Study, next, parse};
 
 pub fn of(axes: &str, seed: u64) -> Study {
     let text = format!(
@@ -18,9 +18,9 @@ pub const OWN: &str = "6.1.0-30-amd64";
 pub const OTHER: &str = "6.1.0-30-rt-amd64";
 
 /// A machine that a study restarts, with a study of two boots and two cells in each.
-pub struct Story {
+pub struct StudyScenario {
     pub study: Study,
-    pub schedule: Schedule,
+    pub schedule: RunSchedule,
     pub tried: Vec<RebootAttempt>,
     pub boots: usize,
     pub line: &'static str,
@@ -28,15 +28,15 @@ pub struct Story {
     pub under_way_for: Duration,
 }
 
-impl Story {
-    pub fn begin() -> Story {
-        Story::of("isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]")
+impl StudyScenario {
+    pub fn start() -> StudyScenario {
+        StudyScenario::of("isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]")
     }
 
-    pub fn of(axes: &str) -> Story {
+    pub fn of(axes: &str) -> StudyScenario {
         let study = of(axes, 5);
-        let schedule = Schedule::new(&study, []);
-        Story {
+        let schedule = RunSchedule::new(&study, []);
+        StudyScenario {
             study,
             schedule,
             tried: Vec::new(),
@@ -47,9 +47,9 @@ impl Story {
         }
     }
 
-    pub fn next(&self) -> Next {
+    pub fn next(&self) -> NextStep {
         let (boot_id, cpus) = (self.boots.to_string(), CpuSet::range(2, 3));
-        let here = Here {
+        let here = CurrentMachine {
             boot_id: Some(&boot_id),
             line: self.line,
             release: Some(self.release),
@@ -60,11 +60,11 @@ impl Story {
         next(&self.study, &self.schedule, &self.tried, &here)
     }
 
-    pub fn note(&mut self, sitting: Sitting, came_up: bool) {
+    pub fn note(&mut self, sitting: BootSession, came_up: bool) {
         self.tried.push(RebootAttempt {
-            sitting,
-            came_up,
-            done: self.schedule.done(),
+            boot_session: sitting,
+            has_booted: came_up,
+            runs_done: self.schedule.runs_done(),
             boot_id: Some(self.boots.to_string()),
         });
     }

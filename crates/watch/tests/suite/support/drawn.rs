@@ -3,17 +3,17 @@
 use crate::support::golden::{fixtures, golden};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use watch::{Glyphs, Look, Mode, Now, Recording, TitleBar, View, draw, parse};
+use watch::{DisplayData, Glyphs, ScreenStyle, TitleBar, ViewMode, ViewState, WatchRecording, draw, parse};
 
 /// What was recorded on a real machine.
-pub fn recording() -> Recording {
+pub fn recording() -> WatchRecording {
     parse(&std::fs::read(fixtures().join("partition.jsonl")).unwrap()).unwrap()
 }
 
 /// The screen that is shown at the end of a recording.
-pub fn now(recording: &Recording, glyphs: Glyphs) -> Now<'_> {
-    let first = recording.moments.len().saturating_sub(Now::BACK);
-    Now {
+pub fn now(recording: &WatchRecording, glyphs: Glyphs) -> DisplayData<'_> {
+    let first = recording.moments.len().saturating_sub(DisplayData::HISTORY);
+    DisplayData {
         moments: recording.moments.iter().skip(first).collect(),
         scene: recording
             .moments
@@ -25,9 +25,9 @@ pub fn now(recording: &Recording, glyphs: Glyphs) -> Now<'_> {
     }
 }
 
-pub fn cells(now: &Now, view: &View, size: (u16, u16), look: Look) -> Buffer {
+pub fn cells(now: &DisplayData, view: &ViewState, size: (u16, u16), look: ScreenStyle) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, size.0, size.1));
-    let mode = Mode::Playing {
+    let mode = ViewMode::Playing {
         at: now.moments.len(),
         of: now.moments.len(),
         speed: 0.0,

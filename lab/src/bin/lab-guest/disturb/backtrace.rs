@@ -1,21 +1,21 @@
 //! Requests a backtrace of all CPUs, by a non-maskable interrupt.
 
 use super::counted::{INTERRUPTS, each_counted};
-use super::{Disturbance, Place, Probe};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "nmi",
     about: "the kernel is asked for the backtraces of all CPUs (sysrq l): NMI",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["nmi"],
         name: &["nmi"],
         // No event shows the sender.
-        culprit: Who::Nobody,
+        culprit: ExpectedCulprit::Unknown,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject,
 };
@@ -24,7 +24,7 @@ const TRIGGER: &str = "/proc/sysrq-trigger";
 /// Maximum number of acts: each fills the kernel's log, and a slow console.
 const MOST: usize = 4;
 
-fn possible(place: &Place) -> Result<(), String> {
+fn possible(place: &InjectionSite) -> Result<(), String> {
     if !place.alone {
         return Err("it writes the state of the machine into its log".to_owned());
     }
@@ -34,10 +34,10 @@ fn possible(place: &Place) -> Result<(), String> {
     }
 }
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let measured = place.measured;
     each_counted((INTERRUPTS, "NMI"), measured, || {
-        place.acts(count.min(MOST), || {
+        place.perform_repeatedly(count.min(MOST), || {
             std::fs::write(TRIGGER, "l").map_err(|error| format!("{TRIGGER}: {error}"))
         })
     })

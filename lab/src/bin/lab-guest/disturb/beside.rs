@@ -2,9 +2,9 @@
 //! CPU that runs the target program.
 
 use super::counted::wait_until;
-use super::{Place, me, stand};
+use super::{InjectionSite, me, place_thread};
 use lab::clock;
-use lab::truth::Injected;
+use lab::truth::Injection;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
@@ -19,20 +19,20 @@ const LONGEST_NS: u64 = 2_000_000_000;
 ///
 /// # Errors
 /// The thread cannot run there, does not get the CPU, or an error of `act`.
-pub(super) fn acts_beside(
-    place: &mut Place,
+pub(super) fn perform_beside(
+    place: &mut InjectionSite,
     count: usize,
-    mut act: impl FnMut(&Place, i32) -> Result<Injected, String>,
-) -> Result<Vec<Injected>, String> {
+    mut act: impl FnMut(&InjectionSite, i32) -> Result<Injection, String>,
+) -> Result<Vec<Injection>, String> {
     let measured = place.measured;
     let computes = &AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let (stand_there, stands) = mpsc::channel();
+        let (stand_there, placed) = mpsc::channel();
         let (start, starts) = mpsc::channel::<()>();
         scope.spawn(move || {
-            let stood = stand(NAME, measured, POLICY).map(|()| me().pid);
-            let failed = stood.is_err();
-            if stand_there.send(stood).is_err() || failed {
+            let result = place_thread(NAME, measured, POLICY).map(|()| me().pid);
+            let failed = result.is_err();
+            if stand_there.send(result).is_err() || failed {
                 return;
             }
             for () in starts {
@@ -45,15 +45,12 @@ pub(super) fn acts_beside(
             }
         });
         let ended = || "the thread on the measured CPU has ended".to_owned();
-        let thread = stands.recv().map_err(|_| ended())??;
+        let thread = placed.recv().map_err(|_| ended())??;
         let mut done = Vec::with_capacity(count);
         for _ in 0..count {
             place.pause();
             start.send(()).map_err(|_| ended())?;
-            wait_until(
-                "a thread beside computes",
-                || Ok(computes.load(Ordering::Relaxed)),
-            )?;
+            wait_until("a thread beside computes", || Ok(computes.load(Ordering::Relaxed)))?;
             let acted = act(place, thread);
             if !computes.swap(false, Ordering::Relaxed) {
                 return Err("the thread on the measured CPU had let go of it".to_owned());

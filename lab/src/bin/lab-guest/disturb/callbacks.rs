@@ -1,23 +1,23 @@
 //! RCU callbacks: what a thread on the measured CPU releases is freed there, one grace period later.
 
 use super::counted::{SOFTIRQS, count as counted, wait_until};
-use super::{Disturbance, Place, Probe, always, stand};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "rcu-callbacks",
     about: "a FIFO thread there closes pipes: RCU frees them there after a grace period",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         // With PREEMPT_RT rcuc/N runs them; where callbacks are offloaded, rcuop/N does.
         classes: &["soft_rcu", "kernel_thread"],
         name: &["RCU", "rcu"],
         // The tick raises the softirq for all callbacks that have accumulated.
-        culprit: Who::Nobody,
+        culprit: ExpectedCulprit::Unknown,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject,
 };
@@ -25,11 +25,11 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
 /// Each has an inode that RCU frees.
 const PIPES: usize = 16;
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    stand(DISTURBANCE.name, place.measured, "fifo:60")?;
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    place_thread(DISTURBANCE.name, place.measured, "fifo:60")?;
     let measured = place.measured;
     let threads = rcu_threads(measured)?;
-    place.acts(count, || {
+    place.perform_repeatedly(count, || {
         let ran = || Ok::<u64, String>(counted(SOFTIRQS, "RCU", measured)? + switches(&threads));
         let before = ran()?;
         for _ in 0..PIPES {
@@ -65,11 +65,7 @@ fn grace_period() -> Result<(), String> {
 
 /// Kernel threads that run callbacks of this CPU instead of the softirq.
 fn rcu_threads(cpu: u32) -> Result<Vec<String>, String> {
-    let names = [
-        format!("rcuc/{cpu}"),
-        format!("rcuop/{cpu}"),
-        format!("rcuos/{cpu}"),
-    ];
+    let names = [format!("rcuc/{cpu}"), format!("rcuop/{cpu}"), format!("rcuos/{cpu}")];
     let processes = std::fs::read_dir("/proc").map_err(|error| format!("/proc: {error}"))?;
     let is_one = |path: &std::path::Path| {
         let comm = std::fs::read_to_string(path.join("comm")).unwrap_or_default();

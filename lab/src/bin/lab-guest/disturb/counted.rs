@@ -1,7 +1,7 @@
 //! Reads the kernel's own counters of interrupts and softirqs on a CPU, to prove that an act had its effect.
 
 use lab::clock;
-use lab::truth::Injected;
+use lab::truth::Injection;
 
 /// `/proc/interrupts`.
 pub(super) const INTERRUPTS: &str = "/proc/interrupts";
@@ -10,7 +10,7 @@ pub(super) const SOFTIRQS: &str = "/proc/softirqs";
 /// Maximum waiting time: an emulated kernel is slow.
 const PATIENCE_NS: u64 = 5_000_000_000;
 /// Time between two polls.
-const LOOK_NS: u64 = 20_000;
+const POLL_INTERVAL_NS: u64 = 20_000;
 
 /// The count of that row for a CPU.
 ///
@@ -22,10 +22,7 @@ pub(super) fn count(file: &str, row: &str, cpu: u32) -> Result<u64, String> {
 }
 
 fn of(text: &str, row: &str, cpu: u32) -> Option<u64> {
-    let named = |word: &str| {
-        word.strip_prefix("CPU")
-            .is_some_and(|number| number.parse() == Ok(cpu))
-    };
+    let named = |word: &str| word.strip_prefix("CPU").is_some_and(|number| number.parse() == Ok(cpu));
     let column = text.lines().next()?.split_whitespace().position(named)?;
     let counts = text
         .lines()
@@ -40,8 +37,8 @@ fn of(text: &str, row: &str, cpu: u32) -> Option<u64> {
 pub(super) fn each_counted(
     (file, row): (&str, &str),
     cpu: u32,
-    inject: impl FnOnce() -> Result<Vec<Injected>, String>,
-) -> Result<Vec<Injected>, String> {
+    inject: impl FnOnce() -> Result<Vec<Injection>, String>,
+) -> Result<Vec<Injection>, String> {
     let before = count(file, row, cpu)?;
     let done = inject()?;
     let counted = count(file, row, cpu)?.saturating_sub(before);
@@ -65,7 +62,7 @@ pub(super) fn wait_until(what: &str, mut is: impl FnMut() -> Result<bool, String
         if now >= until {
             return Err(format!("{what}: not within {} s", PATIENCE_NS / 1_000_000_000));
         }
-        clock::sleep_until(now + LOOK_NS);
+        clock::sleep_until(now + POLL_INTERVAL_NS);
     }
     Ok(())
 }
@@ -75,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_found_by_their_whole_name_and_columns_by_their_cpu() {
+    fn rows_are_found_by_full_name_and_columns_by_cpu() {
         let text = "          CPU0       CPU2\n  1:     5   6  IO-APIC 1-edge i8042\n 11:  7 8 x\nTLB:  9  10  TLB shootdowns\n";
         assert_eq!(of(text, "TLB", 2), Some(10));
         assert_eq!(of(text, "1", 0), Some(5));
@@ -85,9 +82,9 @@ mod tests {
     }
 
     #[test]
-    fn an_act_that_nobody_counted_is_an_error() {
+    fn an_uncounted_disturbance_is_an_error() {
         let one = || {
-            vec![Injected {
+            vec![Injection {
                 begin_raw_ns: 1,
                 end_raw_ns: 2,
                 culprit: super::super::me(),

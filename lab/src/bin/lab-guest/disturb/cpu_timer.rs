@@ -1,23 +1,23 @@
 //! A timer on the CPU time of a thread: only the tick of the thread's CPU can detect its expiry.
 
 use super::counted::{INTERRUPTS, each_counted};
-use super::{Disturbance, Place, Probe, always, me, stand};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, me, place_thread};
 use lab::clock;
-use lab::truth::{Expected, Injected, Who};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "cpu-timer",
     about: "a POSIX timer on the CPU time of a thread that computes there expires: in the tick",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["tick"],
         name: &["tick_", "local_timer"],
         // The tick occurs anyway, and checks all such timers.
-        culprit: Who::Nobody,
+        culprit: ExpectedCulprit::Unknown,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject,
 };
@@ -27,8 +27,8 @@ const AFTER_NS: u64 = 3_000_000;
 /// Longer than any tick.
 const LONGEST_NS: u64 = 1_000_000_000;
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    stand(DISTURBANCE.name, place.measured, "fifo:40")?;
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    place_thread(DISTURBANCE.name, place.measured, "fifo:40")?;
     let timer = Timer::new()?;
     let measured = place.measured;
     each_counted((INTERRUPTS, "LOC"), measured, || {
@@ -42,7 +42,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
                     return Err("a timer on CPU time does not expire".to_owned());
                 }
             }
-            done.push(Injected {
+            done.push(Injection {
                 begin_raw_ns,
                 end_raw_ns: clock::raw_ns(),
                 culprit: me(),

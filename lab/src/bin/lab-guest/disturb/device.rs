@@ -2,24 +2,24 @@
 //! other process waits for its data.
 
 use super::counted::{INTERRUPTS, count as counted, wait_until};
-use super::setting::Setting;
-use super::{Disturbance, Place, Probe};
-use lab::truth::{Expected, Injected, Who};
+use super::setting::ChangedFile;
+use super::{Disturbance, InjectionSite, ProbePolicy};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::fs::File;
 use std::io::Read;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "device-irq",
     about: "random numbers are asked of a virtio device whose interrupt goes there",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: |_| interrupt().map(drop),
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["device"],
         name: &["virtio"],
         // No event shows which thread made the request to a device.
-        culprit: Who::Nobody,
+        culprit: ExpectedCulprit::Unknown,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject,
 };
@@ -31,9 +31,7 @@ const DEVICES: &str = "/sys/bus/virtio/drivers/virtio_rng";
 fn interrupt() -> Result<String, String> {
     let current = std::fs::read_to_string(CURRENT).unwrap_or_default();
     if !current.starts_with("virtio_rng") {
-        return Err(
-            "no virtio device for random numbers, the only device whose interrupt nobody misses".to_owned(),
-        );
+        return Err("no virtio device for random numbers, the only device whose interrupt nobody misses".to_owned());
     }
     let devices = std::fs::read_dir(DEVICES).map_err(|error| format!("{DEVICES}: {error}"))?;
     let names: Vec<String> = devices
@@ -50,11 +48,11 @@ fn interrupt() -> Result<String, String> {
     number.ok_or_else(|| format!("{INTERRUPTS} has no interrupt of the device in {DEVICES}"))
 }
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let number = interrupt()?;
     let measured = place.measured;
     let moved = format!("/proc/irq/{number}/smp_affinity_list");
-    let _moved = Setting::put(&moved, &measured.to_string())?;
+    let _moved = ChangedFile::replace(&moved, &measured.to_string())?;
     let mut device = File::open("/dev/hwrng").map_err(|error| format!("/dev/hwrng: {error}"))?;
     // The interrupt moves only when it fires the next time.
     let mut ask = || {
@@ -67,5 +65,5 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
         })
     };
     ask()?;
-    place.acts(count, ask)
+    place.perform_repeatedly(count, ask)
 }

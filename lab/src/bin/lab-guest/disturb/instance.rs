@@ -9,9 +9,9 @@ const INSTANCES: &str = "/sys/kernel/tracing/instances";
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// An instance.
-pub(super) struct Instance(PathBuf);
+pub(super) struct TracefsInstance(PathBuf);
 
-impl Instance {
+impl TracefsInstance {
     /// Checks that instances are possible.
     ///
     /// # Errors
@@ -29,11 +29,11 @@ impl Instance {
     ///
     /// # Errors
     /// The kernel does not permit it.
-    pub(super) fn make() -> Result<Instance, String> {
+    pub(super) fn make() -> Result<TracefsInstance, String> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = Path::new(INSTANCES).join(format!("lab-guest-{}-{number}", std::process::id()));
         std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Instance(path))
+        Ok(TracefsInstance(path))
     }
 
     /// Writes one of its files.
@@ -55,7 +55,7 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
+impl Drop for TracefsInstance {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir(&self.0) {
             eprintln!("lab-guest: {} stays: {error}", self.0.display());

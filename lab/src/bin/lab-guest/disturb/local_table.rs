@@ -1,24 +1,24 @@
 //! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel reloads them on each CPU
 //! that runs the process.
 
-use super::beside::acts_beside;
+use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted};
-use super::{Disturbance, Place, Probe};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 #[cfg(target_arch = "x86_64")]
 use std::io::Error;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "ldt",
     about: "a sibling of a thread that computes there calls modify_ldt: a function-call interrupt",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["function_call"],
         name: &[],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &["ldt", "on_each_cpu"],
-        told_by: &["ipi/ipi_send_cpumask"],
+        reporting_events: &["ipi/ipi_send_cpumask"],
     },
     inject,
 };
@@ -44,13 +44,13 @@ fn modify() -> Result<(), String> {
     Err("only x86 has segments".to_owned())
 }
 
-fn possible(_: &Place) -> Result<(), String> {
+fn possible(_: &InjectionSite) -> Result<(), String> {
     modify()
 }
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let measured = place.measured;
     each_counted((INTERRUPTS, "CAL"), measured, || {
-        acts_beside(place, count, |place, _| place.act(modify))
+        perform_beside(place, count, |place, _| place.perform(modify))
     })
 }

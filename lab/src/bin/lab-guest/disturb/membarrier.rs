@@ -1,9 +1,9 @@
 //! Memory barriers on behalf of others: each CPU that runs such a program is interrupted.
 
-use super::beside::acts_beside;
+use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted};
-use super::{Disturbance, Place, Probe};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
 /// Of this process.
@@ -33,20 +33,20 @@ pub(super) const SYNC_CORE: Disturbance = disturbance(
 const fn disturbance(
     name: &'static str,
     about: &'static str,
-    possible: fn(&Place) -> Result<(), String>,
-    inject: fn(&mut Place, usize) -> Result<Vec<Injected>, String>,
+    possible: fn(&InjectionSite) -> Result<(), String>,
+    inject: fn(&mut InjectionSite, usize) -> Result<Vec<Injection>, String>,
 ) -> Disturbance {
     Disturbance {
         name,
         about,
-        probe: Probe::Other,
+        probe: ProbePolicy::Other,
         possible,
-        expected: Expected {
+        expected: ExpectedBlame {
             classes: &["function_call"],
             name: &[],
-            culprit: Who::Injector,
+            culprit: ExpectedCulprit::Injector,
             callsite: &["membarrier", "smp_call_function", "on_each_cpu"],
-            told_by: &["ipi/ipi_send_cpumask"],
+            reporting_events: &["ipi/ipi_send_cpumask"],
         },
         inject,
     }
@@ -69,16 +69,14 @@ fn able(command: libc::c_int) -> Result<(), String> {
 }
 
 fn barriers(
-    place: &mut Place,
+    place: &mut InjectionSite,
     count: usize,
     register: libc::c_int,
     command: libc::c_int,
-) -> Result<Vec<Injected>, String> {
+) -> Result<Vec<Injection>, String> {
     membarrier(register)?;
     let measured = place.measured;
     each_counted((INTERRUPTS, "CAL"), measured, || {
-        acts_beside(place, count, |place, _| {
-            place.act(|| membarrier(command).map(drop))
-        })
+        perform_beside(place, count, |place, _| place.perform(|| membarrier(command).map(drop)))
     })
 }

@@ -2,9 +2,9 @@
 //! them there. All of it runs in its own network namespace, so that no other packets are redirected.
 
 use super::counted::{SOFTIRQS, each_counted};
-use super::setting::Setting;
-use super::{Disturbance, Place, Probe, stand};
-use lab::truth::{Expected, Injected, Who};
+use super::setting::ChangedFile;
+use super::{Disturbance, InjectionSite, ProbePolicy, place_thread};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use std::time::Duration;
 pub(super) const LOCAL: Disturbance = Disturbance {
     name: "net-local",
     about: "a FIFO thread there sends a packet to this machine: NET_RX softirq",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: |_| in_a_thread(|| namespace().map(drop)),
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["soft_net"],
         name: &["NET_RX"],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["irq/softirq_raise"],
+        reporting_events: &["irq/softirq_raise"],
     },
     inject: local,
 };
@@ -33,14 +33,14 @@ pub(super) const STEERED: Disturbance = Disturbance {
         let measured = place.measured;
         in_a_thread(move || namespace().and_then(|()| steer(measured)).map(drop))
     },
-    expected: Expected {
+    expected: ExpectedBlame {
         // With PREEMPT_RT a thread receives steered packets.
         classes: &["soft_net", "kernel_thread"],
         name: &["NET_RX", "backlog_napi"],
         // By the interrupt that steering sends, or with PREEMPT_RT by waking that thread.
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["irq/softirq_raise", "ipi/ipi_send_cpu"],
+        reporting_events: &["irq/softirq_raise", "ipi/ipi_send_cpu"],
     },
     inject: steered,
     ..LOCAL
@@ -64,18 +64,14 @@ fn namespace() -> Result<(), String> {
         }
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
         let status = libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request);
-        let done = if status == 0 {
-            Ok(())
-        } else {
-            Err(failed("loopback"))
-        };
+        let done = if status == 0 { Ok(()) } else { Err(failed("loopback")) };
         libc::close(socket);
         done
     }
 }
 
 /// Steers the packets of this network's loopback. A mount that only this thread has shows its file.
-fn steer(cpu: u32) -> Result<Setting, String> {
+fn steer(cpu: u32) -> Result<ChangedFile, String> {
     // SAFETY: plain calls on strings that end in a zero byte. The mount goes with the thread's namespace.
     let mounted = unsafe {
         libc::unshare(libc::CLONE_NEWNS) == 0
@@ -95,10 +91,7 @@ fn steer(cpu: u32) -> Result<Setting, String> {
             ) == 0
     };
     if !mounted {
-        return Err(format!(
-            "sysfs of a network namespace: {}",
-            Error::last_os_error()
-        ));
+        return Err(format!("sysfs of a network namespace: {}", Error::last_os_error()));
     }
     // A mask in hexadecimal, groups of 32 CPUs, the last first.
     let groups = vec!["0"; cpu as usize / 32];
@@ -107,7 +100,7 @@ fn steer(cpu: u32) -> Result<Setting, String> {
         1_u32 << (cpu % 32),
         groups.iter().map(|_| ",00000000").collect::<String>()
     );
-    Setting::put("/sys/class/net/lo/queues/rx-0/rps_cpus", &mask)
+    ChangedFile::replace("/sys/class/net/lo/queues/rx-0/rps_cpus", &mask)
 }
 
 /// A namespace ends with the thread that entered it.
@@ -122,12 +115,8 @@ fn in_a_thread(does: impl FnOnce() -> Result<(), String> + Send) -> Result<(), S
 fn socket() -> Result<UdpSocket, String> {
     let failed = |error: Error| format!("a UDP socket: {error}");
     let socket = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
-    socket
-        .connect(socket.local_addr().map_err(failed)?)
-        .map_err(failed)?;
-    socket
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .map_err(failed)?;
+    socket.connect(socket.local_addr().map_err(failed)?).map_err(failed)?;
+    socket.set_read_timeout(Some(Duration::from_secs(5))).map_err(failed)?;
     Ok(socket)
 }
 
@@ -138,19 +127,19 @@ fn there_and_back(socket: &UdpSocket) -> Result<(), String> {
     socket.recv(&mut [0; 8]).map(drop).map_err(failed)
 }
 
-fn local(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn local(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     namespace()?;
     let socket = socket()?;
-    stand(LOCAL.name, place.measured, "fifo:60")?;
+    place_thread(LOCAL.name, place.measured, "fifo:60")?;
     let measured = place.measured;
     each_counted((SOFTIRQS, "NET_RX"), measured, || {
-        place.acts(count, || there_and_back(&socket))
+        place.perform_repeatedly(count, || there_and_back(&socket))
     })
 }
 
-fn steered(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn steered(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     namespace()?;
     let _steered = steer(place.measured)?;
     let socket = socket()?;
-    place.acts(count, || there_and_back(&socket))
+    place.perform_repeatedly(count, || there_and_back(&socket))
 }

@@ -2,21 +2,21 @@
 
 use super::counted::{INTERRUPTS, each_counted};
 use super::preempt::busy;
-use super::{Disturbance, Place, Probe, always, stand};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
 /// For a moment.
 pub(super) const CFS: Disturbance = Disturbance {
     name: "cfs",
     about: "a SCHED_OTHER thread wakes there by its own timer and computes for 50 us",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["preemption"],
         name: &[],
-        culprit: Who::Itself,
+        culprit: ExpectedCulprit::Itself,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject: |place, count| ordinary(place, count, CFS.name, 50_000),
 };
@@ -25,12 +25,12 @@ pub(super) const CFS: Disturbance = Disturbance {
 pub(super) const SECOND: Disturbance = Disturbance {
     name: "second-task",
     about: "a second SCHED_OTHER thread computes there for 24 ms: the tick shares the CPU out",
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["tick"],
         name: &["tick_", "local_timer"],
-        culprit: Who::Nobody,
+        culprit: ExpectedCulprit::Unknown,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject: |place, count| {
         each_counted((INTERRUPTS, "LOC"), place.measured, || {
@@ -40,8 +40,8 @@ pub(super) const SECOND: Disturbance = Disturbance {
     ..CFS
 };
 
-fn ordinary(place: &mut Place, count: usize, name: &str, ns: u64) -> Result<Vec<Injected>, String> {
-    stand(name, place.measured, "other:0")?;
+fn ordinary(place: &mut InjectionSite, count: usize, name: &str, ns: u64) -> Result<Vec<Injection>, String> {
+    place_thread(name, place.measured, "other:0")?;
     let mut done = Vec::with_capacity(count);
     for _ in 0..count {
         place.pause();

@@ -1,10 +1,10 @@
 //! Work is queued on each CPU, because a program requested something that each CPU keeps for itself.
 
-use super::instance::Instance;
-use super::traced::Traced;
-use super::{Disturbance, Place, Probe};
+use super::instance::TracefsInstance;
+use super::traced::TracedEvent;
+use super::{Disturbance, InjectionSite, ProbePolicy};
 use lab::clock;
-use lab::truth::{Expected, Injected, Who};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
 /// Counters of memory.
@@ -13,7 +13,7 @@ pub(super) const STAT_REFRESH: Disturbance = Disturbance {
     about: "/proc/sys/vm/stat_refresh is read: each CPU adds up its counters in a kworker",
     possible: |_| refresh(),
     expected: expected(&["vmstat", "vm_stats"]),
-    inject: |place, count| place.acts(count, refresh),
+    inject: |place, count| place.perform_repeatedly(count, refresh),
     ..WORK
 };
 
@@ -21,7 +21,7 @@ pub(super) const STAT_REFRESH: Disturbance = Disturbance {
 pub(super) const DRAIN: Disturbance = Disturbance {
     name: "lru-drain",
     about: "move_pages: each CPU hands its pages over in a kworker (lru_add_drain)",
-    possible: |_| Instance::reachable().and_then(|()| Page::new()?.moved()),
+    possible: |_| TracefsInstance::reachable().and_then(|()| MappedPage::new()?.moved()),
     expected: expected(&[DRAINS]),
     inject: drained,
     ..WORK
@@ -31,13 +31,13 @@ pub(super) const DRAIN: Disturbance = Disturbance {
 pub(super) const RING: Disturbance = Disturbance {
     name: "trace-buffers",
     about: "the buffers of an instance of tracefs are made larger and smaller: each CPU does so in a kworker",
-    possible: |_| Instance::reachable(),
+    possible: |_| TracefsInstance::reachable(),
     expected: expected(&["update_pages_handler"]),
     inject: |place, count| {
-        let instance = Instance::make()?;
+        let instance = TracefsInstance::make()?;
         instance.write("buffer_size_kb", "64")?;
         let mut sizes = ["128", "64"].iter().cycle();
-        place.acts(count, || {
+        place.perform_repeatedly(count, || {
             instance.write("buffer_size_kb", sizes.next().copied().unwrap_or("64"))
         })
     },
@@ -47,20 +47,20 @@ pub(super) const RING: Disturbance = Disturbance {
 const WORK: Disturbance = Disturbance {
     name: "",
     about: "",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: super::always,
     expected: expected(&[]),
     inject: |_, _| Ok(Vec::new()),
 };
 
 /// Each of these waits until every CPU has done its part: the system call returns after the work.
-const fn expected(name: &'static [&'static str]) -> Expected {
-    Expected {
+const fn expected(name: &'static [&'static str]) -> ExpectedBlame {
+    ExpectedBlame {
         classes: &["work"],
         name,
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["workqueue/workqueue_queue_work"],
+        reporting_events: &["workqueue/workqueue_queue_work"],
     }
 }
 
@@ -71,8 +71,8 @@ const IN_VAIN: usize = 10;
 
 /// Only a CPU with batched pages has work to do, so the injector goes there and touches one. Another thread that uses memory
 /// there may flush the batch first, and the kernel then skips that CPU. Our own trace shows what ran.
-fn drained(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    let ran = Traced::work(place.measured)?;
+fn drained(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    let ran = TracedEvent::work(place.measured)?;
     let mut done = Vec::with_capacity(count);
     for _ in 0..count * IN_VAIN {
         if done.len() == count {
@@ -80,12 +80,12 @@ fn drained(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
         }
         place.pause();
         crate::population::pin(&[place.measured])?;
-        let page = Page::new();
+        let page = MappedPage::new();
         crate::population::pin(&[place.other])?;
         let page = page?;
         clock::sleep_until(clock::now_ns() + BETWEEN_NS);
         ran.forget()?;
-        let act = place.act(|| page.moved())?;
+        let act = place.perform(|| page.moved())?;
         if !ran.times(DRAINS)?.is_empty() {
             done.push(act);
         }
@@ -108,10 +108,10 @@ fn refresh() -> Result<(), String> {
 const PAGE: usize = 4_096;
 
 /// One page of ours.
-struct Page(*mut libc::c_void);
+struct MappedPage(*mut libc::c_void);
 
-impl Page {
-    fn new() -> Result<Page, String> {
+impl MappedPage {
+    fn new() -> Result<MappedPage, String> {
         // SAFETY: a new mapping of one page.
         let page = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -123,7 +123,7 @@ impl Page {
         }
         // SAFETY: it may be written.
         unsafe { page.cast::<u8>().write_volatile(1) };
-        Ok(Page(page))
+        Ok(MappedPage(page))
     }
 
     /// Moves it to the node where it is, or to the first one: only the drain before the move matters.
@@ -149,7 +149,7 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for MappedPage {
     fn drop(&mut self) {
         // SAFETY: our own page, which is no longer used.
         unsafe { libc::munmap(self.0, PAGE) };

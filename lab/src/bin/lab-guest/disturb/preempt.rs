@@ -1,8 +1,8 @@
 //! A thread with a higher priority takes the CPU for some time.
 
-use super::{Disturbance, Place, Probe, always, me, stand};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, me, place_thread};
 use lab::clock;
-use lab::truth::{Expected, Injected, Who};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
 /// How long.
 const BUSY_NS: u64 = 50_000;
@@ -10,20 +10,20 @@ const BUSY_NS: u64 = 50_000;
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "fifo",
     about: "a FIFO thread of a higher priority wakes by its own timer and computes for 50 us",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["preemption"],
         name: &[],
-        culprit: Who::Itself,
+        culprit: ExpectedCulprit::Itself,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject,
 };
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    stand("fifo", place.measured, "fifo:95")?;
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    place_thread("fifo", place.measured, "fifo:95")?;
     let mut done = Vec::with_capacity(count);
     for _ in 0..count {
         place.pause();
@@ -33,13 +33,13 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
 }
 
 /// Computes for so long.
-pub(super) fn busy(ns: u64) -> Injected {
+pub(super) fn busy(ns: u64) -> Injection {
     let begin_raw_ns = clock::raw_ns();
     let mut end_raw_ns = begin_raw_ns;
     while end_raw_ns < begin_raw_ns + ns {
         end_raw_ns = clock::raw_ns();
     }
-    Injected {
+    Injection {
         begin_raw_ns,
         end_raw_ns,
         culprit: me(),

@@ -1,9 +1,9 @@
 //! A perf event samples the measured CPU: its timer expires there, and the reader of samples is woken from there.
 
 use super::counted::wait_until;
-use super::{Disturbance, Place, Probe, me};
+use super::{Disturbance, InjectionSite, ProbePolicy, me};
 use lab::clock;
-use lab::truth::{Expected, Injected, Who};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,34 +12,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) const SAMPLE: Disturbance = Disturbance {
     name: "perf-sample",
     about: "a perf event samples what runs there: its timer expires",
-    probe: Probe::Other,
-    possible: |place| Sampler::open(place.measured, Waking::Never).map(drop),
-    expected: Expected {
+    probe: ProbePolicy::Other,
+    possible: |place| PerfSampler::open(place.measured, WakeMode::Never).map(drop),
+    expected: ExpectedBlame {
         classes: &["tick"],
         name: &["perf_swevent_hrtimer"],
         // An interrupt sets it on behalf of the thread that opened it.
-        culprit: Who::Nobody,
+        culprit: ExpectedCulprit::Unknown,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
-    inject: |place, count| samples(place, count, Waking::Never),
+    inject: |place, count| samples(place, count, WakeMode::Never),
 };
 
 /// Waking its reader.
 pub(super) const WAKE_UP: Disturbance = Disturbance {
     name: "irq-work",
     about: "a perf event that samples there wakes its reader at each sample: deferred work in interrupt context",
-    probe: Probe::Other,
-    possible: |place| Sampler::open(place.measured, Waking::EachSample).map(drop),
-    expected: Expected {
+    probe: ProbePolicy::Other,
+    possible: |place| PerfSampler::open(place.measured, WakeMode::EachSample).map(drop),
+    expected: ExpectedBlame {
         // With PREEMPT_RT a thread does it.
         classes: &["irq_work", "kernel_thread"],
         name: &["irq_work"],
-        culprit: Who::Nobody,
+        culprit: ExpectedCulprit::Unknown,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
-    inject: |place, count| samples(place, count, Waking::EachSample),
+    inject: |place, count| samples(place, count, WakeMode::EachSample),
 };
 
 /// Time between two samples; the event is disabled after the first.
@@ -53,20 +53,20 @@ const DISABLE: u32 = 0x2401;
 
 /// When a reader is woken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Waking {
+enum WakeMode {
     Never,
     EachSample,
 }
 
 /// The event and its buffer.
-struct Sampler {
+struct PerfSampler {
     event: OwnedFd,
     buffer: *mut libc::c_void,
 }
 
-impl Sampler {
+impl PerfSampler {
     /// Creates it disabled.
-    fn open(cpu: u32, waking: Waking) -> Result<Sampler, String> {
+    fn open(cpu: u32, waking: WakeMode) -> Result<PerfSampler, String> {
         // The first 64 bytes of perf_event_attr as in `lab::perf`. The rest are the period, the content of a sample (1: the
         // address), the flags (1: initially disabled), and after how many samples a reader is woken.
         let mut attributes = [0_u32; 16];
@@ -75,7 +75,7 @@ impl Sampler {
         attributes[4] = PERIOD_NS as u32;
         attributes[6] = 1;
         attributes[10] = 1;
-        attributes[12] = u32::from(waking == Waking::EachSample);
+        attributes[12] = u32::from(waking == WakeMode::EachSample);
         let failed = |what: &str| format!("{what} on CPU {cpu}: {}", Error::last_os_error());
         // SAFETY: the kernel reads 64 bytes as the structure says; the descriptor is owned, the mapping lives as long.
         unsafe {
@@ -98,11 +98,11 @@ impl Sampler {
             if buffer == libc::MAP_FAILED {
                 return Err(failed("no buffer for a perf event"));
             }
-            Ok(Sampler { event, buffer })
+            Ok(PerfSampler { event, buffer })
         }
     }
 
-    fn tell(&self, request: u32) -> Result<(), String> {
+    fn send(&self, request: u32) -> Result<(), String> {
         // SAFETY: a request without an argument.
         match unsafe { libc::ioctl(self.event.as_raw_fd(), request as _, 0) } {
             0 => Ok(()),
@@ -129,7 +129,7 @@ impl Sampler {
     }
 }
 
-impl Drop for Sampler {
+impl Drop for PerfSampler {
     fn drop(&mut self) {
         // SAFETY: our own mapping, which is no longer used.
         unsafe { libc::munmap(self.buffer, 2 * PAGE) };
@@ -138,20 +138,20 @@ impl Drop for Sampler {
 
 /// It cannot expire before its period has passed since before it was enabled. The rest of the period at disabling counts the
 /// next time, so each act has its own event.
-fn samples(place: &mut Place, count: usize, waking: Waking) -> Result<Vec<Injected>, String> {
+fn samples(place: &mut InjectionSite, count: usize, waking: WakeMode) -> Result<Vec<Injection>, String> {
     let mut done = Vec::with_capacity(count);
     for _ in 0..count {
-        let sampler = Sampler::open(place.measured, waking)?;
+        let sampler = PerfSampler::open(place.measured, waking)?;
         place.pause();
         let begin_raw_ns = clock::raw_ns() + PERIOD_NS;
-        sampler.tell(ENABLE)?;
+        sampler.send(ENABLE)?;
         wait_until("a sample", || match waking {
-            Waking::Never => Ok(sampler.head() > 0),
-            Waking::EachSample => Ok(sampler.woken()),
+            WakeMode::Never => Ok(sampler.head() > 0),
+            WakeMode::EachSample => Ok(sampler.woken()),
         })?;
         let end_raw_ns = clock::raw_ns();
-        sampler.tell(DISABLE)?;
-        done.push(Injected {
+        sampler.send(DISABLE)?;
+        done.push(Injection {
             begin_raw_ns,
             end_raw_ns,
             culprit: me(),

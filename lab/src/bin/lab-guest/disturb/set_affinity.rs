@@ -1,38 +1,38 @@
 //! Moves a computing thread away by `sched_setaffinity`: the kernel's migration thread takes the CPU for that.
 
-use super::beside::acts_beside;
-use super::{Disturbance, Place, Probe, always};
-use lab::truth::{Expected, Injected, Who};
+use super::beside::perform_beside;
+use super::{Disturbance, InjectionSite, ProbePolicy, always};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "setaffinity",
     about: "a thread that computes there is moved by sched_setaffinity: migration/N runs",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["kernel_thread"],
         name: &["migration/"],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["sched/sched_waking"],
+        reporting_events: &["sched/sched_waking"],
     },
     inject,
 };
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    acts_beside(place, count, |place, thread| {
-        let done = place.act(|| put(thread, place.other))?;
-        let now = stands_on(thread)?;
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    perform_beside(place, count, |place, thread| {
+        let done = place.perform(|| pin(thread, place.other))?;
+        let now = cpu_of(thread)?;
         if now != place.other {
             return Err(format!("the thread stands on CPU {now}, not {}", place.other));
         }
-        put(thread, place.measured)?;
+        pin(thread, place.measured)?;
         Ok(done)
     })
 }
 
-fn put(thread: i32, cpu: u32) -> Result<(), String> {
+fn pin(thread: i32, cpu: u32) -> Result<(), String> {
     // SAFETY: cpu_set_t is plain data; the CPU is one that is online, so it is in the set's range.
     let status = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -41,15 +41,12 @@ fn put(thread: i32, cpu: u32) -> Result<(), String> {
     };
     match status {
         0 => Ok(()),
-        _ => Err(format!(
-            "thread {thread} on CPU {cpu}: {}",
-            Error::last_os_error()
-        )),
+        _ => Err(format!("thread {thread} on CPU {cpu}: {}", Error::last_os_error())),
     }
 }
 
 /// The CPU of a thread, field 39 of its `stat`.
-fn stands_on(thread: i32) -> Result<u32, String> {
+fn cpu_of(thread: i32) -> Result<u32, String> {
     let path = format!("/proc/self/task/{thread}/stat");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     let rest = text.rsplit_once(") ").map(|(_, rest)| rest);

@@ -1,18 +1,18 @@
 //! Changes a kernel file temporarily, and always restores its value.
 
 /// A changed file.
-pub(super) struct Setting {
+pub(super) struct ChangedFile {
     path: String,
     before: String,
 }
 
-impl Setting {
+impl ChangedFile {
     /// Saves the current value, and writes a new one.
     ///
     /// # Errors
     /// The file cannot be read or written; then nothing is changed.
-    pub(super) fn put(path: &str, value: &str) -> Result<Setting, String> {
-        let setting = Setting::remember(path)?;
+    pub(super) fn replace(path: &str, value: &str) -> Result<ChangedFile, String> {
+        let setting = ChangedFile::save(path)?;
         match setting.write(value) {
             Ok(()) => Ok(setting),
             Err(why) => {
@@ -27,9 +27,9 @@ impl Setting {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn remember(path: &str) -> Result<Setting, String> {
+    pub(super) fn save(path: &str) -> Result<ChangedFile, String> {
         let before = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-        Ok(Setting {
+        Ok(ChangedFile {
             path: path.to_owned(),
             before: before.trim_end().to_owned(),
         })
@@ -49,7 +49,7 @@ impl Setting {
     }
 }
 
-impl Drop for Setting {
+impl Drop for ChangedFile {
     fn drop(&mut self) {
         let before = self.before.clone();
         if let Err(why) = self.write(&before) {
@@ -63,12 +63,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_comes_back_also_after_an_error() {
+    fn a_value_is_restored_even_after_an_error() {
         let path = std::env::temp_dir().join(format!("lab-guest-setting-{}", std::process::id()));
         let path = path.to_str().unwrap();
         std::fs::write(path, "7\n").unwrap();
         let fails = || -> Result<(), String> {
-            let setting = Setting::put(path, "8")?;
+            let setting = ChangedFile::replace(path, "8")?;
             assert_eq!(std::fs::read_to_string(path).unwrap(), "8");
             setting.write("9")?;
             Err("something else".to_owned())
@@ -76,7 +76,7 @@ mod tests {
         assert!(fails().is_err());
         assert_eq!(std::fs::read_to_string(path).unwrap(), "7");
         std::fs::remove_file(path).unwrap();
-        assert!(Setting::put(path, "8").is_err());
+        assert!(ChangedFile::replace(path, "8").is_err());
         assert!(!std::path::Path::new(path).exists(), "nothing is made");
     }
 }

@@ -1,23 +1,23 @@
 //! Sends a signal to a thread that computes there: the kernel interrupts its CPU at once, so that it handles the signal.
 
-use super::beside::acts_beside;
+use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted, wait_until};
-use super::{Disturbance, Place, Probe, always};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy, always};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "signal",
     about: "a thread that computes there is sent a signal: a rescheduling interrupt",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["reschedule"],
         name: &[],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &["kick_process", "signal", "send_reschedule"],
-        told_by: &["ipi/ipi_send_cpu"],
+        reporting_events: &["ipi/ipi_send_cpu"],
     },
     inject,
 };
@@ -29,11 +29,11 @@ extern "C" fn handler(_: libc::c_int) {
     HANDLED.fetch_add(1, Ordering::Relaxed);
 }
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let before = set_handler(None)?;
     let measured = place.measured;
     let done = each_counted((INTERRUPTS, "RES"), measured, || {
-        acts_beside(place, count, |place, thread| place.act(|| send(thread)))
+        perform_beside(place, count, |place, thread| place.perform(|| send(thread)))
     });
     set_handler(Some(before))?;
     done
@@ -46,9 +46,7 @@ fn send(thread: i32) -> Result<(), String> {
     if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, libc::SIGUSR2) } != 0 {
         return Err(format!("tgkill: {}", Error::last_os_error()));
     }
-    wait_until("the signal's handler", || {
-        Ok(HANDLED.load(Ordering::Relaxed) > handled)
-    })
+    wait_until("the signal's handler", || Ok(HANDLED.load(Ordering::Relaxed) > handled))
 }
 
 /// Installs our handler, or the former one; returns the one it replaced.

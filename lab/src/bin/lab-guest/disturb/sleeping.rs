@@ -1,9 +1,9 @@
 //! Threads on the measured CPU sleep; the timer that wakes them expires there.
 
 use super::counted::{INTERRUPTS, SOFTIRQS, each_counted};
-use super::{Disturbance, Place, Probe, always, me, stand};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, me, place_thread};
 use lab::clock;
-use lab::truth::{Expected, Injected, Who};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::{Error, ErrorKind};
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use std::time::Duration;
 pub(super) const NANOSLEEP: Disturbance = Disturbance {
     name: "nanosleep",
     about: "a FIFO thread there sleeps by clock_nanosleep: its hrtimer wakes it",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["tick", "soft_hrtimer"],
         name: &["hrtimer_wakeup"],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["timer/hrtimer_start"],
+        reporting_events: &["timer/hrtimer_start"],
     },
     inject: nanosleep,
 };
@@ -28,22 +28,22 @@ pub(super) const NANOSLEEP: Disturbance = Disturbance {
 pub(super) const SOCKET: Disturbance = Disturbance {
     name: "socket-timeout",
     about: "a FIFO thread there waits at a socket until its timeout: a timer of the wheel wakes it",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["soft_timer"],
         name: &["process_timeout"],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["timer/timer_start"],
+        reporting_events: &["timer/timer_start"],
     },
     inject: socket,
 };
 
 const POLICY: &str = "fifo:60";
 
-fn nanosleep(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    stand(NANOSLEEP.name, place.measured, POLICY)?;
+fn nanosleep(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    place_thread(NANOSLEEP.name, place.measured, POLICY)?;
     let cpu = place.measured;
     each_counted((INTERRUPTS, "LOC"), cpu, || {
         let mut done = Vec::with_capacity(count);
@@ -51,7 +51,7 @@ fn nanosleep(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
             let ahead_ns = place.distance_ns();
             let (at_ns, begin_raw_ns) = (clock::now_ns() + ahead_ns, clock::raw_ns() + ahead_ns);
             clock::sleep_until(at_ns);
-            done.push(Injected {
+            done.push(Injection {
                 begin_raw_ns,
                 end_raw_ns: clock::raw_ns(),
                 culprit: me(),
@@ -61,8 +61,8 @@ fn nanosleep(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     })
 }
 
-fn socket(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    stand(SOCKET.name, place.measured, POLICY)?;
+fn socket(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    place_thread(SOCKET.name, place.measured, POLICY)?;
     let failed = |error: Error| format!("a socket: {error}");
     let (socket, _other_end) = UnixDatagram::pair().map_err(failed)?;
     let cpu = place.measured;
@@ -80,7 +80,7 @@ fn socket(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
                 Err(error) => return Err(failed(error)),
                 Ok(_) => return Err("nobody has sent anything".to_owned()),
             }
-            done.push(Injected {
+            done.push(Injection {
                 begin_raw_ns,
                 end_raw_ns: clock::raw_ns(),
                 culprit: me(),

@@ -1,10 +1,10 @@
 //! The kernel patches its own code: it interrupts all CPUs, so that none runs the old code.
 
 use super::counted::{INTERRUPTS, each_counted};
-use super::instance::Instance;
-use super::setting::Setting;
-use super::{Disturbance, Place, Probe};
-use lab::truth::{Expected, Injected, Who};
+use super::instance::TracefsInstance;
+use super::setting::ChangedFile;
+use super::{Disturbance, InjectionSite, ProbePolicy};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
 /// By a setting.
 pub(super) const STATIC_KEY: Disturbance = Disturbance {
@@ -19,7 +19,7 @@ pub(super) const STATIC_KEY: Disturbance = Disturbance {
 pub(super) const TRACEPOINT: Disturbance = Disturbance {
     name: "tracepoint",
     about: "an event of the kernel's trace is switched on and off in an instance of its own",
-    possible: |_| Instance::reachable(),
+    possible: |_| TracefsInstance::reachable(),
     inject: traced,
     ..PATCHING
 };
@@ -27,14 +27,14 @@ pub(super) const TRACEPOINT: Disturbance = Disturbance {
 const PATCHING: Disturbance = Disturbance {
     name: "",
     about: "",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: super::always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["function_call"],
         name: &[],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &["text_poke", "on_each_cpu", "smp_call_function", "smp_text_poke"],
-        told_by: &["ipi/ipi_send_cpumask"],
+        reporting_events: &["ipi/ipi_send_cpumask"],
     },
     inject: |_, _| Ok(Vec::new()),
 };
@@ -45,36 +45,30 @@ const KEYS: &[&str] = &[
     "/proc/sys/kernel/sched_schedstats",
 ];
 
-fn key() -> Result<Setting, String> {
+fn key() -> Result<ChangedFile, String> {
     let there = KEYS.iter().find(|path| std::path::Path::new(path).exists());
     let path = there.ok_or_else(|| format!("this kernel has none of {}", KEYS.join(", ")))?;
-    Setting::remember(path)
+    ChangedFile::save(path)
 }
 
-fn switched(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn switched(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let key = key()?;
-    let values = if key.before() == "0" {
-        ["1", "0"]
-    } else {
-        ["0", "1"]
-    };
+    let values = if key.before() == "0" { ["1", "0"] } else { ["0", "1"] };
     let mut values = values.iter().cycle();
     let measured = place.measured;
     each_counted((INTERRUPTS, "CAL"), measured, || {
-        place.acts(count, || key.write(values.next().copied().unwrap_or("0")))
+        place.perform_repeatedly(count, || key.write(values.next().copied().unwrap_or("0")))
     })
 }
 
 /// An event that is rarely used.
 const EVENT: &str = "events/task/task_rename/enable";
 
-fn traced(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    let instance = Instance::make()?;
+fn traced(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    let instance = TracefsInstance::make()?;
     let mut values = ["1", "0"].iter().cycle();
     let measured = place.measured;
     each_counted((INTERRUPTS, "CAL"), measured, || {
-        place.acts(count, || {
-            instance.write(EVENT, values.next().copied().unwrap_or("0"))
-        })
+        place.perform_repeatedly(count, || instance.write(EVENT, values.next().copied().unwrap_or("0")))
     })
 }

@@ -2,10 +2,10 @@
 //! then the fair server runs ordinary threads that need the CPU.
 
 use super::preempt::busy;
-use super::traced::Traced;
-use super::{Disturbance, Place, Probe, me, stand};
+use super::traced::TracedEvent;
+use super::{Disturbance, InjectionSite, ProbePolicy, me, place_thread};
 use lab::clock;
-use lab::truth::{Expected, Injected, Who};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,32 +16,32 @@ use std::time::Duration;
 pub(super) const THROTTLED: Disturbance = Disturbance {
     name: "rt-throttle",
     about: "a FIFO probe has used up sched_rt_runtime_us of a second: it is stopped and the CPU idles",
-    probe: Probe::Fifo,
+    probe: ProbePolicy::Fifo,
     possible: |_| throttles(),
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["preemption"],
         name: &["<idle>"],
-        culprit: Who::Via(&["real-time throttling"]),
+        culprit: ExpectedCulprit::Via(&["real-time throttling"]),
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
     inject: throttled,
 };
 
 /// An ordinary thread waits until it may run.
-pub(super) const LET_IN: Disturbance = Disturbance {
+pub(super) const ADMISSION: Disturbance = Disturbance {
     name: "fair-server",
     about: "a SCHED_OTHER thread wants the CPU of a FIFO probe for 5 ms: the fair server lets it in",
-    probe: Probe::Fifo,
+    probe: ProbePolicy::Fifo,
     possible: |place| serves(place.measured),
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["preemption"],
         name: &[],
-        culprit: Who::Itself,
+        culprit: ExpectedCulprit::Itself,
         callsite: &[],
-        told_by: &[],
+        reporting_events: &[],
     },
-    inject: let_in,
+    inject: inject_admissions,
 };
 
 /// Each takes a second.
@@ -55,7 +55,7 @@ const CUT_NS: u64 = 2_000;
 const SCHED: &str = "/sys/kernel/debug/sched";
 
 /// Whether debugfs, which shows the setting, is available.
-fn told() -> Result<(), String> {
+fn check_debugfs() -> Result<(), String> {
     lab::tracefs::reach_debugfs()?;
     match Path::new(SCHED).is_dir() {
         true => Ok(()),
@@ -64,7 +64,7 @@ fn told() -> Result<(), String> {
 }
 
 fn throttles() -> Result<(), String> {
-    told()?;
+    check_debugfs()?;
     if Path::new(SCHED).join("fair_server").is_dir() {
         return Err("this kernel has a fair server, and stops no real-time thread for nobody".to_owned());
     }
@@ -77,7 +77,7 @@ fn throttles() -> Result<(), String> {
 }
 
 fn serves(cpu: u32) -> Result<(), String> {
-    told()?;
+    check_debugfs()?;
     let path = format!("{SCHED}/fair_server/cpu{cpu}/runtime");
     let serves = match std::fs::read_to_string(&path) {
         Ok(text) if text.trim() == "0" => Err(format!("{path} is 0: the fair server is switched off")),
@@ -90,49 +90,52 @@ fn serves(cpu: u32) -> Result<(), String> {
 }
 
 /// CPU time that the ordinary thread needs.
-const WANTS_NS: u64 = 5_000_000;
+const NEEDED_NS: u64 = 5_000_000;
 /// It may run once a second, and an emulator is slow.
-const LET_IN_WITHIN: Duration = Duration::from_secs(10);
+const ADMISSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A thread that occasionally needs a CPU. Waiting for it has a limit: while a real-time thread has the CPU, it may never
 /// run.
-struct Ordinary {
-    want: Sender<()>,
-    said: Receiver<Result<Injected, String>>,
+struct OrdinaryThread {
+    request: Sender<()>,
+    reply: Receiver<Result<Injection, String>>,
 }
 
-impl Ordinary {
-    fn on(cpu: u32) -> Ordinary {
+impl OrdinaryThread {
+    fn on(cpu: u32) -> OrdinaryThread {
         let (want, wants) = mpsc::channel::<()>();
-        let (say, said) = mpsc::channel();
+        let (say, replies) = mpsc::channel();
         std::thread::spawn(move || {
             // It inherits from a real-time thread. With a real-time priority below the probe's it would never run.
-            let stood =
-                crate::population::set_policy("other:0").and_then(|()| stand(LET_IN.name, cpu, "other:0"));
-            if let Err(why) = stood {
+            let result =
+                crate::population::set_policy("other:0").and_then(|()| place_thread(ADMISSION.name, cpu, "other:0"));
+            if let Err(why) = result {
                 return say.send(Err(why));
             }
-            wants.into_iter().try_for_each(|()| say.send(Ok(busy(WANTS_NS))))
+            wants.into_iter().try_for_each(|()| say.send(Ok(busy(NEEDED_NS))))
         });
-        Ordinary { want, said }
+        OrdinaryThread {
+            request: want,
+            reply: replies,
+        }
     }
 
-    fn is_let_in(&self) -> Result<Injected, String> {
-        self.want
+    fn wait_for_admission(&self) -> Result<Injection, String> {
+        self.request
             .send(())
             .map_err(|_| "the ordinary thread has ended".to_owned())?;
-        self.said
-            .recv_timeout(LET_IN_WITHIN)
-            .map_err(|_| format!("nobody let an ordinary thread in for {LET_IN_WITHIN:?}"))?
+        self.reply
+            .recv_timeout(ADMISSION_TIMEOUT)
+            .map_err(|_| format!("nobody let an ordinary thread in for {ADMISSION_TIMEOUT:?}"))?
     }
 }
 
-fn let_in(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    let ordinary = Ordinary::on(place.measured);
+fn inject_admissions(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    let ordinary = OrdinaryThread::on(place.measured);
     let mut done = Vec::new();
     for _ in 0..count.min(MOST) {
         place.pause();
-        done.push(ordinary.is_let_in()?);
+        done.push(ordinary.wait_for_admission()?);
     }
     Ok(done)
 }
@@ -143,15 +146,15 @@ fn tried(cpu: u32) -> Result<(), String> {
     std::thread::scope(|scope| {
         let (takes, taken) = mpsc::channel();
         scope.spawn(move || {
-            let stood = stand("like-probe", cpu, "fifo:80");
-            let spins = stood.is_ok();
-            takes.send(stood).ok();
+            let result = place_thread("like-probe", cpu, "fifo:80");
+            let spins = result.is_ok();
+            takes.send(result).ok();
             while spins && !ends.load(Ordering::Relaxed) {
                 std::hint::spin_loop();
             }
         });
-        let stood = taken.recv().map_err(|error| error.to_string())?;
-        let tried = stood.and_then(|()| Ordinary::on(cpu).is_let_in());
+        let result = taken.recv().map_err(|error| error.to_string())?;
+        let tried = result.and_then(|()| OrdinaryThread::on(cpu).wait_for_admission());
         ends.store(true, Ordering::Relaxed);
         tried.map(drop)
     })
@@ -159,8 +162,8 @@ fn tried(cpu: u32) -> Result<(), String> {
 
 /// The probe itself triggers it. A trace in our own instance shows the time: while the probe needs the CPU, nothing else
 /// makes it idle.
-fn throttled(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    let idles = Traced::begin(
+fn throttled(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
+    let idles = TracedEvent::start(
         "sched/sched_switch",
         &format!("CPU == {} && next_pid == 0", place.measured),
     )?;
@@ -170,7 +173,7 @@ fn throttled(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
         done = idles
             .times("prev_comm=sampler/")?
             .into_iter()
-            .map(|begin_raw_ns| Injected {
+            .map(|begin_raw_ns| Injection {
                 begin_raw_ns,
                 end_raw_ns: begin_raw_ns + CUT_NS,
                 culprit: me(),

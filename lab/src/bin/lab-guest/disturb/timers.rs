@@ -1,9 +1,9 @@
 //! Timers expire on the measured CPU because a thread set them there: a single one, and a storm.
 
 use super::counted::{INTERRUPTS, each_counted, wait_until};
-use super::{Disturbance, Place, Probe, always, me};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, me};
 use lab::clock;
-use lab::truth::{Expected, Injected, Who};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -27,15 +27,15 @@ pub(super) const STORM: Disturbance = Disturbance {
 const TIMER: Disturbance = Disturbance {
     name: "",
     about: "",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         // With PREEMPT_RT they run in a softirq.
         classes: &["tick", "soft_hrtimer"],
         name: &["timerfd_tmrproc"],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["timer/hrtimer_start"],
+        reporting_events: &["timer/hrtimer_start"],
     },
     inject: |_, _| Ok(Vec::new()),
 };
@@ -48,10 +48,8 @@ const LONGEST_NS: u64 = 2_000_000_000;
 const STORM_NS: u64 = 100_000;
 
 /// The injector runs there only while it sets them, and observes from elsewhere how they expire.
-fn expiring(place: &mut Place, count: usize, each: u64) -> Result<Vec<Injected>, String> {
-    let mut timers = (0..each)
-        .map(|_| timer())
-        .collect::<Result<Vec<File>, String>>()?;
+fn expiring(place: &mut InjectionSite, count: usize, each: u64) -> Result<Vec<Injection>, String> {
+    let mut timers = (0..each).map(|_| timer()).collect::<Result<Vec<File>, String>>()?;
     let (measured, other) = (place.measured, place.other);
     each_counted((INTERRUPTS, "LOC"), measured, || {
         let mut done = Vec::with_capacity(count);
@@ -66,12 +64,12 @@ fn expiring(place: &mut Place, count: usize, each: u64) -> Result<Vec<Injected>,
                 set(timer, first_ns + at * STORM_NS)?;
             }
             crate::population::pin(&[other])?;
-            let is_gone = clock::raw_ns() < begin_raw_ns;
+            let is_past = clock::raw_ns() < begin_raw_ns;
             for timer in &mut timers {
                 wait_until("a timer", || expired(timer))?;
             }
-            if is_gone {
-                done.push(Injected {
+            if is_past {
+                done.push(Injection {
                     begin_raw_ns,
                     end_raw_ns: clock::raw_ns(),
                     culprit,
@@ -97,10 +95,7 @@ fn timer() -> Result<File, String> {
 }
 
 fn set(timer: &File, at_ns: u64) -> Result<(), String> {
-    let never = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let at = libc::itimerspec {
         it_interval: never,
         it_value: libc::timespec {

@@ -1,29 +1,29 @@
 //! Finds the times of kernel actions that no counter shows, with our own trace of one event on one CPU.
 
-use super::instance::Instance;
+use super::instance::TracefsInstance;
 
 /// Resolution of the kernel's text: microseconds.
 const MICROSECOND_NS: u64 = 1_000;
 
 /// A trace of one event.
-pub(super) struct Traced {
-    instance: Instance,
+pub(super) struct TracedEvent {
+    instance: TracefsInstance,
     /// `: sched_switch:`, as in each line.
     mark: String,
 }
 
-impl Traced {
+impl TracedEvent {
     /// Starts to trace that event (`sched/sched_switch`) where its filter matches.
     ///
     /// # Errors
     /// The kernel does not permit it.
-    pub(super) fn begin(event: &str, filter: &str) -> Result<Traced, String> {
-        let instance = Instance::make()?;
+    pub(super) fn start(event: &str, filter: &str) -> Result<TracedEvent, String> {
+        let instance = TracefsInstance::make()?;
         instance.write("trace_clock", "mono_raw")?;
         instance.write(&format!("events/{event}/filter"), filter)?;
         instance.write(&format!("events/{event}/enable"), "1")?;
         let name = event.rsplit('/').next().unwrap_or(event);
-        Ok(Traced {
+        Ok(TracedEvent {
             instance,
             mark: format!(": {name}: "),
         })
@@ -33,11 +33,11 @@ impl Traced {
     ///
     /// # Errors
     /// The kernel does not permit it.
-    pub(super) fn work(cpu: u32) -> Result<Traced, String> {
-        Traced::begin("workqueue/workqueue_execute_start", &format!("CPU == {cpu}"))
+    pub(super) fn work(cpu: u32) -> Result<TracedEvent, String> {
+        TracedEvent::start("workqueue/workqueue_execute_start", &format!("CPU == {cpu}"))
     }
 
-    /// Times of events since [`Traced::forget`] whose text contains these words, in nanoseconds on `CLOCK_MONOTONIC_RAW`,
+    /// Times of events since [`TracedEvent::forget`] whose text contains these words, in nanoseconds on `CLOCK_MONOTONIC_RAW`,
     /// truncated to microseconds.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_a_function_is_read_and_others_are_not() {
+    fn only_the_times_of_the_given_function_are_read() {
         let trace = "# tracer: nop\n\
             \x20    kworker/1:0-9  [001] d.... 12.000004: workqueue_execute_start: work struct 00000000a7: function vmstat_update\n\
             \x20    kworker/1:0-9  [001] d.... 13.500000: workqueue_execute_start: work struct 00000000a8: function vmstat_shepherd\n\

@@ -1,8 +1,8 @@
 //! Work that may run on any CPU is temporarily restricted to the measured one.
 
-use super::setting::Setting;
-use super::{Disturbance, Place, Probe};
-use lab::truth::{Expected, Injected, Who};
+use super::setting::ChangedFile;
+use super::{Disturbance, InjectionSite, ProbePolicy};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::fs::File;
 use std::io::{Error, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -10,38 +10,35 @@ use std::os::fd::{AsRawFd, FromRawFd};
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "unbound-work",
     about: "a terminal is written to while unbound work may run there only: flush_to_ldisc in a kworker",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["work"],
         name: &["flush_to_ldisc"],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["workqueue/workqueue_queue_work"],
+        reporting_events: &["workqueue/workqueue_queue_work"],
     },
     inject,
 };
 
 const CPUMASK: &str = "/sys/devices/virtual/workqueue/cpumask";
 
-fn possible(place: &Place) -> Result<(), String> {
+fn possible(place: &InjectionSite) -> Result<(), String> {
     if !place.alone {
         return Err("it changes where all unbound work of the machine may run".to_owned());
     }
-    Setting::remember(CPUMASK).map(drop)
+    ChangedFile::save(CPUMASK).map(drop)
 }
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     if place.measured >= 32 {
-        return Err(format!(
-            "CPU {} is beyond the masks that this writes",
-            place.measured
-        ));
+        return Err(format!("CPU {} is beyond the masks that this writes", place.measured));
     }
-    let _there = Setting::put(CPUMASK, &format!("{:x}", 1_u32 << place.measured))?;
+    let _there = ChangedFile::replace(CPUMASK, &format!("{:x}", 1_u32 << place.measured))?;
     let (mut master, mut slave) = terminal()?;
     // A line passes through the kernel's work between both ends; reading waits for it.
-    place.acts(count, || {
+    place.perform_repeatedly(count, || {
         let failed = |error: Error| format!("a terminal: {error}");
         slave.write_all(b"line\n").map_err(failed)?;
         let mut read = 0;

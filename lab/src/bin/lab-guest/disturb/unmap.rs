@@ -1,9 +1,9 @@
 //! A sibling thread changes mappings: the CPU that runs the same program must flush its TLB.
 
-use super::beside::acts_beside;
+use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted};
-use super::{Disturbance, Place, Probe, always};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy, always};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
 /// `munmap`.
@@ -40,19 +40,19 @@ const PAGE: usize = 4_096;
 const fn disturbance(
     name: &'static str,
     about: &'static str,
-    inject: fn(&mut Place, usize) -> Result<Vec<Injected>, String>,
+    inject: fn(&mut InjectionSite, usize) -> Result<Vec<Injection>, String>,
 ) -> Disturbance {
     Disturbance {
         name,
         about,
-        probe: Probe::Other,
+        probe: ProbePolicy::Other,
         possible: always,
-        expected: Expected {
+        expected: ExpectedBlame {
             classes: &["tlb_shootdown"],
             name: &[],
-            culprit: Who::Injector,
+            culprit: ExpectedCulprit::Injector,
             callsite: &[],
-            told_by: &["ipi/ipi_send_cpumask"],
+            reporting_events: &["ipi/ipi_send_cpumask"],
         },
         inject,
     }
@@ -60,14 +60,14 @@ const fn disturbance(
 
 /// Maps a page, and removes it from both TLBs.
 fn with_page(
-    place: &mut Place,
+    place: &mut InjectionSite,
     count: usize,
     change: fn(*mut libc::c_void) -> libc::c_int,
-) -> Result<Vec<Injected>, String> {
+) -> Result<Vec<Injection>, String> {
     let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
     let measured = place.measured;
     each_counted((INTERRUPTS, "TLB"), measured, || {
-        acts_beside(place, count, |place, _| {
+        perform_beside(place, count, |place, _| {
             // SAFETY: a new mapping of one page, which only this function knows.
             let page = unsafe {
                 libc::mmap(
@@ -84,7 +84,7 @@ fn with_page(
             }
             // SAFETY: it is one writable page. Without a page there is nothing to flush.
             unsafe { page.cast::<u8>().write_volatile(1) };
-            let done = place.act(|| match change(page) {
+            let done = place.perform(|| match change(page) {
                 0 => Ok(()),
                 _ => Err(failed("the page")),
             });

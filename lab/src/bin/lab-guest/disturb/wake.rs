@@ -1,7 +1,7 @@
 //! A thread elsewhere wakes a thread there: the woken thread has the CPU, and the waking one is the culprit.
 
-use super::{Disturbance, Place, Probe, always, preempt, stand};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread, preempt};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::sync::mpsc;
 
 /// The thread that is woken.
@@ -12,34 +12,34 @@ const BUSY_NS: u64 = 20_000;
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "wake",
     about: "a thread wakes a FIFO thread that sleeps on the measured CPU and then computes for 20 us",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["preemption"],
         name: &[WOKEN],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["sched/sched_waking"],
+        reporting_events: &["sched/sched_waking"],
     },
     inject,
 };
 
-fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let cpu = place.measured;
     let (wake, woken) = mpsc::channel::<()>();
     let (ran, runs) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let sleeper = scope.spawn(move || -> Result<(), String> {
-            stand(WOKEN, cpu, "fifo:70")?;
+            place_thread(WOKEN, cpu, "fifo:70")?;
             while woken.recv().is_ok() {
                 preempt::busy(BUSY_NS);
                 ran.send(()).map_err(|error| error.to_string())?;
             }
             Ok(())
         });
-        let done = place.acts(count, || {
-            let gone = |_| "the thread that is to be woken has ended".to_owned();
-            wake.send(()).map_err(gone)?;
+        let done = place.perform_repeatedly(count, || {
+            let thread_ended = |_| "the thread that is to be woken has ended".to_owned();
+            wake.send(()).map_err(thread_ended)?;
             runs.recv().map_err(|error| error.to_string())
         });
         drop(wake);

@@ -1,8 +1,8 @@
 //! Wakes threads on the measured CPU from elsewhere: by the interrupt for that, and many at a time.
 
 use super::counted::{INTERRUPTS, count as counted, wait_until};
-use super::{Disturbance, Place, Probe, always, stand};
-use lab::truth::{Expected, Injected, Who};
+use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread};
+use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
@@ -10,13 +10,13 @@ use std::sync::mpsc;
 pub(super) const RESCHEDULE: Disturbance = Disturbance {
     name: "resched",
     about: "a thread wakes a FIFO thread that sleeps there: a rescheduling interrupt",
-    probe: Probe::Other,
+    probe: ProbePolicy::Other,
     possible: always,
-    expected: Expected {
+    expected: ExpectedBlame {
         // A CPU that shares no cache gets a function call instead.
         classes: &["reschedule", "function_call"],
         name: &[],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[
             "resched",
             "wakeup_preempt",
@@ -25,19 +25,15 @@ pub(super) const RESCHEDULE: Disturbance = Disturbance {
             "check_preempt",
             "smp_call",
         ],
-        told_by: &["ipi/ipi_send_cpu"],
+        reporting_events: &["ipi/ipi_send_cpu"],
     },
     inject: |place, count| {
         let measured = place.measured;
-        let sent = || {
-            Ok::<u64, String>(counted(INTERRUPTS, "RES", measured)? + counted(INTERRUPTS, "CAL", measured)?)
-        };
+        let sent = || Ok::<u64, String>(counted(INTERRUPTS, "RES", measured)? + counted(INTERRUPTS, "CAL", measured)?);
         let before = sent()?;
         let done = waking(place, count, 1)?;
         match sent()?.saturating_sub(before) {
-            sent if sent < done.len() as u64 => {
-                Err(format!("{} wake-ups sent {sent} interrupts", done.len()))
-            }
+            sent if sent < done.len() as u64 => Err(format!("{} wake-ups sent {sent} interrupts", done.len())),
             _ => Ok(done),
         }
     },
@@ -47,12 +43,12 @@ pub(super) const RESCHEDULE: Disturbance = Disturbance {
 pub(super) const STORM: Disturbance = Disturbance {
     name: "wake-storm",
     about: "a thread wakes eight threads that sleep there, one after the other",
-    expected: Expected {
+    expected: ExpectedBlame {
         classes: &["preemption"],
         name: &[SLEEPER],
-        culprit: Who::Injector,
+        culprit: ExpectedCulprit::Injector,
         callsite: &[],
-        told_by: &["sched/sched_waking"],
+        reporting_events: &["sched/sched_waking"],
     },
     inject: |place, count| waking(place, count, 8),
     ..RESCHEDULE
@@ -61,17 +57,17 @@ pub(super) const STORM: Disturbance = Disturbance {
 /// Name of the woken threads.
 const SLEEPER: &str = "sleeper";
 
-fn waking(place: &mut Place, count: usize, sleepers: u64) -> Result<Vec<Injected>, String> {
+fn waking(place: &mut InjectionSite, count: usize, sleepers: u64) -> Result<Vec<Injection>, String> {
     let cpu = place.measured;
     let woken = &AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let (stood, stands) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let wakes: Vec<mpsc::Sender<()>> = (0..sleepers)
             .map(|_| {
                 let (wake, wakes) = mpsc::channel::<()>();
-                let stood = stood.clone();
+                let sender = sender.clone();
                 scope.spawn(move || {
-                    if stood.send(stand(SLEEPER, cpu, "fifo:70")).is_err() {
+                    if sender.send(place_thread(SLEEPER, cpu, "fifo:70")).is_err() {
                         return;
                     }
                     for () in wakes {
@@ -82,11 +78,11 @@ fn waking(place: &mut Place, count: usize, sleepers: u64) -> Result<Vec<Injected
             })
             .collect();
         for _ in &wakes {
-            stands
+            receiver
                 .recv()
                 .map_err(|_| "a thread on the measured CPU has ended".to_owned())??;
         }
-        place.acts(count, || {
+        place.perform_repeatedly(count, || {
             let before = woken.load(Ordering::Relaxed);
             for wake in &wakes {
                 wake.send(())

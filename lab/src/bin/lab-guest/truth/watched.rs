@@ -1,7 +1,7 @@
 //! Runs `blame`: starts it, waits until it spins, ends it, and reads its two output files.
 
-use crate::disturb::Probe;
-use lab::truth::{Gap, Kprobe, Own};
+use crate::disturb::ProbePolicy;
+use lab::truth::{OwnRow, ReportedGap, ReportedKprobe};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -15,39 +15,38 @@ const AT_MOST: &str = "3600s";
 /// Maximum time until the trace and the probe run. An emulated machine is slow.
 const START: Duration = Duration::from_secs(300);
 /// The end of the line in which `blame` reports that its window has started.
-const BEGUN: &str = "is watched from now on";
+const WINDOW_STARTED: &str = "is watched from now on";
 
 /// `blame` while it watches.
-pub(super) struct Watched {
+pub(super) struct BlameRun {
     child: Option<Child>,
     gaps: PathBuf,
     /// Its standard error.
-    says: PathBuf,
+    error_file: PathBuf,
 }
 
 /// Its results.
-pub(super) struct Told {
-    pub(super) gaps: Vec<Gap>,
+pub(super) struct BlameOutput {
+    pub(super) gaps: Vec<ReportedGap>,
     pub(super) absent: Vec<String>,
     /// Kprobes that replaced some of these.
-    pub(super) kprobes: Vec<Kprobe>,
+    pub(super) kprobes: Vec<ReportedKprobe>,
     pub(super) lost_events: u64,
     /// Kernel entries that the program itself made.
-    pub(super) own: Vec<Own>,
+    pub(super) own: Vec<OwnRow>,
 }
 
-impl Watched {
+impl BlameRun {
     /// Starts it, and returns when its probe spins on that CPU and its trace runs.
-    pub(super) fn begin(
+    pub(super) fn start(
         quietcore: &Path,
         cpu: u32,
         buffer_kib: Option<u32>,
-        probe: Probe,
-    ) -> Result<Watched, String> {
-        let file =
-            |what: &str| std::env::temp_dir().join(format!("quietcore-truth-{}.{what}", std::process::id()));
+        probe: ProbePolicy,
+    ) -> Result<BlameRun, String> {
+        let file = |what: &str| std::env::temp_dir().join(format!("quietcore-truth-{}.{what}", std::process::id()));
         let (gaps, says) = (file("gaps"), file("says"));
-        let heard = File::create(&says).map_err(|error| format!("{}: {error}", says.display()))?;
+        let error_log = File::create(&says).map_err(|error| format!("{}: {error}", says.display()))?;
         let mut command = Command::new(quietcore);
         command.args([
             "--json",
@@ -63,24 +62,24 @@ impl Watched {
             command.args(["--buffer", &buffer_kib.to_string()]);
         }
         match probe {
-            Probe::Other => {}
-            Probe::Fifo => {
+            ProbePolicy::Other => {}
+            ProbePolicy::Fifo => {
                 command.args(["--policy", "fifo:80"]);
             }
-            Probe::Program => {
+            ProbePolicy::Program => {
                 command.args(["--pid", &std::process::id().to_string()]);
             }
         }
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(heard)
+            .stderr(error_log)
             .spawn()
             .map_err(|error| format!("{}: {error}", quietcore.display()))?;
-        let mut watched = Watched {
+        let mut watched = BlameRun {
             child: Some(child),
             gaps,
-            says,
+            error_file: says,
         };
         watched.wait_until_it_watches()?;
         Ok(watched)
@@ -91,20 +90,17 @@ impl Watched {
         self.child.as_ref().map_or(0, |child| child.id().cast_signed())
     }
 
-    fn said(&self) -> String {
-        std::fs::read_to_string(&self.says).unwrap_or_default()
+    fn error_text(&self) -> String {
+        std::fs::read_to_string(&self.error_file).unwrap_or_default()
     }
 
     fn wait_until_it_watches(&mut self) -> Result<(), String> {
         let until = Instant::now() + START;
-        while !self.said().lines().any(|line| line.ends_with(BEGUN)) {
+        while !self.error_text().lines().any(|line| line.ends_with(WINDOW_STARTED)) {
             let ended = self.child.as_mut().map(Child::try_wait);
             if !matches!(ended, Some(Ok(None))) || Instant::now() > until {
-                let told = self.finish();
-                return Err(format!(
-                    "blame does not watch: {}",
-                    told.err().unwrap_or_default()
-                ));
+                let report = self.finish();
+                return Err(format!("blame does not watch: {}", report.err().unwrap_or_default()));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -112,7 +108,7 @@ impl Watched {
     }
 
     /// Stops it and reads its results. Only relevant gaps are kept: all of them are too many for a small machine.
-    pub(super) fn end(mut self, matters: impl Fn(&Gap) -> bool) -> Result<Told, String> {
+    pub(super) fn end(mut self, matters: impl Fn(&ReportedGap) -> bool) -> Result<BlameOutput, String> {
         let answer = self.finish()?;
         let named = |why: String| format!("{}: {why}", self.gaps.display());
         let file = File::open(&self.gaps).map_err(|error| named(error.to_string()))?;
@@ -122,7 +118,7 @@ impl Watched {
         if answer["trace_full"] == true {
             return Err("the trace was full: blame has no names for the end of the run".to_owned());
         }
-        Ok(Told {
+        Ok(BlameOutput {
             gaps,
             absent: serde_json::from_value(answer["absent_events"].clone())
                 .map_err(|error| format!("absent_events: {error}"))?,
@@ -139,32 +135,32 @@ impl Watched {
         // SAFETY: a plain call; the child is not reaped yet, so the PID is still its own.
         unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
         let output = child.wait_with_output().map_err(|error| error.to_string())?;
-        let said = self.said();
+        let errors = self.error_text();
         if !output.status.success() {
-            return Err(format!("blame ended with {}: {}", output.status, said.trim()));
+            return Err(format!("blame ended with {}: {}", output.status, errors.trim()));
         }
         serde_json::from_slice(&output.stdout).map_err(|error| format!("what blame printed: {error}"))
     }
 }
 
-impl Drop for Watched {
+impl Drop for BlameRun {
     fn drop(&mut self) {
         if self.child.is_some() {
             self.finish().ok();
         }
         std::fs::remove_file(&self.gaps).ok();
-        std::fs::remove_file(&self.says).ok();
+        std::fs::remove_file(&self.error_file).ok();
     }
 }
 
 /// One gap per line; the last line has the number of omitted gaps.
-fn gaps(text: impl BufRead, matters: impl Fn(&Gap) -> bool) -> Result<Vec<Gap>, String> {
+fn gaps(text: impl BufRead, matters: impl Fn(&ReportedGap) -> bool) -> Result<Vec<ReportedGap>, String> {
     let mut gaps = Vec::new();
     let mut last = String::new();
     for line in text.lines() {
         let line = line.map_err(|error| error.to_string())?;
         if !last.is_empty() {
-            let gap: Gap = serde_json::from_str(&last).map_err(|error| error.to_string())?;
+            let gap: ReportedGap = serde_json::from_str(&last).map_err(|error| error.to_string())?;
             if matters(&gap) {
                 gaps.push(gap);
             }
@@ -179,7 +175,7 @@ fn gaps(text: impl BufRead, matters: impl Fn(&Gap) -> bool) -> Result<Vec<Gap>, 
 }
 
 /// The kernel entries of a program itself on a CPU; empty where a probe was watched.
-fn own(cpu: &Value) -> Vec<Own> {
+fn own(cpu: &Value) -> Vec<OwnRow> {
     serde_json::from_value(cpu["own"].clone()).unwrap_or_default()
 }
 
@@ -202,10 +198,7 @@ pub(super) fn online() -> Result<Vec<u32>, String> {
     let mut cpus = Vec::new();
     for range in list.trim().split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let number = |text: &str| {
-            text.parse::<u32>()
-                .map_err(|error| format!("{path}: {list}: {error}"))
-        };
+        let number = |text: &str| text.parse::<u32>().map_err(|error| format!("{path}: {list}: {error}"));
         cpus.extend(number(first)?..=number(last)?);
     }
     Ok(cpus)
@@ -227,7 +220,7 @@ mod tests {
 "#;
 
     #[test]
-    fn gaps_that_matter_are_kept_and_none_may_be_missing() {
+    fn relevant_gaps_are_read_and_an_incomplete_file_is_an_error() {
         let of = |text: &str, from: u64| gaps(text.as_bytes(), |gap| gap.start_ns >= from);
         let whole = format!("{TWO}{{\"left_out\":0}}\n");
         assert_eq!(of(&whole, 0).unwrap().len(), 2);

@@ -1,8 +1,9 @@
 //! What every test of level 3 does: applies an intent as the command line does, and survives the tool's death.
 
-use super::{Disk, Kernel};
+use super::{SimDisk, SimKernel};
 use apply::{
-    Applied, ApplyError, Force, Journal, Request, Storage, System, UndoRequest, Undone, Which, apply,
+    ApplyError, ApplyOutcome, ApplyRequest, Force, Journal, Storage, System, UndoOutcome, UndoRequest, UndoTarget,
+    apply,
 };
 use machine::Machine;
 use plan::Intent;
@@ -13,22 +14,22 @@ use std::sync::atomic::AtomicBool;
 /// Plans beside what the journal has in force, and applies. `meanwhile` is what happens between the plan and its first
 /// write.
 pub fn isolate_as(
-    kernel: &Kernel,
-    disk: &Disk,
+    kernel: &SimKernel,
+    disk: &SimDisk,
     intent: &Intent,
     meanwhile: impl FnOnce(),
-) -> Result<Applied, ApplyError> {
+) -> Result<ApplyOutcome, ApplyError> {
     isolate_by(kernel, disk, intent, meanwhile, apply)
 }
 
 /// As [`isolate_as`], by `apply` or by another entrance of the engine.
 pub fn isolate_by(
-    kernel: &Kernel,
-    disk: &Disk,
+    kernel: &SimKernel,
+    disk: &SimDisk,
     intent: &Intent,
     meanwhile: impl FnOnce(),
-    act: fn(&dyn System, &dyn Storage, &Request) -> Result<Applied, ApplyError>,
-) -> Result<Applied, ApplyError> {
+    act: fn(&dyn System, &dyn Storage, &ApplyRequest) -> Result<ApplyOutcome, ApplyError>,
+) -> Result<ApplyOutcome, ApplyError> {
     let machine = Machine::read(kernel.root())
         .with_tasks(kernel.root())
         .with_interrupts(kernel.root());
@@ -42,7 +43,7 @@ pub fn isolate_by(
         .unwrap_or_default();
     let plan = plan::plan_beside(&machine, &settings, intent, &in_force).unwrap();
     meanwhile();
-    let request = Request {
+    let request = ApplyRequest {
         machine: &machine,
         intent,
         plan: &plan,
@@ -64,7 +65,7 @@ pub fn dies(act: impl FnOnce()) -> bool {
 }
 
 /// Nothing but what differs is shown.
-pub fn same(kernel: &Kernel, wanted: &BTreeMap<String, String>, what: &str) {
+pub fn same(kernel: &SimKernel, wanted: &BTreeMap<String, String>, what: &str) {
     let now = kernel.dump();
     let paths: BTreeSet<&String> = now.keys().chain(wanted.keys()).collect();
     let differ: Vec<String> = paths
@@ -79,11 +80,11 @@ pub fn same(kernel: &Kernel, wanted: &BTreeMap<String, String>, what: &str) {
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 /// Undoes during that boot.
-pub fn undo(kernel: &Kernel, disk: &Disk, which: Which, force: Force) -> Result<Undone, ApplyError> {
+pub fn undo(kernel: &SimKernel, disk: &SimDisk, which: UndoTarget, force: Force) -> Result<UndoOutcome, ApplyError> {
     apply::undo(kernel, disk, BOOT, request(which, force))
 }
 
-pub fn request(which: Which<'_>, force: Force) -> UndoRequest<'_> {
+pub fn request(which: UndoTarget<'_>, force: Force) -> UndoRequest<'_> {
     let why = "test";
     UndoRequest { which, force, why }
 }

@@ -1,6 +1,6 @@
 //! irqbalance in a rehearsal: answers as 1.9.2 does, and takes what it was told at its next look.
 
-use super::{Kernel, SimTask, io, set};
+use super::{SimKernel, SimTask, io, set};
 use machine::CpuSet;
 use root::{Address, RootError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub struct Balancer {
     /// What it found at its start.
     pub own: CpuSet,
     /// What somebody told it; none for its own list.
-    pub told: Option<CpuSet>,
+    pub received_ban: Option<CpuSet>,
     /// What it has known since its last look.
     pub banned: CpuSet,
     /// Whether it is stopped.
@@ -28,17 +28,17 @@ impl Balancer {
     pub fn sleep(&mut self, time: Duration) {
         self.slept += time;
         if self.slept >= INTERVAL {
-            self.look();
+            self.apply_bans();
         }
     }
 
-    pub fn look(&mut self) {
+    pub fn apply_bans(&mut self) {
         self.slept = Duration::ZERO;
-        self.banned = self.told.clone().unwrap_or_else(|| self.own.clone());
+        self.banned = self.received_ban.clone().unwrap_or_else(|| self.own.clone());
     }
 }
 
-impl Kernel {
+impl SimKernel {
     /// Starts it, with CPUs that it bans by itself.
     pub fn balance(&self, pid: u32, own: &str) {
         if let Some(former) = self.balancer.borrow_mut().take() {
@@ -64,7 +64,7 @@ impl Kernel {
         *self.balancer.borrow_mut() = Some(Balancer {
             pid,
             own: set(own),
-            told: None,
+            received_ban: None,
             banned: set(own),
             mute: false,
             slept: Duration::ZERO,
@@ -83,14 +83,10 @@ impl Kernel {
         }
         match question.strip_prefix("settings cpus ") {
             None => {
-                return Ok(format!(
-                    "SLEEP {} BANNED {}",
-                    INTERVAL.as_secs(),
-                    it.banned.to_mask(32)
-                ));
+                return Ok(format!("SLEEP {} BANNED {}", INTERVAL.as_secs(), it.banned.to_mask(32)));
             }
-            Some("NULL") => it.told = None,
-            Some(list) => it.told = Some(set(list)),
+            Some("NULL") => it.received_ban = None,
+            Some(list) => it.received_ban = Some(set(list)),
         }
         Ok(String::new())
     }

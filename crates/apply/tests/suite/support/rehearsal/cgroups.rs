@@ -1,18 +1,18 @@
 //! How tasks come into a cgroup, and what a threaded one takes.
 
-use super::{Kernel, Rules, SimTask};
+use super::{Rules, SimKernel, SimTask};
 use machine::CpuSet;
 
 /// What one write to a list of tasks moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moves {
+pub enum AttachUnit {
     Process,
     Thread,
 }
 
-impl Kernel {
+impl SimKernel {
     /// What a write to `tasks`, `cgroup.procs` or `cgroup.threads` does: a number of any thread of a process names it.
-    pub fn attach(&self, tid: u32, group: &str, moves: Moves) -> Result<(), i32> {
+    pub fn attach(&self, tid: u32, group: &str, moves: AttachUnit) -> Result<(), i32> {
         let effective = self.effective(group);
         let (theirs, ours) = {
             let tasks = self.tasks.borrow();
@@ -24,7 +24,7 @@ impl Kernel {
             (self.domain_of(&task.cgroup), self.domain_of(group))
         };
         // cgroup_attach_permissions: a thread leaves its domain only with its process.
-        if moves == Moves::Thread && self.rules == Rules::V2 && theirs != ours {
+        if moves == AttachUnit::Thread && self.rules == Rules::V2 && theirs != ours {
             return Err(libc::EOPNOTSUPP);
         }
         if effective.is_empty() {
@@ -33,8 +33,8 @@ impl Kernel {
         let mut tasks = self.tasks.borrow_mut();
         let pid = tasks.iter().find(|task| task.tid == tid).map(|task| task.pid);
         let comes = |task: &&mut SimTask| match moves {
-            Moves::Process => Some(task.pid) == pid,
-            Moves::Thread => task.tid == tid,
+            AttachUnit::Process => Some(task.pid) == pid,
+            AttachUnit::Thread => task.tid == tid,
         };
         // cgroup_migrate_add_task passes over a task that exits.
         let is_alive = |task: &&mut SimTask| task.flags & machine::Task::PF_EXITING == 0;
@@ -47,13 +47,8 @@ impl Kernel {
 
     /// The mask of a task in a cgroup with these CPUs: what was asked for of them, all where that is nothing or forgotten.
     pub fn mask_in(&self, task: &SimTask, effective: &CpuSet) -> CpuSet {
-        let asked = task
-            .user_mask
-            .as_ref()
-            .filter(|_| self.rules != Rules::V1DropsPins);
-        let wanted = asked
-            .map(|asked| asked.and(effective))
-            .filter(|mask| !mask.is_empty());
+        let asked = task.user_mask.as_ref().filter(|_| self.rules != Rules::V1DropsPins);
+        let wanted = asked.map(|asked| asked.and(effective)).filter(|mask| !mask.is_empty());
         wanted.unwrap_or_else(|| effective.clone())
     }
 

@@ -1,6 +1,6 @@
 //! The journal's disk in a rehearsal: it dies with the kernel, tears records and fills up.
 
-use super::{Kernel, Part, io};
+use super::{RecordPart, SimKernel, io};
 use apply::Storage;
 use root::RootError;
 use std::cell::Cell;
@@ -8,16 +8,16 @@ use std::fs;
 use std::path::Path;
 
 /// A journal on the same clock of deaths.
-pub struct Disk<'a> {
-    pub kernel: &'a Kernel,
+pub struct SimDisk<'a> {
+    pub kernel: &'a SimKernel,
     pub dir: tempfile::TempDir,
     /// Bytes that still fit.
     pub room: Cell<usize>,
 }
 
-impl<'a> Disk<'a> {
-    pub fn new(kernel: &'a Kernel) -> Disk<'a> {
-        Disk {
+impl<'a> SimDisk<'a> {
+    pub fn new(kernel: &'a SimKernel) -> SimDisk<'a> {
+        SimDisk {
             kernel,
             dir: directory(),
             room: Cell::new(usize::MAX),
@@ -25,7 +25,7 @@ impl<'a> Disk<'a> {
     }
 }
 
-impl Storage for Disk<'_> {
+impl Storage for SimDisk<'_> {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
         Ok(fs::read(self.dir.path().join(name)).ok())
     }
@@ -33,8 +33,8 @@ impl Storage for Disk<'_> {
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
         self.kernel.step(|part| {
             let bytes = match part {
-                Part::Whole => record,
-                Part::Half => &record[..record.len() / 2],
+                RecordPart::Whole => record,
+                RecordPart::Half => &record[..record.len() / 2],
             };
             if bytes.len() > self.room.get() {
                 return Err(io(name, libc::ENOSPC));
@@ -52,9 +52,9 @@ impl Storage for Disk<'_> {
             let place = self.dir.path().join(name);
             match part {
                 // Half of it is in a file of another name.
-                Part::Half => {}
-                Part::Whole if content.len() > self.room.get() => return Err(io(name, libc::ENOSPC)),
-                Part::Whole => {
+                RecordPart::Half => {}
+                RecordPart::Whole if content.len() > self.room.get() => return Err(io(name, libc::ENOSPC)),
+                RecordPart::Whole => {
                     fs::create_dir_all(place.parent().unwrap()).unwrap();
                     fs::write(place, content).unwrap();
                 }

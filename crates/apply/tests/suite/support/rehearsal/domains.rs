@@ -1,29 +1,29 @@
 //! Which CPUs are in a scheduling domain by the sets of the rehearsal kernel, and who was kept busy when one left.
 
-use super::{Kernel, Rules, set, takes};
+use super::{Rules, SimKernel, is_partition_root, set};
 use machine::CpuSet;
 
 /// CPUs that left the domains by one write.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct DomainExit {
     #[allow(dead_code)] // Printed where a test fails.
     pub path: String,
     pub cpus: CpuSet,
     /// Who was to be kept busy at that moment, and the list for those who do it: asked for by nobody but this write.
-    pub kept: Option<(CpuSet, String)>,
+    pub busy: Option<(CpuSet, String)>,
     /// Whether that list existed.
     pub is_list: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct Domains {
-    asked: Option<(CpuSet, String)>,
-    pub left: Vec<Left>,
+    requested: Option<(CpuSet, String)>,
+    pub left: Vec<DomainExit>,
 }
 
-impl Kernel {
-    pub fn ask_to_keep_busy(&self, cpus: &CpuSet, list: &str) {
-        self.domains.borrow_mut().asked = Some((cpus.clone(), list.to_owned()));
+impl SimKernel {
+    pub fn request_busy_cpus(&self, cpus: &CpuSet, list: &str) {
+        self.domains.borrow_mut().requested = Some((cpus.clone(), list.to_owned()));
     }
 
     /// Makes one write, and notes who left the domains by it.
@@ -31,15 +31,13 @@ impl Kernel {
         let before = self.balanced();
         let done = write();
         let cpus = before.minus(&self.balanced());
-        let kept = self.domains.borrow_mut().asked.take();
+        let kept = self.domains.borrow_mut().requested.take();
         if !cpus.is_empty() {
-            let is_list = kept
-                .as_ref()
-                .is_some_and(|(_, list)| self.live.locate(list).exists());
-            self.domains.borrow_mut().left.push(Left {
+            let is_list = kept.as_ref().is_some_and(|(_, list)| self.live.locate(list).exists());
+            self.domains.borrow_mut().left.push(DomainExit {
                 path: path.to_owned(),
                 cpus,
-                kept,
+                busy: kept,
                 is_list,
             });
         }
@@ -56,7 +54,7 @@ impl Kernel {
         let value = |dir: &str, file: &str| self.get(&format!("{dir}/cpuset.{file}"));
         match self.rules {
             Rules::V2 => sets
-                .filter(|dir| takes(&value(dir, "cpus.partition")))
+                .filter(|dir| is_partition_root(&value(dir, "cpus.partition")))
                 .fold(all, |rest, dir| rest.minus(&set(&value(&dir, "cpus")))),
             _ if value(mount, "sched_load_balance") == "1" => all,
             _ => sets

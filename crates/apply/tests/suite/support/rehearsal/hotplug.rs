@@ -1,14 +1,14 @@
 //! What the rehearsal kernel does when a CPU goes offline or comes back.
 
-use super::{Kernel, set};
+use super::{SimKernel, set};
 use machine::CpuSet;
 
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-impl Kernel {
-    /// As [`Kernel::boot`](super::Kernel::boot), with CPUs that can be switched off.
-    pub fn boot_with_hotplug(rules: super::Rules) -> Kernel {
-        let kernel = Kernel::boot(rules);
+impl SimKernel {
+    /// As [`SimKernel::boot`](super::SimKernel::boot), with CPUs that can be switched off.
+    pub fn boot_with_hotplug(rules: super::Rules) -> SimKernel {
+        let kernel = SimKernel::boot(rules);
         for cpu in 1..4 {
             kernel.put(&format!("/sys/devices/system/cpu/cpu{cpu}/online"), "1\n");
         }
@@ -20,11 +20,7 @@ impl Kernel {
     pub(super) fn switch(&self, cpu: u32, word: &str) {
         let cpu = CpuSet::range(cpu, cpu);
         let now = set(&self.get(ONLINE));
-        let online = if word == "1" {
-            now.or(&cpu)
-        } else {
-            now.minus(&cpu)
-        };
+        let online = if word == "1" { now.or(&cpu) } else { now.minus(&cpu) };
         self.put(ONLINE, &format!("{online}\n"));
         // On v1 it leaves every set below the root for good (`cpuset_hotplug_update_tasks`).
         if self.rules != super::Rules::V2 {
@@ -41,12 +37,7 @@ impl Kernel {
             }
         }
         let movable = |flags: u32| flags & 0x0400_0000 == 0;
-        for task in self
-            .tasks
-            .borrow_mut()
-            .iter_mut()
-            .filter(|task| movable(task.flags))
-        {
+        for task in self.tasks.borrow_mut().iter_mut().filter(|task| movable(task.flags)) {
             if !task.mask.intersects(&online) {
                 task.mask = set("0-3");
                 task.user_mask = None;

@@ -12,7 +12,7 @@ mod probes;
 mod settings;
 mod system;
 
-pub use disk::{Disk, directory};
+pub use disk::{SimDisk, directory};
 
 use machine::CpuSet;
 use root::{Live, Ownership, Root, RootError};
@@ -60,7 +60,7 @@ pub struct SimTask {
     pub cgroup: String,
 }
 
-pub struct Kernel {
+pub struct SimKernel {
     pub dir: tempfile::TempDir,
     pub rules: Rules,
     pub tasks: RefCell<Vec<SimTask>>,
@@ -95,7 +95,7 @@ pub const KTHREAD: u32 = 0x0020_0000;
 pub const BOUND: u32 = 0x0420_0000;
 
 /// Whether a `cpuset.cpus.partition` says that the CPUs are taken from everybody else.
-pub fn takes(partition: &str) -> bool {
+pub fn is_partition_root(partition: &str) -> bool {
     matches!(partition, "isolated" | "root")
 }
 
@@ -103,12 +103,12 @@ pub fn set(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
 }
 
-impl Kernel {
+impl SimKernel {
     /// Four CPUs, a few tasks with pins, three interrupts of which one refuses.
-    pub fn boot(rules: Rules) -> Kernel {
+    pub fn boot(rules: Rules) -> SimKernel {
         let dir = directory();
         let live = Live::rehearsal(dir.path());
-        let kernel = Kernel {
+        let kernel = SimKernel {
             rules,
             tasks: RefCell::new(Vec::new()),
             death: Cell::new(Death::Never),
@@ -184,18 +184,18 @@ impl Kernel {
         kernel
     }
 
-    /// As [`Kernel::boot`], with everything that the profile `strict` turns. It takes many more steps.
-    pub fn boot_with_settings(rules: Rules) -> Kernel {
-        let kernel = Kernel::boot(rules);
+    /// As [`SimKernel::boot`], with everything that the profile `strict` turns. It takes many more steps.
+    pub fn boot_with_settings(rules: Rules) -> SimKernel {
+        let kernel = SimKernel::boot(rules);
         for (path, text) in SETTINGS {
             kernel.put(path, &format!("{text}\n"));
         }
         kernel
     }
 
-    /// As [`Kernel::boot_with_settings`], with the files of all knobs of the profiles.
-    pub fn boot_with_all_knobs(rules: Rules) -> Kernel {
-        let kernel = Kernel::boot_with_settings(rules);
+    /// As [`SimKernel::boot_with_settings`], with the files of all knobs of the profiles.
+    pub fn boot_with_all_knobs(rules: Rules) -> SimKernel {
+        let kernel = SimKernel::boot_with_settings(rules);
         for (path, text) in settings::of_other_knobs() {
             kernel.put(&path, &format!("{text}\n"));
         }
@@ -235,10 +235,7 @@ impl Kernel {
             &format!("30 20 0:26 / {path} rw,nosuid - {kind} none {options}\n"),
         );
         self.put("/proc/mounts", &format!("none {path} {kind} {options} 0 0\n"));
-        self.put(
-            "/proc/self/mounts",
-            &format!("none {path} {kind} {options} 0 0\n"),
-        );
+        self.put("/proc/self/mounts", &format!("none {path} {kind} {options} 0 0\n"));
     }
 
     fn v1_files(&self, dir: &str, cpus: &str, mems: &str, exclusive: u8) {
@@ -326,9 +323,8 @@ impl Kernel {
             let stat = format!(
                 "{tid} ({comm}) {state} {ppid} 0 0 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 {priority} {policy} 0 0 0 0 0 0 0 0 0 0 0\n"
             );
-            let status = format!(
-                "Name:\t{comm}\nTgid:\t{pid}\nPid:\t{tid}\nPPid:\t{ppid}\nCpus_allowed_list:\t{mask}\n"
-            );
+            let status =
+                format!("Name:\t{comm}\nTgid:\t{pid}\nPid:\t{tid}\nPPid:\t{ppid}\nCpus_allowed_list:\t{mask}\n");
             let line = if self.rules == Rules::V2 {
                 format!("0::{cgroup}\n")
             } else {
@@ -355,11 +351,7 @@ impl Kernel {
             let mut pids: Vec<u32> = inside.iter().map(|(_, pid)| *pid).collect();
             pids.dedup();
             // Of a threaded cgroup it cannot be read; whoever tries finds it empty here.
-            let pids: String = listed(if self.is_threaded(&group) {
-                Vec::new()
-            } else {
-                pids
-            });
+            let pids: String = listed(if self.is_threaded(&group) { Vec::new() } else { pids });
             self.put(&format!("{dir}/{threads}"), &tids);
             self.put(&format!("{dir}/cgroup.procs"), &pids);
             if group != "/" && self.rules == Rules::V2 {
@@ -374,10 +366,7 @@ impl Kernel {
 
     fn groups(&self) -> Vec<String> {
         let mut groups = vec!["/".to_owned()];
-        for entry in fs::read_dir(self.live.locate(self.mount_point()))
-            .unwrap()
-            .flatten()
-        {
+        for entry in fs::read_dir(self.live.locate(self.mount_point())).unwrap().flatten() {
             if entry.path().is_dir() {
                 groups.push(format!("/{}", entry.file_name().to_string_lossy()));
             }
@@ -392,13 +381,13 @@ impl Kernel {
             return set(&self.get(&format!("{dir}/cpuset.cpus")));
         }
         let own = self.get(&format!("{dir}/cpuset.cpus.partition"));
-        if takes(&own) {
+        if is_partition_root(&own) {
             return set(&self.get(&format!("{dir}/cpuset.cpus")));
         }
         let mut rest = set("0-3");
         for other in self.groups() {
             let dir = format!("{}{}", self.mount_point(), other.trim_end_matches('/'));
-            if takes(&self.get(&format!("{dir}/cpuset.cpus.partition"))) {
+            if is_partition_root(&self.get(&format!("{dir}/cpuset.cpus.partition"))) {
                 rest = rest.minus(&set(&self.get(&format!("{dir}/cpuset.cpus"))));
             }
         }
@@ -438,7 +427,7 @@ impl Kernel {
     }
 
     /// Counts a step and dies if it is the one.
-    pub fn step(&self, act: impl FnOnce(Part) -> Result<(), RootError>) -> Result<(), RootError> {
+    pub fn step(&self, act: impl FnOnce(RecordPart) -> Result<(), RootError>) -> Result<(), RootError> {
         let step = self.steps.get() + 1;
         self.steps.set(step);
         if let Some((_, cpu)) = self.goes.get().filter(|(at, _)| *at == step) {
@@ -447,20 +436,20 @@ impl Kernel {
         match self.death.get() {
             Death::Before(at) if at == step => panic!("killed"),
             Death::Torn(at) if at == step => {
-                let _ = act(Part::Half);
+                let _ = act(RecordPart::Half);
                 panic!("killed")
             }
             Death::After(at) if at == step => {
-                let _ = act(Part::Whole);
+                let _ = act(RecordPart::Whole);
                 panic!("killed")
             }
-            _ => act(Part::Whole),
+            _ => act(RecordPart::Whole),
         }
     }
 }
 
 /// How much of a journal record reaches the file.
-pub enum Part {
+pub enum RecordPart {
     Whole,
     Half,
 }
@@ -469,10 +458,7 @@ fn collect(top: &Path, dir: &Path, files: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(dir).unwrap().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            files.insert(
-                format!("{}/", path.strip_prefix(top).unwrap().display()),
-                String::new(),
-            );
+            files.insert(format!("{}/", path.strip_prefix(top).unwrap().display()), String::new());
             collect(top, &path, files);
         } else {
             let name = path.strip_prefix(top).unwrap().display().to_string();

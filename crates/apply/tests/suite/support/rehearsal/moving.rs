@@ -2,25 +2,27 @@
 
 use super::acting::isolate_as;
 use super::acting::undo;
-use super::{Disk, Kernel, Rules, SimTask, set};
-use apply::{Force, Ground, Journal, Parcel, Passenger, Stay, System, Unit, Which, relocate};
+use super::{Rules, SimDisk, SimKernel, SimTask, set};
+use apply::{
+    Force, Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, System, ThreadMove, UndoTarget, relocate,
+};
 use machine::Machine;
 use plan::{Intent, PartitionName, Profile};
 use std::collections::BTreeMap;
 
 /// CPUs 2 and 3 become partition `rt`.
-pub fn isolate(kernel: &Kernel, disk: &Disk) {
+pub fn isolate(kernel: &SimKernel, disk: &SimDisk) {
     isolate_cpus(kernel, disk, "2-3");
 }
 
 /// As [`isolate`] with these CPUs.
-pub fn isolate_cpus(kernel: &Kernel, disk: &Disk, cpus: &str) {
+pub fn isolate_cpus(kernel: &SimKernel, disk: &SimDisk, cpus: &str) {
     let intent = Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced);
     isolate_as(kernel, disk, &intent, || {}).unwrap();
 }
 
 /// A child of a task, with its place and mask.
-pub fn fork(kernel: &Kernel, ppid: u32, tid: u32) {
+pub fn fork(kernel: &SimKernel, ppid: u32, tid: u32) {
     let child = {
         let tasks = kernel.tasks.borrow();
         let parent = tasks.iter().find(|task| task.tid == ppid).unwrap();
@@ -40,7 +42,7 @@ pub fn fork(kernel: &Kernel, ppid: u32, tid: u32) {
 }
 
 /// A process of one thread ends.
-pub fn end(kernel: &Kernel, tid: u32) {
+pub fn end(kernel: &SimKernel, tid: u32) {
     kernel.tasks.borrow_mut().retain(|task| task.tid != tid);
     for file in ["stat", "status", "cgroup", "comm"] {
         kernel.remove(&format!("/proc/{tid}/{file}"));
@@ -51,23 +53,23 @@ pub fn end(kernel: &Kernel, tid: u32) {
 }
 
 /// A process of one thread on its way.
-pub fn parcel(to: &str, tid: u32, pin: Option<&str>) -> Parcel {
-    Parcel {
+pub fn parcel(to: &str, tid: u32, pin: Option<&str>) -> PlannedMove {
+    PlannedMove {
         tid,
-        unit: Unit::Process,
+        unit: MoveUnit::Process,
         to: to.to_owned(),
-        tasks: vec![Passenger {
+        tasks: vec![ThreadMove {
             tid,
             pin: pin.map(set),
             policy: None,
         }],
         later: Vec::new(),
-        stay: Stay::Belongs,
+        stay: MovePurpose::Belongs,
     }
 }
 
 /// Directory of that partition.
-pub fn inside(kernel: &Kernel) -> String {
+pub fn inside(kernel: &SimKernel) -> String {
     let name = if kernel.rules == Rules::V2 {
         "quietcore-rt"
     } else {
@@ -77,23 +79,23 @@ pub fn inside(kernel: &Kernel) -> String {
 }
 
 /// Cgroup and mask of every task.
-pub fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
+pub fn places(kernel: &SimKernel) -> BTreeMap<u32, (String, String)> {
     let tasks = kernel.tasks.borrow();
     let place = |task: &SimTask| (task.tid, (task.cgroup.clone(), task.mask.to_string()));
     tasks.iter().map(place).collect()
 }
 
 /// Takes all of it back, and that has to work.
-pub fn undone(kernel: &Kernel, disk: &Disk, what: &str) {
-    let undone = undo(kernel, disk, Which::Last, Force::No).unwrap();
+pub fn undone(kernel: &SimKernel, disk: &SimDisk, what: &str) {
+    let undone = undo(kernel, disk, UndoTarget::Last, Force::No).unwrap();
     assert!(undone.equal(), "{what}: {:?}", undone.remains());
 }
 
 /// A process of one thread comes in.
-pub fn bring_in_one(kernel: &Kernel, disk: &Disk, tid: u32) {
+pub fn move_in_one(kernel: &SimKernel, disk: &SimDisk, tid: u32) {
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    let ground = Ground {
+    let ground = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &set("2-3"),

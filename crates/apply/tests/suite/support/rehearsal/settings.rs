@@ -3,17 +3,17 @@
 #[path = "../../../../../plan/tests/suite/knobs/cases.rs"]
 mod cases;
 
-use plan::{KNOBS, Knob, Taken};
+use plan::{KNOBS, Knob, KnobUse};
 
 /// The files of knobs of the profiles that [`SETTINGS`] lacks, as in the first case in which each knob changes something.
 pub fn of_other_knobs() -> impl Iterator<Item = (String, &'static str)> {
     let is_here = |knob: &Knob| SETTINGS.iter().any(|(path, _)| knob.has_file(path));
     KNOBS
         .iter()
-        .filter(move |knob| matches!(knob.taken, Taken::From(_)) && !is_here(knob))
+        .filter(move |knob| matches!(knob.usage, KnobUse::From(_)) && !is_here(knob))
         .filter_map(|knob| {
             let mut own = cases::CASES.iter().filter(|case| case.knob == knob.name);
-            own.find(|case| case.with.is_empty() && !case.wanted.is_empty())
+            own.find(|case| case.with.is_empty() && !case.expected.is_empty())
         })
         .flat_map(|case| case.files.iter())
         // This machine has no directories of frequency policies.
@@ -35,18 +35,12 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("/proc/sys/kernel/nmi_watchdog", "1"),
     ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
     ("/proc/sys/vm/stat_interval", "1"),
-    (
-        "/sys/kernel/mm/transparent_hugepage/enabled",
-        "[always] madvise never",
-    ),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never"),
     (
         "/sys/kernel/mm/transparent_hugepage/defrag",
         "[always] defer defer+madvise madvise never",
     ),
-    (
-        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
-        "schedutil",
-    ),
+    ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "schedutil"),
     ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_min_freq", "800000"),
     ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_max_freq", "2999999"),
     ("/sys/devices/system/cpu/cpu3/cpuidle/state1/latency", "2"),

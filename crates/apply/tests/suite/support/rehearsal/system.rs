@@ -1,14 +1,14 @@
 //! What the rehearsal kernel does when `apply` writes to it.
 
-use super::cgroups::Moves;
-use super::{Kernel, ROOTS, Rules, io};
-use apply::{BusError, Busy, FormerPolicy, System};
+use super::cgroups::AttachUnit;
+use super::{ROOTS, Rules, SimKernel, io};
+use apply::{BusError, BusyLoops, FormerPolicy, System};
 use machine::{CpuSet, Policy};
 use root::{Address, Ownership, Root, RootError, Tracefs};
 use std::fs;
 use std::time::Duration;
 
-impl System for Kernel {
+impl System for SimKernel {
     fn root(&self) -> &Root {
         &self.root
     }
@@ -27,24 +27,22 @@ impl System for Kernel {
                 match name {
                     "cgroup.type" => {
                         let group = dir.strip_prefix(self.mount_point()).unwrap();
-                        self.make_threaded(group, value)
-                            .map_err(|errno| io(path, errno))?;
+                        self.make_threaded(group, value).map_err(|errno| io(path, errno))?;
                         self.render();
                     }
                     "tasks" | "cgroup.procs" | "cgroup.threads" => {
                         let group = dir.strip_prefix(self.mount_point()).unwrap();
                         let group = if group.is_empty() { "/" } else { group };
                         let moves = match name {
-                            "cgroup.procs" => Moves::Process,
-                            _ => Moves::Thread,
+                            "cgroup.procs" => AttachUnit::Process,
+                            _ => AttachUnit::Thread,
                         };
                         self.attach(value.parse().unwrap(), group, moves)
                             .map_err(|errno| io(path, errno))?;
                         self.render();
                     }
                     "cgroup.subtree_control" => {
-                        let mut words: Vec<String> =
-                            self.get(path).split_whitespace().map(str::to_owned).collect();
+                        let mut words: Vec<String> = self.get(path).split_whitespace().map(str::to_owned).collect();
                         words.retain(|word| word != &value[1..]);
                         if let Some(word) = value.strip_prefix('+') {
                             words.insert(0, word.to_owned());
@@ -97,9 +95,9 @@ impl System for Kernel {
         })
     }
 
-    fn keep_busy(&self, cpus: &CpuSet, list: &str) -> Busy {
-        self.ask_to_keep_busy(cpus, list);
-        Busy::default()
+    fn keep_busy(&self, cpus: &CpuSet, list: &str) -> BusyLoops {
+        self.request_busy_cpus(cpus, list);
+        BusyLoops::default()
     }
 
     fn make_dir(&self, path: &str) -> Result<(), RootError> {
@@ -147,7 +145,7 @@ impl System for Kernel {
             let partition = self.get(&format!("{path}/cpuset.cpus.partition"));
             fs::remove_dir_all(self.live.locate(path)).unwrap();
             self.owners.borrow_mut().retain(|file, _| !file.starts_with(path));
-            self.follow_cpusets(|_| super::takes(&partition));
+            self.follow_cpusets(|_| super::is_partition_root(&partition));
             Ok(())
         })
     }
@@ -227,7 +225,7 @@ impl System for Kernel {
     }
 
     fn start_slice(&self, unit: &str, nodes: &CpuSet) -> Result<(), BusError> {
-        self.asked(|| {
+        self.answer_request(|| {
             let dir = format!("{}/{unit}", self.mount_point());
             self.put(&format!("/run/systemd/transient/{unit}"), "");
             self.put(&format!("{dir}/cpuset.cpus"), "\n");
@@ -238,7 +236,7 @@ impl System for Kernel {
     }
 
     fn stop_unit(&self, unit: &str) -> Result<(), BusError> {
-        self.asked(|| {
+        self.answer_request(|| {
             let file = self.live.locate(&format!("/run/systemd/transient/{unit}"));
             if file.exists() {
                 fs::remove_file(file).unwrap();
@@ -250,7 +248,7 @@ impl System for Kernel {
         })
     }
 
-    fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
+    fn query_daemon(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
         if question == "setup" {
             return self.answer(addresses, question);
         }
@@ -270,9 +268,9 @@ impl System for Kernel {
     }
 }
 
-impl Kernel {
+impl SimKernel {
     /// Boots with a systemd that manages the control groups and listens.
-    pub fn under_systemd(self) -> Kernel {
+    pub fn under_systemd(self) -> SimKernel {
         self.put("/run/systemd/system/default.target", "");
         self.put("/run/systemd/transient/other.scope", "");
         self.put("/run/systemd/private", "");
@@ -280,7 +278,7 @@ impl Kernel {
     }
 
     /// What a systemd does that is asked; one that does not listen does nothing.
-    fn asked(&self, act: impl FnOnce()) -> Result<(), BusError> {
+    fn answer_request(&self, act: impl FnOnce()) -> Result<(), BusError> {
         let errno = if self.live.locate("/run/systemd/private").exists() {
             0
         } else {

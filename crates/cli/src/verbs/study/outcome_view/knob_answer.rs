@@ -2,13 +2,13 @@
 
 use super::{CellJson, cells};
 use ::study::which_knob::{KnobAnswer, knob_answers, least_repetitions};
-use experiment::{Outcome, result_set};
+use experiment::{StudyOutcome, result_set};
 use serde::Serialize;
-use terminal::{Form, Screen};
+use terminal::{OutputFormat, Screen};
 
 /// JSON of the answer.
 #[derive(Serialize)]
-struct Report<'a> {
+struct KnobAnswerJson<'a> {
     schema: &'static str,
     runs: usize,
     done: usize,
@@ -19,7 +19,7 @@ struct Report<'a> {
 }
 
 /// Evaluates the results of such a study.
-pub fn answer(outcome: &Outcome, screen: &mut Screen) {
+pub fn answer(outcome: &StudyOutcome, screen: &mut Screen) {
     let (study, results) = (outcome.study(), &outcome.results);
     let answers = knob_answers(&study.which_knob, &mut |[without, with]| {
         let set = |place| result_set(study, results, place);
@@ -30,9 +30,9 @@ pub fn answer(outcome: &Outcome, screen: &mut Screen) {
         .iter()
         .flat_map(|question| question.alone.iter().chain(&question.in_plan));
     let least_repetitions = least_repetitions(pairs.count());
-    let (runs, done) = (outcome.runs(), outcome.done());
+    let (runs, done) = (outcome.runs(), outcome.runs_done());
     match screen.form {
-        Form::Json => screen.json(&Report {
+        OutputFormat::Json => screen.json(&KnobAnswerJson {
             schema: "quietcore.which-knob/1",
             runs,
             done,
@@ -41,22 +41,15 @@ pub fn answer(outcome: &Outcome, screen: &mut Screen) {
             cells: cells(study, results),
             knobs: &answers,
         }),
-        Form::Text => {
+        OutputFormat::Text => {
             let names: Vec<String> = study.cells.iter().map(|cell| cell.name.clone()).collect();
-            let context = report::which_knob::Context {
+            let context = report::which_knob::KnobReportContext {
                 cells: &names,
                 least_repetitions,
                 repetitions: results.iter().map(Vec::len).min().unwrap_or_default(),
             };
-            screen.text(&format!(
-                "{done} of {runs} runs in {}\n",
-                outcome.directory.name()
-            ));
-            screen.text(&report::which_knob::which_knob_text(
-                &answers,
-                &context,
-                screen.style(),
-            ));
+            screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
+            screen.text(&report::which_knob::which_knob_text(&answers, &context, screen.style()));
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct Browser {
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     session: Option<String>,
-    asked: u64,
+    request_id: u64,
     /// What it fetched, by address.
     pub fetched: Vec<String>,
     _profile: tempfile::TempDir,
@@ -37,12 +37,7 @@ impl Browser {
         std::fs::write(&file, html).unwrap();
         // The protocol is spoken on the file descriptors 3 and 4.
         let mut child = Command::new("sh")
-            .args([
-                "-c",
-                "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1",
-                "sh",
-                program,
-            ])
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", program])
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
             .args(["--disable-background-networking", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -57,7 +52,7 @@ impl Browser {
             to,
             from: BufReader::new(from),
             session: None,
-            asked: 0,
+            request_id: 0,
             fetched: Vec::new(),
             _profile: profile,
         };
@@ -67,10 +62,7 @@ impl Browser {
         browser.session = attached["sessionId"].as_str().map(str::to_owned);
         browser.call("Page.enable", json!({}));
         browser.call("Network.enable", json!({}));
-        browser.call(
-            "Page.navigate",
-            json!({"url": format!("file://{}", file.display())}),
-        );
+        browser.call("Page.navigate", json!({"url": format!("file://{}", file.display())}));
         browser.until(|message| message["method"] == "Page.loadEventFired");
         Some(browser)
     }
@@ -127,15 +119,15 @@ impl Browser {
 
     /// Calls a method of the protocol and waits for its answer.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        self.asked += 1;
-        let mut message = json!({"id": self.asked, "method": method, "params": params});
+        self.request_id += 1;
+        let mut message = json!({"id": self.request_id, "method": method, "params": params});
         if let Some(session) = &self.session {
             message["sessionId"] = json!(session);
         }
         let mut bytes = serde_json::to_vec(&message).unwrap();
         bytes.push(0);
         self.to.write_all(&bytes).unwrap();
-        let id = self.asked;
+        let id = self.request_id;
         let answer = self.until(|message| message["id"] == id);
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].clone()

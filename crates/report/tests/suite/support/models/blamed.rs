@@ -1,7 +1,8 @@
 //! An answer of `blame` about one CPU, with gaps of several kinds.
 
 use blame::{
-    Answer, Class, Confidence, CpuAnswer, Culprit, Gap, GapsFrom, Interruption, Link, Piece, Story, Subject,
+    BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapSource, GapStory, Interruption, InterruptionSubject,
+    Link, StoryPiece,
 };
 
 /// What had time of that CPU.
@@ -20,7 +21,7 @@ pub fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) ->
             _ => "nothing: it belongs to the CPU".to_owned(),
         },
         why: String::new(),
-        subject: Subject::None,
+        subject: InterruptionSubject::None,
     }
 }
 
@@ -43,13 +44,13 @@ fn writer() -> Culprit {
 }
 
 /// A gap of these pieces, one after the other.
-pub fn story(start: u64, pieces: &[(u64, Option<usize>)]) -> Story {
+pub fn story(start: u64, pieces: &[(u64, Option<usize>)]) -> GapStory {
     let mut at = start;
-    let pieces: Vec<Piece> = pieces
+    let pieces: Vec<StoryPiece> = pieces
         .iter()
         .map(|(ns, row)| {
             at += ns;
-            Piece {
+            StoryPiece {
                 span: Gap {
                     start: at - ns,
                     end: at,
@@ -58,18 +59,18 @@ pub fn story(start: u64, pieces: &[(u64, Option<usize>)]) -> Story {
             }
         })
         .collect();
-    Story {
+    GapStory {
         gap: Gap { start, end: at },
         pieces,
     }
 }
 
 /// The answer, with this name for a thread.
-pub fn answer(name: &str) -> Answer {
-    Answer {
+pub fn answer(name: &str) -> BlameResult {
+    BlameResult {
         cpus: vec![CpuAnswer {
             cpu: 1,
-            gaps_from: GapsFrom::Probe,
+            gaps_from: GapSource::Probe,
             duration_ns: 2_000_000_000,
             stolen_ns: 1_210_000,
             explained_ns: 1_160_000,

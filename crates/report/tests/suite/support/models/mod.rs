@@ -4,7 +4,10 @@ pub mod blamed;
 
 use machine::CpuSet;
 use measure::Measurement;
-use report::prove::{Entry, Outcome, Phase, Restored, Step, Story, StuckInterrupt, StuckThread, residue};
+use report::prove::{
+    JournalEntry, ProvePhase, ProveRecord, ProveStep, RestorationCheck, StepOutcome, StuckInterrupt, StuckThread,
+    residue,
+};
 use serde_json::{Value, json};
 
 fn cpus(list: &str) -> CpuSet {
@@ -79,19 +82,18 @@ fn activity(ticks: u64, device: u64) -> observe::Activity {
 
 /// A small plan.
 pub fn plan() -> plan::Plan {
-    let change =
-        |id: &str, target: &str, before: Option<&str>, after: &str, why: &str, undo: &str| plan::Change {
-            id: id.to_owned(),
-            target: target.to_owned(),
-            kind: plan::ChangeKind::Runtime,
-            before: before.map(str::to_owned),
-            after: after.to_owned(),
-            why: why.to_owned(),
-            undo: undo.to_owned(),
-            action: plan::Action::MakeSet {
-                path: target.to_owned(),
-            },
-        };
+    let change = |id: &str, target: &str, before: Option<&str>, after: &str, why: &str, undo: &str| plan::Change {
+        id: id.to_owned(),
+        target: target.to_owned(),
+        kind: plan::ChangeKind::Runtime,
+        before: before.map(str::to_owned),
+        after: after.to_owned(),
+        why: why.to_owned(),
+        undo: undo.to_owned(),
+        action: plan::Action::MakeSet {
+            path: target.to_owned(),
+        },
+    };
     plan::Plan {
         choice: None,
         partition: "rt".to_owned(),
@@ -142,8 +144,8 @@ pub fn plan() -> plan::Plan {
 }
 
 /// A story that ended well.
-pub fn story() -> Story {
-    let phase = |centre, late: &[(u64, u64)], noise: &[(u64, u64)], ticks, device, load: &str| Phase {
+pub fn story() -> ProveRecord {
+    let phase = |centre, late: &[(u64, u64)], noise: &[(u64, u64)], ticks, device, load: &str| ProvePhase {
         latency: Some(measurement("latency", centre * 2, late)),
         noise: Some(measurement("noise", centre, noise)),
         activity: Some(activity(ticks, device)),
@@ -184,13 +186,13 @@ pub fn story() -> Story {
         name: "virtio0-req.1".to_owned(),
         why: "the kernel manages its mask and refuses a change (EIO)".to_owned(),
     }];
-    let step = |name: &str, detail: &str, duration_ns| Step {
+    let step = |name: &str, detail: &str, duration_ns| ProveStep {
         name: name.to_owned(),
-        outcome: Outcome::Done,
+        outcome: StepOutcome::Done,
         detail: detail.to_owned(),
         duration_ns,
     };
-    Story {
+    ProveRecord {
         schema: report::prove::PROVE_SCHEMA.to_owned(),
         tool_version: "0.1.0".to_owned(),
         started_at: "2026-01-02T03:04:05Z".to_owned(),
@@ -205,19 +207,19 @@ pub fn story() -> Story {
             step("isolate", "3 changes", 41_000_000),
             step("measure isolated", "latency and noise on CPU 1, with load on CPU 0", 20_071_000_000),
             step("undo", "3 changes taken back", 38_000_000),
-            Step { name: "boot line".to_owned(), outcome: Outcome::Skipped, detail: "prove changes nothing that lasts".to_owned(), duration_ns: 0 },
+            ProveStep { name: "boot line".to_owned(), outcome: StepOutcome::Skipped, detail: "prove changes nothing that lasts".to_owned(), duration_ns: 0 },
         ],
         before: Some(before),
         during: Some(during),
         plan: Some(plan()),
         entries: vec![
-            Entry { seq: 1, change: "cpuset_partition/rt".to_owned(), before: None, after: Some("a new cgroup".to_owned()), outcome: "done".to_owned() },
-            Entry { seq: 2, change: "task_placement".to_owned(), before: None, after: None, outcome: "61 tasks moved".to_owned() },
-            Entry { seq: 3, change: "irq_affinity/27".to_owned(), before: Some("0-1".to_owned()), after: Some("0".to_owned()), outcome: "done".to_owned() },
+            JournalEntry { seq: 1, change: "cpuset_partition/rt".to_owned(), before: None, after: Some("a new cgroup".to_owned()), outcome: "done".to_owned() },
+            JournalEntry { seq: 2, change: "task_placement".to_owned(), before: None, after: None, outcome: "61 tasks moved".to_owned() },
+            JournalEntry { seq: 3, change: "irq_affinity/27".to_owned(), before: Some("0-1".to_owned()), after: Some("0".to_owned()), outcome: "done".to_owned() },
         ],
         residue: rest,
         could_not: vec![plan::Finding::new(plan::Level::Info, plan::FindingId::TICK, "timer tick", "the tick still fires 250 times a second").fix("boot with nohz_full=1")],
-        restored: Some(Restored { equal: true, differences: vec![] }),
+        restored: Some(RestorationCheck { equal: true, differences: vec![] }),
         verdict: "CPU 1 was quiet: no task and no movable interrupt touched it. The worst wake-up fell from 4.7 ms to 61.0 us, under load.".to_owned(),
         exit_status: 0,
         emulated: false,
@@ -225,12 +227,12 @@ pub fn story() -> Story {
 }
 
 /// The same, where nothing could be done: no measurement, no plan.
-pub fn refused() -> Story {
-    Story {
+pub fn refused() -> ProveRecord {
+    ProveRecord {
         isolated: CpuSet::new(),
-        steps: vec![Step {
+        steps: vec![ProveStep {
             name: "isolate".to_owned(),
-            outcome: Outcome::Failed,
+            outcome: StepOutcome::Failed,
             detail: "not permitted".to_owned(),
             duration_ns: 5,
         }],
@@ -247,19 +249,19 @@ pub fn refused() -> Story {
 }
 
 /// Everything foreign calls itself something nasty.
-pub fn hostile() -> Story {
+pub fn hostile() -> ProveRecord {
     named("<script>alert(1)</script>\u{1b}[2J\u{202e}\"'&")
 }
 
 /// Everything foreign has this name.
-pub fn named(nasty: &str) -> Story {
+pub fn named(nasty: &str) -> ProveRecord {
     let mut story = story();
     story.started_at = nasty.to_owned();
     story.tool_version = nasty.to_owned();
     story.environment.release = Some(nasty.to_owned());
     story.environment.clocksource = Some(nasty.to_owned());
     story.environment.governor = Some(nasty.to_owned());
-    story.restored = Some(Restored {
+    story.restored = Some(RestorationCheck {
         equal: false,
         differences: vec![nasty.to_owned()],
     });
@@ -318,7 +320,7 @@ pub fn named(nasty: &str) -> Story {
             }
         }
     }
-    story.restored = Some(Restored {
+    story.restored = Some(RestorationCheck {
         equal: false,
         differences: vec![nasty.to_owned()],
     });

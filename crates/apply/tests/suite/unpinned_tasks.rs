@@ -1,0 +1,111 @@
+//! Level 3: tasks that nobody pinned are noted together, and given back as if each had been noted alone.
+
+use crate::support::rehearsal::acting::{isolate_as, undo};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
+use apply::{Force, UndoOutcome, UndoTarget};
+use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
+
+/// A kernel that lists children, as the short way back wants it.
+fn isolated(rules: Rules, after: impl FnOnce(&SimKernel, &SimDisk)) {
+    let kernel = SimKernel::boot(rules);
+    kernel.put("/proc/2/task/2/children", "15 30\n");
+    let disk = SimDisk::new(&kernel);
+    let intent = Intent::new(PartitionName::default(), CpuSet::range(3, 3), Profile::Minimal);
+    isolate_as(&kernel, &disk, &intent, || {}).unwrap();
+    after(&kernel, &disk);
+}
+
+fn run_undo(kernel: &SimKernel, disk: &SimDisk, force: Force) -> UndoOutcome {
+    undo(kernel, disk, UndoTarget::Last, force).unwrap()
+}
+
+fn mask_of(kernel: &SimKernel, tid: u32) -> String {
+    kernel.task(tid).mask.to_string()
+}
+
+#[test]
+fn only_unpinned_tasks_are_recorded_by_number() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
+        isolated(rules, |kernel, disk| {
+            let journal = std::fs::read_to_string(disk.dir.path().join("journal")).unwrap();
+            assert!(journal.contains(r#""tids":[1,100]}"#), "{rules:?}: {journal}");
+            assert_eq!(mask_of(kernel, 100), "0-2", "{rules:?}");
+            let undone = run_undo(kernel, disk, Force::No);
+            assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+            for (tid, mask) in [(1, "0-3"), (100, "0-3"), (101, "3"), (102, "1"), (103, "1-3")] {
+                let task = kernel.task(tid);
+                assert_eq!(
+                    (task.cgroup.as_str(), mask_of(kernel, tid).as_str()),
+                    ("/", mask),
+                    "{rules:?}: {tid}"
+                );
+            }
+        });
+    }
+}
+
+/// Another program sets the affinity of a task.
+fn pin(kernel: &SimKernel, tid: u32, cpu: u32) {
+    for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == tid) {
+        task.mask = CpuSet::range(cpu, cpu);
+        task.user_mask = Some(CpuSet::range(cpu, cpu));
+    }
+    kernel.render();
+}
+
+#[test]
+fn a_pin_that_another_program_set_since_is_reported() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
+        isolated(rules, |kernel, disk| {
+            pin(kernel, 100, 1);
+            let undone = run_undo(kernel, disk, Force::No);
+            assert!(undone.failed.is_empty(), "{rules:?}: {:?}", undone.failed);
+            assert_eq!(undone.tasks.len(), 1, "{rules:?}: {:?}", undone.tasks);
+            assert!(undone.tasks[0].contains("task 100"), "{rules:?}: {:?}", undone.tasks);
+            assert_eq!(mask_of(kernel, 100), "1", "{rules:?}");
+            // Any user can do that, so it keeps nothing open.
+            assert!(apply::Journal::open(disk).unwrap().is_none(), "{rules:?}");
+        });
+        isolated(rules, |kernel, disk| {
+            pin(kernel, 100, 1);
+            let forced = run_undo(kernel, disk, Force::Restore);
+            assert!(forced.equal(), "{rules:?}: {:?}", forced.remains());
+            assert_eq!(mask_of(kernel, 100), "0-3", "{rules:?}");
+        });
+    }
+}
+
+/// When a CPU comes online the kernel gives some threads all CPUs of their node, whatever their set says.
+#[test]
+fn a_mask_equal_to_the_former_one_is_not_a_pin() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
+        isolated(rules, |kernel, disk| {
+            let mut tasks = kernel.tasks.borrow_mut();
+            tasks.iter_mut().find(|task| task.tid == 100).unwrap().mask = CpuSet::range(0, 3);
+            drop(tasks);
+            kernel.render();
+            let undone = run_undo(kernel, disk, Force::No);
+            assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+            assert_eq!(mask_of(kernel, 100), "0-3", "{rules:?}");
+        });
+    }
+}
+
+/// The kernel accepts the number of a task that exits and does not move it. A large process exits for longer than all passes take.
+#[test]
+fn an_exiting_task_does_not_count_as_a_fork_storm() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
+        let kernel = SimKernel::boot(rules);
+        let disk = SimDisk::new(&kernel);
+        for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == 100) {
+            task.flags |= machine::Task::PF_EXITING;
+        }
+        kernel.render();
+        let intent = Intent::new(PartitionName::default(), CpuSet::range(3, 3), Profile::Minimal);
+        let applied = isolate_as(&kernel, &disk, &intent, || {}).unwrap();
+        let ids: Vec<&str> = applied.findings.iter().map(|finding| finding.id.as_str()).collect();
+        assert!(!ids.contains(&"fork-storm"), "{rules:?}: {:?}", applied.findings);
+        assert_eq!(mask_of(&kernel, 1), "0-2", "{rules:?}: the others moved");
+    }
+}

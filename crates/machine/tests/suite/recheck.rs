@@ -1,0 +1,47 @@
+//! Tasks that came and went while all were read are looked at again before anybody is accused of them.
+
+use machine::{CpuSet, Machine};
+use root::{Live, Root};
+use std::fs;
+use std::path::Path;
+
+fn write_task(dir: &Path, tid: u32, state: char, flags: u32, start: u64, mask: &str) {
+    let stat = format!(
+        "{tid} (sh) {state} 1 1 1 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {start} {}",
+        "0 ".repeat(40)
+    );
+    let status = format!("Tgid:\t{tid}\nCpus_allowed_list:\t{mask}\n");
+    // A thread is found by its process, and asked again by its number alone.
+    for place in [format!("proc/{tid}"), format!("proc/{tid}/task/{tid}")] {
+        let proc = dir.join(place);
+        fs::create_dir_all(&proc).unwrap();
+        fs::write(proc.join("stat"), &stat).unwrap();
+        fs::write(proc.join("status"), &status).unwrap();
+    }
+}
+
+#[test]
+fn ended_tasks_are_dropped_and_others_get_their_current_state() {
+    let dir = tempfile::tempdir().unwrap();
+    for tid in 11..=16 {
+        write_task(dir.path(), tid, 'R', 0, 5, "0-1");
+    }
+    let root = Root::of(&Live::rehearsal(dir.path()));
+    let machine = Machine::read(&root).with_tasks(&root);
+    assert_eq!(machine.tasks.as_ref().map(Vec::len), Some(6));
+    // One stays, one is moved, and of the others one is gone, one a zombie, one exits, one is somebody else by now.
+    write_task(dir.path(), 12, 'R', 0, 5, "0");
+    fs::remove_dir_all(dir.path().join("proc/13")).unwrap();
+    write_task(dir.path(), 14, 'Z', 0, 5, "0-1");
+    write_task(dir.path(), 15, 'R', machine::Task::PF_EXITING, 5, "0-1");
+    write_task(dir.path(), 16, 'R', 0, 6, "0-1");
+    let again = machine.with_recheck(&root, |task| task.is_movable());
+    let told: Vec<_> = again
+        .tasks
+        .unwrap()
+        .into_iter()
+        .map(|task| (task.key.tid, task.allowed))
+        .collect();
+    let only = |list: &str| CpuSet::parse_list(list).ok();
+    assert_eq!(told, [(11, only("0-1")), (12, only("0"))]);
+}

@@ -1,0 +1,161 @@
+//! Checks parameters whose effect is shown by one file, and isolating ones that no file shows.
+
+use super::case::{ParameterCase, ParameterFamily};
+use super::{CheckAnswer, Truth};
+use machine::{Parameter, same_name};
+
+pub(super) const FAMILY: ParameterFamily = ParameterFamily {
+    names: &[
+        "nohz",
+        "skew_tick",
+        "threadirqs",
+        "kthread_cpus",
+        "workqueue.power_efficient",
+        "rcupdate.rcu_normal",
+        "rcupdate.rcu_normal_after_boot",
+        "rcupdate.rcu_expedited",
+        "rcutree.use_softirq",
+        "rcutree.kthread_prio",
+        "rcutree.nohz_full_patience_delay",
+        "rcutree.enable_rcu_lazy",
+        "nowatchdog",
+        "nosoftlockup",
+        "nmi_watchdog",
+        "transparent_hugepage",
+        "numa_balancing",
+        "clocksource",
+        "nosmt",
+        "cpuidle.governor",
+    ],
+    complaints: &[],
+    defeated_by: &[],
+    acceptance: |_| None,
+    works,
+};
+
+/// A parameter, the file that shows it, and the expected content (`None`: the value itself).
+struct VisibleParameter {
+    name: &'static str,
+    path: &'static str,
+    values: &'static [(&'static str, &'static str)],
+}
+
+const FILE_EVIDENCE: &[VisibleParameter] = &[
+    VisibleParameter {
+        name: "nowatchdog",
+        path: "/proc/sys/kernel/watchdog",
+        values: &[("", "0")],
+    },
+    VisibleParameter {
+        name: "nosoftlockup",
+        path: "/proc/sys/kernel/soft_watchdog",
+        values: &[("", "0")],
+    },
+    VisibleParameter {
+        name: "nmi_watchdog",
+        path: "/proc/sys/kernel/nmi_watchdog",
+        values: &[],
+    },
+    VisibleParameter {
+        name: "transparent_hugepage",
+        path: "/sys/kernel/mm/transparent_hugepage/enabled",
+        values: &[],
+    },
+    VisibleParameter {
+        name: "numa_balancing",
+        path: "/proc/sys/kernel/numa_balancing",
+        values: &[("enable", "1"), ("disable", "0")],
+    },
+    VisibleParameter {
+        name: "clocksource",
+        path: "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        values: &[],
+    },
+    VisibleParameter {
+        name: "nosmt",
+        path: "/sys/devices/system/cpu/smt/control",
+        values: &[("", "off"), ("force", "forceoff")],
+    },
+    VisibleParameter {
+        name: "cpuidle.governor",
+        path: "/sys/devices/system/cpu/cpuidle/current_governor",
+        values: &[],
+    },
+    VisibleParameter {
+        name: "rcupdate.rcu_normal",
+        path: "/sys/kernel/rcu_normal",
+        values: &[],
+    },
+    VisibleParameter {
+        name: "rcupdate.rcu_expedited",
+        path: "/sys/kernel/rcu_expedited",
+        values: &[],
+    },
+];
+
+/// The files that show the words of a line.
+pub fn paths<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    words.filter_map(|word| path(&Parameter::parse(word).name)).collect()
+}
+
+fn row(name: &str) -> Option<&'static VisibleParameter> {
+    FILE_EVIDENCE.iter().find(|row| same_name(row.name, name))
+}
+
+/// The file of a parameter; for a module's parameter, the module's parameter directory.
+fn path(name: &str) -> Option<String> {
+    let of_module = || {
+        let plain = name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-'));
+        let (module, parameter) = name.split_once('.').filter(|_| plain)?;
+        let plain = !module.is_empty() && !parameter.is_empty() && !parameter.contains('.');
+        // `/sys/module` spells every `-` as `_`.
+        plain.then(|| {
+            format!(
+                "/sys/module/{}/parameters/{}",
+                module.replace('-', "_"),
+                parameter.replace('-', "_")
+            )
+        })
+    };
+    row(name).map(|row| row.path.to_owned()).or_else(of_module)
+}
+
+fn works(case: &ParameterCase) -> CheckAnswer {
+    let nothing = || CheckAnswer::new(Truth::Unseen, "no file and no counter shows what it does");
+    let Some(path) = path(&case.parameter.name) else {
+        return nothing();
+    };
+    let Some(text) = case.evidence.settings.get(&path) else {
+        return match row(&case.parameter.name) {
+            Some(_) => CheckAnswer::unknown(format!("{path} could not be read")),
+            // Not every parameter of a module is readable.
+            None => nothing(),
+        };
+    };
+    let chosen = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    let seen = chosen.unwrap_or(text.trim());
+    let values = row(&case.parameter.name).map(|row| row.values).unwrap_or_default();
+    let known = values.iter().find(|(value, _)| *value == case.value());
+    let intended = known.map_or(case.value(), |(_, shown)| *shown);
+    let now = format!("{path} has `{seen}`");
+    match same_value(intended, seen) {
+        true => CheckAnswer::yes(now),
+        false => CheckAnswer::no(format!(
+            "{now}, and not `{intended}`: a program wrote it since the boot, or the kernel never took it"
+        )),
+    }
+}
+
+/// Compares truth values as the kernel parses them: `1`, `y`, `on` (`lib/kstrtox.c`); a bare name is true.
+fn same_value(intended: &str, seen: &str) -> bool {
+    let truth = |text: &str| match text {
+        "1" | "y" | "Y" | "on" | "" => Some(true),
+        "0" | "n" | "N" | "off" => Some(false),
+        _ => None,
+    };
+    intended == seen || (truth(intended).is_some() && truth(intended) == truth(seen))
+}
