@@ -278,16 +278,8 @@ mod tests {
         let (first, second) = (sleep(), sleep());
         let (child, orphan) = (first.0.id(), second.0.id());
         threads.recheck(&root, own);
-        assert!(
-            !threads.process_event(
-                &root,
-                Process::Created {
-                    tid: child,
-                    parent: own
-                }
-            ),
-            "as its parent"
-        );
+        let created = |tid, parent| Process::Created { tid, parent };
+        assert!(!threads.process_event(&root, created(child, own)), "as its parent");
         assert!(
             !threads.process_event(&root, Process::Became { tid: child }),
             "as before"
@@ -307,14 +299,8 @@ mod tests {
         );
         assert!(threads.process_event(&root, Process::Ended { tid: child }));
         assert!(
-            threads.process_event(
-                &root,
-                Process::Created {
-                    tid: orphan,
-                    parent: u32::MAX
-                }
-            ),
-            "nobody knows its parent"
+            threads.process_event(&root, created(orphan, u32::MAX)),
+            "its parent is unknown"
         );
         threads.recheck(&root, orphan);
         root::sched::set_affinity(orphan, &others).unwrap();

@@ -140,10 +140,7 @@ pub(crate) fn go_on(
                 restart(open, schedule, boot_session, boot)?;
                 return Ok(Status::Done);
             }
-            NextStep::GiveUp {
-                boot_session: sitting,
-                why,
-            } => give_up(open, schedule, sitting, why)?,
+            NextStep::GiveUp { boot_session, why } => give_up(open, schedule, boot_session, why)?,
             NextStep::BudgetUsed => break budget_used(session, schedule),
             NextStep::Over => break,
         }

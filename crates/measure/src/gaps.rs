@@ -62,7 +62,11 @@ impl GapWriter {
     ///
     /// # Errors
     /// The file cannot be created, its header cannot be written, or the thread cannot be started.
-    pub(crate) fn create(path: &Path, started_at: &str, thresholds: &[(CpuId, u64)]) -> Result<GapWriter, MeasureError> {
+    pub(crate) fn create(
+        path: &Path,
+        started_at: &str,
+        thresholds: &[(CpuId, u64)],
+    ) -> Result<GapWriter, MeasureError> {
         let mut file = Appender::create(path)?;
         file.append(file::head(started_at, thresholds).as_bytes())?;
         GapWriter::onto(path, file)

@@ -143,13 +143,7 @@ pub(super) fn thread_list(stage: &ActionContext, dir: &str) -> String {
 }
 
 fn next_batch(stage: &ActionContext, road: &MoveRoute, done: &mut MoveTally) -> Result<Batch, ApplyError> {
-    let mut tids = match road.movers {
-        // Explicitly named tasks move once; their new children start where the parent is.
-        TaskSelector::These(_) if done.seq != 0 => Vec::new(),
-        TaskSelector::These(tids) => tids.clone(),
-        _ => census::members(stage.system, &thread_list(stage, road.from))?,
-    };
-    tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
+    let tids = candidates(stage, road, done)?;
     // v2 moves processes and keeps pins. With `=user`, each task must be read to distinguish it from a kernel thread.
     let together = stage.recording_mode == RecordingMode::Together
         && stage.version == Version::V1
@@ -203,6 +197,18 @@ fn next_batch(stage: &ActionContext, road: &MoveRoute, done: &mut MoveTally) -> 
         tasks,
         unpinned,
     })
+}
+
+/// The tasks that a batch tries to move, in order.
+fn candidates(stage: &ActionContext, road: &MoveRoute, done: &MoveTally) -> Result<Vec<u32>, ApplyError> {
+    let mut tids = match road.movers {
+        // Explicitly named tasks move once; their new children start where the parent is.
+        TaskSelector::These(_) if done.seq != 0 => Vec::new(),
+        TaskSelector::These(tids) => tids.clone(),
+        _ => census::members(stage.system, &thread_list(stage, road.from))?,
+    };
+    tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
+    Ok(tids)
 }
 
 /// Unpinned tasks as one journal entry. All have the mask of the first that still exists.

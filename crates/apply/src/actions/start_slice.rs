@@ -59,11 +59,7 @@ pub(crate) fn enact(
             outcome,
         });
     }
-    let mut looks = 0;
-    while !has_nodes(stage, slice) && looks < MAX_POLLS {
-        stage.system.pause(BETWEEN);
-        looks += 1;
-    }
+    wait_for_nodes(stage, slice);
     restore_pins(stage, &tasks)?;
     let found = stage.system.root().value(&file)?;
     let outcome = match has_nodes(stage, slice) {
@@ -84,6 +80,14 @@ pub(crate) fn enact(
         after: Some(format!("{unit} is active")),
         outcome,
     })
+}
+
+fn wait_for_nodes(stage: &ActionContext, slice: &SliceRequest) {
+    let mut polls = 0;
+    while !has_nodes(stage, slice) && polls < MAX_POLLS {
+        stage.system.pause(BETWEEN);
+        polls += 1;
+    }
 }
 
 /// Sets the pins again that the kernel has dropped.

@@ -71,10 +71,7 @@ pub(crate) fn enact(
     };
     stage.record_outcome(seq, outcome.clone(), after)?;
     if outcome != ChangeOutcome::Done && on_refusal == RefusalPolicy::Fatal {
-        return Err(ApplyError::Unable {
-            why: format!("{path}: wrote `{value}`, and it reads `{}`", found.unwrap_or_default()),
-            next: "another program may hold this file; look who writes it, then try again".to_owned(),
-        });
+        return Err(not_accepted(path, value, &found.unwrap_or_default()));
     }
     Ok(StepResult {
         seq,
@@ -82,6 +79,14 @@ pub(crate) fn enact(
         after: found,
         outcome,
     })
+}
+
+/// The error for a value that the kernel took without effect.
+fn not_accepted(path: &str, value: &str, found: &str) -> ApplyError {
+    ApplyError::Unable {
+        why: format!("{path}: wrote `{value}`, and it reads `{found}`"),
+        next: "another program may hold this file; find out which one writes it, then try again".to_owned(),
+    }
 }
 
 /// The result for a file that does not exist.

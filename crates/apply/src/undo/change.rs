@@ -47,19 +47,15 @@ pub(super) fn undo_change(
                 value: Some(former), ..
             },
         ) => {
-            let read_back = step.answer().and_then(|(_, after)| match after {
-                StateAfter::Value { value, .. } => value.clone(),
-                _ => None,
-            });
-            let ours: Vec<String> = [Some(value.clone()), read_back].into_iter().flatten().collect();
-            let wanted = Restoration {
+            let own = own_texts(step, value);
+            let restoration = Restoration {
                 path,
-                ours: &ours,
+                own: &own,
                 former,
                 unanswered: step.answer().is_none(),
                 compare: *compare,
             };
-            Ok(Some(restore(map.system, step, &wanted, undone)))
+            Ok(Some(restore(map.system, step, &restoration, undone)))
         }
         (Action::StartSlice { unit, path, .. }, StateBefore::Value { value: former, .. }) => {
             let former = former.as_deref().unwrap_or_default();
@@ -77,6 +73,15 @@ pub(super) fn undo_change(
         // Their masks are restored last, when the partition no longer limits them.
         _ => Ok(None),
     }
+}
+
+/// The texts that count as ours: what was written, and what the file read afterwards.
+fn own_texts(step: &UndoStep, written: &str) -> Vec<String> {
+    let read_back = step.answer().and_then(|(_, after)| match after {
+        StateAfter::Value { value, .. } => value.clone(),
+        _ => None,
+    });
+    [Some(written.to_owned()), read_back].into_iter().flatten().collect()
 }
 
 /// Sends the tasks that are still in the set back to their cgroups. Returns a text about it.
@@ -113,28 +118,50 @@ fn return_tasks(
             }
         }
     }
-    format!("{original} of {all} tasks went home")
+    format!("{original} of {all} tasks returned to their cgroups")
 }
 
 /// A file that gets its former text back.
 pub(super) struct Restoration<'a> {
     pub path: &'a str,
     /// Texts that count as ours; the first is what we wrote.
-    pub ours: &'a [String],
+    pub own: &'a [String],
     pub former: &'a str,
     /// Whether a write was started and its outcome never recorded.
     pub unanswered: bool,
     pub compare: ReadbackComparison,
 }
 
+impl Restoration<'_> {
+    fn written(&self) -> &str {
+        self.own.first().map_or("", String::as_str)
+    }
+
+    /// The text to write, and whether the file has it already. `-cpuset` undoes `+cpuset`; for everything else, the former
+    /// text does.
+    fn value(&self, now: &str) -> (String, bool) {
+        match (self.compare, self.written().strip_prefix('+')) {
+            (ReadbackComparison::Word, Some(word)) => {
+                let value = format!("-{word}");
+                let is_former = self.compare.same(now, &value);
+                (value, is_former)
+            }
+            _ => (
+                self.compare.written(self.former).to_owned(),
+                self.compare.same(now, self.former),
+            ),
+        }
+    }
+}
+
 /// Writes the former text if the current one is ours.
 pub(super) fn restore(
     system: &dyn System,
     step: &UndoStep,
-    wanted: &Restoration,
+    restoration: &Restoration,
     undone: &mut UndoOutcome,
 ) -> ChangeEntry {
-    let (path, ours, former, compare) = (wanted.path, wanted.ours, wanted.former, wanted.compare);
+    let (path, former, compare) = (restoration.path, restoration.former, restoration.compare);
     let now = match system.root().value(path) {
         Ok(Some(now)) => now,
         // Nothing to restore for an interrupt, a cgroup or a CPU that is gone.
@@ -144,21 +171,14 @@ pub(super) fn restore(
         }
         Err(error) => return fail(step, undone, path, &error),
     };
-    // `-cpuset` undoes `+cpuset`; for everything else, the former text does.
-    let written = ours.first().map_or("", String::as_str);
-    let (value, is_former) = match (compare, written.strip_prefix('+')) {
-        (ReadbackComparison::Word, Some(word)) => (
-            format!("-{word}"),
-            ReadbackComparison::Word.same(&now, &format!("-{word}")),
-        ),
-        _ => (compare.written(former).to_owned(), compare.same(&now, former)),
-    };
+    let written = restoration.written();
+    let (value, is_former) = restoration.value(&now);
     if is_former {
         return step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already);
     }
     // Without an answer, the process died or the disk was full right after the write. The kernel may have rounded the
     // value that we wrote, and the result was not recorded.
-    let is_ours = wanted.unanswered || ours.iter().any(|ours| compare.same(&now, ours));
+    let is_ours = restoration.unanswered || restoration.own.iter().any(|own| compare.same(&now, own));
     if !is_ours && step.force != Force::Restore {
         if is_placed(system, path, undone) {
             return step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already);
@@ -181,11 +201,11 @@ pub(super) fn restore(
         };
     }
     let after = system.root().value(path).ok().flatten();
-    let back = after.as_deref().is_some_and(|after| match compare {
-        ReadbackComparison::Word => compare.same(after, &value),
-        _ => compare.same(after, former),
-    });
-    if !back {
+    let expected = match compare {
+        ReadbackComparison::Word => value.as_str(),
+        _ => former,
+    };
+    if !after.as_deref().is_some_and(|after| compare.same(after, expected)) {
         undone.failed.push(format!(
             "{path}: wrote `{value}`, and it reads `{}`",
             after.clone().unwrap_or_default()

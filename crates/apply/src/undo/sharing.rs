@@ -159,12 +159,12 @@ fn restore_file(
     if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
         return None;
     }
-    let wanted = Restoration {
+    let restoration = Restoration {
         path: file.path,
-        ours: &file.own_texts(&scope.with),
+        own: &file.own_texts(&scope.with),
         former: &file.intended_content(stay, &scope.without)?,
         unanswered: file.is_unanswered(),
         compare: file.compare,
     };
-    Some(restore(map.system, step, &wanted, undone))
+    Some(restore(map.system, step, &restoration, undone))
 }

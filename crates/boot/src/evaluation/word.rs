@@ -255,16 +255,7 @@ fn name(reader: &mut ShellReader) -> Result<String, EvaluationFailure> {
 fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, EvaluationFailure> {
     let name = name(reader)?;
     if name.is_empty() {
-        // `${#NAME}`, `${1}`, `${@}`: no side effect.
-        let simple = plain_until_brace(reader)?;
-        let is_name = |text: &str| !text.is_empty() && text.chars().all(|letter| is_name_letter(letter, 1));
-        let known = is_name(&simple)
-            || simple.strip_prefix('#').is_some_and(is_name)
-            || matches!(simple.as_str(), "@" | "*" | "#" | "?" | "-" | "$");
-        return match known {
-            true => Ok(PieceContent::Unknown(format!("`${{{simple}}}` is not evaluated"))),
-            false => Err(reader.refuse(format!("`${{{simple}}}`"))),
-        };
+        return special_parameter(reader);
     }
     let empty = match reader.raw_peek() {
         Some(':') => {
@@ -314,6 +305,19 @@ fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Ev
         pieces,
     });
     Ok(PieceContent::Variable(Expansion { name, other }))
+}
+
+/// Parses `${#NAME}`, `${1}` and `${@}`, which have no side effect.
+fn special_parameter(reader: &mut ShellReader) -> Result<PieceContent, EvaluationFailure> {
+    let simple = plain_until_brace(reader)?;
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|letter| is_name_letter(letter, 1));
+    let known = is_name(&simple)
+        || simple.strip_prefix('#').is_some_and(is_name)
+        || matches!(simple.as_str(), "@" | "*" | "#" | "?" | "-" | "$");
+    match known {
+        true => Ok(PieceContent::Unknown(format!("`${{{simple}}}` is not evaluated"))),
+        false => Err(reader.refuse(format!("`${{{simple}}}`"))),
+    }
 }
 
 /// Characters up to `}`, without any that a shell treats specially.

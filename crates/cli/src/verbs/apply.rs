@@ -34,7 +34,7 @@ pub struct Args {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Take it back after this time unless `quietcore confirm` comes (60s, 5min)
+    /// Undo it after this time unless `quietcore confirm` comes (60s, 5min)
     #[arg(long, value_name = "TIME", value_parser = machine::parse_duration)]
     confirm_within: Option<Duration>,
     /// Give the partition of this name, which is in force, these CPUs and this profile. Its programs leave it for a
@@ -132,17 +132,8 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         )?),
         false => None,
     };
-    let because = ApplyReason {
-        reason: "apply",
-        limit: args.confirm_within,
-        room: if args.resize {
-            NameConflict::OfItsOwn
-        } else {
-            NameConflict::Beside
-        },
-    };
     let planned = planned.or_again(session, &declaration, &none)?;
-    let brought = apply_declaration(&changing, planned, &because)?;
+    let brought = apply_declaration(&changing, planned, &reason(args))?;
     let saved = draft.map(|draft| draft.write(session)).transpose()?;
     let saved = saved.as_ref();
     let declared = match saved {
@@ -175,6 +166,17 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
     Ok(match (brought.status(), boot_status(&boot_part)) {
         (Status::Done, status) | (status, _) => status,
     })
+}
+
+fn reason(args: &Args) -> ApplyReason {
+    ApplyReason {
+        reason: "apply",
+        limit: args.confirm_within,
+        room: match args.resize {
+            true => NameConflict::OfItsOwn,
+            false => NameConflict::Beside,
+        },
+    }
 }
 
 /// Saves a partition with `boot = true` where the boot line already isolates its CPUs.
@@ -311,8 +313,9 @@ impl AppliedPartition {
                 "It is undone in {} s unless `quietcore confirm` is run.\n",
                 limit.as_secs()
             )),
-            None => text
-                .push_str("Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n"),
+            None => {
+                text.push_str("Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n")
+            }
         }
         text
     }

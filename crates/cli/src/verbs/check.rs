@@ -30,8 +30,8 @@ pub struct Args {
     /// How long ticks, interrupts and softirqs are counted; 0s counts nothing, and then nothing is known to be quiet
     #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = window)]
     window: Duration,
-    /// Set again what is lost and safe to set: through the journal, as a part of the partition in force, so that `undo`
-    /// takes it back with it
+    /// Set again what is lost and safe to set: through the journal, as a part of the active partition, so that `undo`
+    /// restores it too
     #[arg(long, conflicts_with = "root")]
     fix: bool,
     /// Leave a finding out of verdict and status: ID, or ID:SUBJECT for one of several. May be repeated

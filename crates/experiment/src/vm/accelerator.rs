@@ -22,7 +22,10 @@ const FIRST_WORD: Duration = Duration::from_secs(20);
 /// QEMU cannot be started, or cannot create any machine.
 pub fn accelerator(sizes: GuestSize, kernel: Option<&KernelImage>) -> Result<Accelerator, Failure> {
     let speaks = |kernel: &KernelImage| speaks(Accelerator::Kvm, sizes, &kernel.path);
-    if Path::new("/dev/kvm").exists() && tried(Accelerator::Kvm)? == AcceleratorTrial::Works && kernel.map_or(Ok(true), speaks)? {
+    if Path::new("/dev/kvm").exists()
+        && tried(Accelerator::Kvm)? == AcceleratorTrial::Works
+        && kernel.map_or(Ok(true), speaks)?
+    {
         return Ok(Accelerator::Kvm);
     }
     match tried(Accelerator::Tcg)? {
@@ -78,7 +81,9 @@ fn tried(accelerator: Accelerator) -> Result<AcceleratorTrial, Failure> {
         let _ = errors.take(1 << 12).read_to_string(&mut error_text);
     }
     let line = error_text.lines().find(|line| !line.trim().is_empty());
-    Ok(AcceleratorTrial::Refused(line.map_or_else(|| status.to_string(), report::safe)))
+    Ok(AcceleratorTrial::Refused(
+        line.map_or_else(|| status.to_string(), report::safe),
+    ))
 }
 
 /// Whether a kernel prints anything on its console with this accelerator. It is killed as soon as it does.

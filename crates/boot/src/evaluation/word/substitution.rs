@@ -62,11 +62,9 @@ pub fn commands(reader: &mut ShellReader, end: CommandListEnd) -> Result<(), Eva
             }
             Some('<' | '>') => {
                 redirect(reader)?;
-                next = if next == ExpectedSyntax::GroupEnd {
-                    next
-                } else {
-                    ExpectedSyntax::Rest
-                };
+                if next != ExpectedSyntax::GroupEnd {
+                    next = ExpectedSyntax::Rest;
+                }
             }
             Some('0'..='9') if reader.is_descriptor() => {
                 while matches!(reader.peek(), Some('0'..='9')) {

@@ -1,0 +1,91 @@
+//! The rules of softirqs: timers, RCU callbacks, packets, disk requests, tasklets (`kernel/softirq.c`).
+
+use super::CureCase;
+use crate::context::is_kernel_thread;
+use crate::cures::Cure;
+use machine::CpuId;
+
+impl CureCase<'_> {
+    pub(super) fn soft_timer(&self) -> Cure {
+        match self.thread() {
+            Some(_) => self.requester_cure("a timer runs on the CPU of the thread that set it"),
+            None => self.context.knob(
+                self.cpu,
+                "cpu_cycle",
+                "timers that earlier programs left here go elsewhere when the CPU goes off and on",
+            ),
+        }
+    }
+
+    pub(super) fn rcu(&self) -> Cure {
+        let offloaded = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
+        if self.context.rcu_nocbs.as_ref().is_some_and(offloaded) {
+            return Cure::nothing(
+                "the callbacks of this CPU run elsewhere already (rcu_nocbs=); what is left tells RCU that the CPU passed \
+                 through the kernel",
+            );
+        }
+        self.context
+            .boot("RCU callbacks run elsewhere only for CPUs of rcu_nocbs=, which nohz_full= includes")
+    }
+
+    pub(super) fn network(&self) -> Cure {
+        if let Some(irq) = self.irq_of_culprit() {
+            return self.interrupt(irq);
+        }
+        match self.thread() {
+            Some((comm, pid)) if !is_kernel_thread(comm) => self.context.leave(
+                self.cpu,
+                pid,
+                &format!(
+                    "{} sends to this very machine, and what it sends is received on its own CPU",
+                    self.thread_text()
+                ),
+            ),
+            _ => self.context.knob(
+                self.cpu,
+                "rps_cpus",
+                "packets are handed to this CPU (RPS), or a thread here sends them",
+            ),
+        }
+    }
+
+    pub(super) fn block(&self) -> Cure {
+        match (self.thread(), self.irq_of_culprit()) {
+            (Some((comm, pid)), _)
+                if self.culprit().is_some_and(|by| by.cpu == self.cpu) && !is_kernel_thread(comm) =>
+            {
+                self.context.leave(
+                    self.cpu,
+                    pid,
+                    "a disk request completes where it was sent from, and this thread sends from here",
+                )
+            }
+            (Some(_), _) => self.context.knob(
+                self.cpu,
+                "rq_affinity=2",
+                &format!(
+                    "requests of {} are then completed on the CPU that sent them",
+                    self.thread_text()
+                ),
+            ),
+            (None, Some(irq)) => self.interrupt(irq),
+            (None, None) => self.context.knob(
+                self.cpu,
+                "rq_affinity=2",
+                "requests are then completed on the CPU that sent them",
+            ),
+        }
+    }
+
+    pub(super) fn tasklet(&self) -> Cure {
+        match self.irq_of_culprit() {
+            Some(irq) => self.interrupt(irq),
+            None => self.context.knob(
+                self.cpu,
+                "irq_affinity",
+                "a driver's interrupt on this CPU asked for it",
+            ),
+        }
+    }
+}
