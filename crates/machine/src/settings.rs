@@ -44,7 +44,8 @@ const MAX_VALUE: u64 = 4096;
 /// What comparisons use beside the settings that knobs set. See `Walk::each` for the notation.
 ///
 /// `kernel.watchdog` and `kernel.soft_watchdog` are missing on purpose: while both detectors are off, reading one of them makes
-/// the kernel forget that the other was on (`kernel/watchdog.c`, `proc_watchdog_common`).
+/// the kernel forget that the other was on (`kernel/watchdog.c`, `proc_watchdog_common`). `kernel.nmi_watchdog` behaves alike, but a
+/// knob sets it.
 pub(crate) const OTHERS: &[&str] = &[
     "/proc/sys/kernel/{sched_*,watchdog_*,softlockup_*,hardlockup_*,hung_task_*}",
     "/proc/sys/kernel/{perf_cpu_*,stack_tracer_enabled,printk}",

@@ -7,7 +7,6 @@ use apply::{ApplyLayer, CapturedStorage, Host, Journal, JournalState, PartitionS
 use machine::Machine;
 use plan::Intent;
 use root::state::StateDir;
-use std::sync::Arc;
 
 impl Session {
     /// The active partitions, as far as this user can see: only root can read the journal. None on a captured machine.
@@ -22,14 +21,10 @@ impl Session {
         self.layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
     }
 
-    /// The active partitions and their deviations, as the first call since [`Session::refresh`] found them. `None` if unknown:
-    /// the journal cannot be read, or was not captured with the machine.
+    /// The active partitions and their deviations. `None` if unknown: the journal cannot be read, or was not captured with
+    /// the machine.
     #[must_use]
-    pub fn active_partitions(&self, machine: &Machine) -> Option<Arc<[PartitionStatus]>> {
-        self.standing_with(|| self.read_standing(machine))
-    }
-
-    fn read_standing(&self, machine: &Machine) -> Option<Vec<PartitionStatus>> {
+    pub fn active_partitions(&self, machine: &Machine) -> Option<Vec<PartitionStatus>> {
         let boot_id = machine.kernel.boot_id.as_deref();
         let Some(live) = self.live_root() else {
             let captured = CapturedStorage(self.root());
@@ -49,6 +44,13 @@ impl Session {
             JournalState::Void => Vec::new(),
             _ => apply::active_partitions(&Host::new(live.clone()), &journal, machine),
         })
+    }
+
+    /// Whether the journal of this boot can be read, or does not exist. Only root can read it.
+    #[must_use]
+    pub fn is_journal_readable(&self) -> bool {
+        self.state()
+            .is_ok_and(|state| state.is_none_or(|state| Journal::open(&*state).is_ok()))
     }
 
     /// Whether a change of ours has started and not ended.

@@ -1,6 +1,5 @@
 //! Defines the machine that a command works on, and the location of its state.
 
-use apply::PartitionStatus;
 use machine::Machine;
 use root::state::{LIB_DIR, RUN_DIR, StateDir};
 use root::{Failure, Live, Root, RootError, Status};
@@ -26,7 +25,6 @@ pub struct Session {
     reporter: &'static dyn Reporter,
     state: Mutex<Option<Arc<StateDir>>>,
     machine: Mutex<Option<Machine>>,
-    standing: Mutex<Option<Option<Arc<[PartitionStatus]>>>>,
 }
 
 impl Session {
@@ -61,7 +59,6 @@ impl Session {
             reporter,
             state: Mutex::default(),
             machine: Mutex::default(),
-            standing: Mutex::default(),
         }
     }
 
@@ -119,19 +116,9 @@ impl Session {
         known.get_or_insert_with(|| Machine::read(&self.root)).clone()
     }
 
-    /// Discards the cached machine and partitions after a change: the next call reads them again.
+    /// Discards the cached machine after a change: the next [`Session::machine`] reads it again.
     pub fn refresh(&self) {
         *self.machine.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// The active partitions that `read` finds: a copy of what the first call read.
-    pub(crate) fn standing_with(
-        &self,
-        read: impl FnOnce() -> Option<Vec<PartitionStatus>>,
-    ) -> Option<Arc<[PartitionStatus]>> {
-        let mut known = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get_or_insert_with(|| read().map(Arc::from)).clone()
     }
 
     /// The identifier of this boot, if the machine has one.

@@ -131,7 +131,7 @@ fn unread(session: &Session, machine: &Machine, of_boot_line: Vec<String>) -> Ve
             unread.push(line);
         }
     }
-    if session.root().origin() == Origin::Live && session.active_partitions(machine).is_none() {
+    if session.root().origin() == Origin::Live && !session.is_journal_readable() {
         unread.push(format!(
             "{}: the journal of what was applied is for root alone",
             root::state::RUN_DIR

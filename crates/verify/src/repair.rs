@@ -63,7 +63,7 @@ pub struct RepairRefusal {
 /// # Errors
 /// No permission, another running quietcore, a journal that cannot be parsed or written.
 pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> Result<Vec<String>, Failure> {
-    if session.active_partitions(&examined.machine).is_none() {
+    if !session.is_journal_readable() {
         return Err(Failure::new(
             Status::Denied,
             "nothing was repaired",

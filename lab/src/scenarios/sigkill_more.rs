@@ -124,13 +124,13 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["again", "apply"] {
         let errors = &verdict.status(seen, name, 5).stderr;
         verdict.that(
-            errors.contains("making partition rt anew with CPU 2-3 did not finish"),
+            errors.contains("recreating partition rt with CPU 2-3 did not finish"),
             format!("{name} says what happened: {errors}"),
         );
     }
     let history = &verdict.status(seen, "history", 0).stdout;
     verdict.that(
-        history.contains("Making partition rt anew with CPU 2-3 did not finish"),
+        history.contains("Recreating partition rt with CPU 2-3 did not finish"),
         format!("history says what happened: {history}"),
     );
     let undone = &verdict.status(seen, "undo", 0).stdout;

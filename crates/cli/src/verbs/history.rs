@@ -96,7 +96,8 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
 fn summary(journal: usize, layer: &ApplyLayer, current: Option<JournalState>) -> JournalSummary {
     let why = layer.undone_why.unwrap_or("undo");
     let state = match (layer.state, current) {
-        (LayerState::Undone, _) => format!("undone ({why})"),
+        // A text of `history --json` since version 0.1.
+        (LayerState::Undone, _) => format!("taken back ({why})"),
         (_, Some(JournalState::Void)) => "of an earlier boot".to_owned(),
         (LayerState::InForce, Some(_)) => "in force".to_owned(),
         (LayerState::Applying | LayerState::Undoing, Some(_)) => "unfinished: run `quietcore undo`".to_owned(),
@@ -141,7 +142,7 @@ fn text(journals: &[JournalSummary]) -> String {
             journal.partition,
             journal.cpus.to_string(),
             journal.changes_made,
-            journal.state
+            journal.state.replacen("taken back", "undone", 1)
         ));
     }
     let mut current = journals.iter().filter(|journal| journal.current);

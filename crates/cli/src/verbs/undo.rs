@@ -198,7 +198,7 @@ fn text(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath]) -> Str
         .collect();
     if !undone.was_in_force && undone.equal() {
         if !left.is_empty() {
-            return format!("Nothing of that was in force; still in force: {}.\n", left.join(", "));
+            return format!("Nothing of that was active; still active: {}.\n", left.join(", "));
         }
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
         let text = if notes.is_empty() {

@@ -253,7 +253,7 @@ fn the_page_has_the_answer_and_an_unwritable_path_is_reported_first() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     let gaps = answer["cpus"][0]["gaps"].as_u64().unwrap();
-    let drawn = page.matches("<div class=\"zoom told\">").count() as u64;
+    let drawn = page.matches("<div class=\"zoom readout\">").count() as u64;
     assert_eq!(drawn, gaps.min(12), "{gaps} gaps");
     assert!(page.contains("download=\"blame.json\""));
 

@@ -175,7 +175,7 @@ fn a_trace_in_use_stays_until_its_reader_is_done_and_the_answer_is_kept() {
         "{told}"
     );
     assert!(
-        left["message"].as_str().unwrap().contains("somebody reads it"),
+        left["message"].as_str().unwrap().contains("another program reads it"),
         "{left}"
     );
     assert!(instance.exists(), "the kernel keeps what somebody reads");

@@ -363,7 +363,7 @@ fn a_killed_study_is_cleaned_up_and_resumes() {
     let output = run(&file, &out);
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        output_text(&output).contains("had left in force is taken back"),
+        output_text(&output).contains("had left active is undone"),
         "{}",
         output_text(&output)
     );

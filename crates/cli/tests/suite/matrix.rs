@@ -92,7 +92,10 @@ fn compare(folder: &Path, golden: &Path) -> usize {
         let boot = BOOT.iter().filter(|_| BOOTED.contains(&name.as_str()));
         for &(verb_name, verb) in VERBS.iter().chain(exports).chain(boot) {
             let text = output_text(&archive, verb);
-            assert!(!text.contains("error: quietcore met a bug"), "{name} {verb:?}: {text}");
+            assert!(
+                !text.contains("error: this is a bug in quietcore"),
+                "{name} {verb:?}: {text}"
+            );
             let path = golden.join(&name).join(verb_name).with_extension("txt");
             if bless {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -53,7 +53,7 @@ pub(super) fn gap(cpu: &CpuAnswer, story: &GapStory, place: usize) -> Markup {
     let drawn = |piece: &&StoryPiece| width(piece) >= NARROWEST;
     let left_out = story.pieces.len() - story.pieces.iter().filter(drawn).count();
     html! {
-        div class="zoom reading" {
+        div class="zoom readout" {
             p { b { (unit(&time(all))) } " " span.small { (unit(&time(story.gap.start - first))) " after the first gap" } }
             (magnifications(&id))
             div.scroll {

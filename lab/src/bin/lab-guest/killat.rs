@@ -176,7 +176,7 @@ fn stop_of(status: i32) -> Stop {
 
 /// The C libraries use different types for a request.
 #[cfg(target_env = "musl")]
-type Request = libc::c_int;
+type PtraceRequest = libc::c_int;
 #[cfg(not(target_env = "musl"))]
 type PtraceRequest = libc::c_uint;
 

@@ -67,7 +67,7 @@ chosen() {
 }
 
 # file STEP NUMBER KIND REFUSAL PATH VALUE: one value in a file that is there. REFUSAL says what it means when the
-# kernel refuses: fatal, all is taken back; report, it is said.
+# kernel refuses: fatal, all is undone; report, it is reported.
 file() {
     case $1 in
     check) [ "$4" = report ] || [ -e "$5" ] || stop 4 "$5 is not here: this is not the machine of the plan" ;;
@@ -100,7 +100,7 @@ inside() {
 # cgroup STEP PATH ROOT MEMBERS: a new cgroup. MEMBERS is the file that lists who is in it.
 cgroup() {
     case $1 in
-    check) [ ! -e "$2" ] || stop 5 "$2 exists already: take back first what made it" ;;
+    check) [ ! -e "$2" ] || stop 5 "$2 exists already: undo first what made it" ;;
     apply)
         : >"$state/made${2##*/}"
         if ! mkdir "$2"; then
@@ -152,7 +152,7 @@ cycle() {
 slice() {
     slice_file=/run/systemd/system/$2
     case $1 in
-    check) [ ! -e "$slice_file" ] || stop 5 "$slice_file exists already: take back first what made it" ;;
+    check) [ ! -e "$slice_file" ] || stop 5 "$slice_file exists already: undo first what made it" ;;
     apply)
         : >"$state/slice"
         printf '[Slice]\nAllowedMemoryNodes=%s\n' "$3" >"$slice_file"

@@ -27,7 +27,7 @@ apply() {
 
 half_way() {
     trap - EXIT
-    say "not done; what was done is taken back"
+    say "not done; what was done is undone"
     take_back
     exit "$1"
 }
@@ -52,7 +52,7 @@ take_back() {
 undo() {
     be_root
     if [ ! -d "$state" ]; then
-        say "nothing to take back"
+        say "nothing to undo"
         return 0
     fi
     result=0
