@@ -7,7 +7,7 @@ use observe::CounterSample;
 use root::Failure;
 use session::{Session, seconds_now};
 use std::time::Duration;
-use watch::drift::{LineEvent, LogLine};
+use watch::drift::LineEvent;
 use watch::metrics::{self, ActivityTotals, ExpositionFormat, FindingStart, IntendedPartition, exposition};
 
 /// Counters that only the metrics need.
@@ -37,27 +37,27 @@ impl Daemon<'_> {
     pub(super) fn update_metrics(&mut self) {
         let mut lines = self.metrics.follow(self.session, &self.configuration);
         // An outlet that has just started has no state yet.
-        let is_new = self.memory.is_new || !lines.is_empty();
+        let is_new = self.reporting.memory.is_new || !lines.is_empty();
         lines.extend(self.metrics.lines());
         for line in lines {
-            self.write_line(LogLine::new(seconds_now(), LineEvent::Metrics, line));
+            self.write(LineEvent::Metrics, line);
         }
         self.metrics.know(|known| {
             let daemon = known.daemon.get_or_insert_default();
-            daemon.started_s = self.memory.started_s;
+            daemon.started_s = self.reporting.memory.started_s;
             daemon.questions = self.counts.questions;
             daemon.lost = self.counts.lost;
-            daemon.log_lines_lost = self.outlets.lost_ever;
+            daemon.log_lines_lost = self.reporting.log.lost_ever;
             daemon.configuration_error.clone_from(&self.configuration.error);
             known.checked_s = self.counts.checked_s;
             if !is_new {
                 return;
             }
-            let sources = self.sources.errors_by_source().into_iter();
+            let sources = self.observers.sources.errors_by_source().into_iter();
             daemon.sources = sources.map(|(name, why)| (name.to_owned(), why.is_empty())).collect();
             known.since = FindingStart::Seen;
             known.level = Some(self.configuration.watching.level);
-            known.ledger = self.memory.ledger.clone();
+            known.ledger = self.reporting.memory.ledger.clone();
             known.version = env!("CARGO_PKG_VERSION").to_owned();
             if let Some(looked) = &self.last_observation {
                 known.kernel = looked.machine.kernel.release.clone().unwrap_or_default();
