@@ -116,8 +116,7 @@ fn the_trace_stops_at_the_sample_and_is_saved_next_to_the_result() {
         assert_eq!(finding(&kept, "trace_frozen"), Some(note));
         assert_eq!(instances(&tracefs), before);
     }
-    // Without a file the trace is kept until the next boot; with `--out` it is kept beside the result. A run without a
-    // break keeps none.
+    // Without a file the trace is kept in `/run`, until the next boot. A run without a break keeps none.
     measure(&["latency", "--for", "30s", "--break", "1ns"])
         .output()
         .unwrap();

@@ -18,7 +18,7 @@ fn without_access_to_the_journal_the_state_is_reported_as_unknown() {
         return println!("SKIP: who_may_not_read_the_journal: {why}");
     }
     fs::DirBuilder::new().mode(0o700).create("/run/quietcore").unwrap();
-    // Other users may lack access to the directory of the tool.
+    // Other users may not have access to the build directory.
     let tool = Path::new("/run/quietcore-tool");
     fs::write(tool, []).unwrap();
     fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).unwrap();

@@ -192,7 +192,7 @@ fn a_full_disk_loses_the_file_but_not_the_result() {
     }
     let path = dir.path().join("result.json");
     let mut child = measure("latency", 4, &path).arg("--json").spawn().unwrap();
-    // When the result exists for the second time, the page of the first exists.
+    // When the second version of the result exists, the page of the first one does too.
     until_replaced(&path, 2, &mut child);
     // One file takes all remaining space, including what rewriting the result frees.
     let mut filler = fs::File::create(dir.path().join("filler")).unwrap();

@@ -121,7 +121,7 @@ fn a_daemon_serves_metrics_and_writes_the_textfile() {
             assert_eq!(objections(&promtool, text), "", "{text}");
         }
     }
-    // A client that connects and sends nothing does not block the shutdown of the server.
+    // A client that connects and sends nothing does not keep the port open.
     let _silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
     place.configure("[watch]\n");
     daemon.signal(libc::SIGHUP);
