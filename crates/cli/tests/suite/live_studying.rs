@@ -73,7 +73,7 @@ fn until_isolated(child: &Child) {
 }
 
 fn send(pid: i32, signal: i32) {
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
 }
 

@@ -45,7 +45,7 @@ fn read_until(child: &mut Child, words: &str) -> Vec<String> {
 }
 
 fn send(child: &Child, signal: i32) {
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) }, 0);
 }
 

@@ -74,7 +74,7 @@ fn guest_of(out: &Path) -> Option<i32> {
 }
 
 fn kill(pid: i32) {
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
@@ -112,7 +112,7 @@ fn each_cell_is_measured_under_its_line_despite_kills() {
     // An interrupted study ends its guest itself.
     let mut study = start(run(&file, &out, &ground));
     until("a guest", || guest_of(&out).is_some() || study_ended(&study));
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     unsafe { libc::kill(i32::try_from(study.id()).unwrap(), libc::SIGINT) };
     assert_eq!(study.wait().unwrap().code(), Some(1));
     assert_eq!(guest_of(&out), None);

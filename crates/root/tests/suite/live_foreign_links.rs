@@ -65,7 +65,7 @@ fn a_link_of_another_user_is_not_followed() {
         for path in ["last", "middle/file", "middle/absent"] {
             for (name, writer) in WRITERS {
                 let outcome = writer(&open.join(path));
-                // Some follow no link at all as the last component, and a new file must not exist.
+                // Some follow no link at all as the last component, and a new file must not exist yet.
                 let refusals = [("new file", libc::EEXIST), ("child", libc::ELOOP), ("log", libc::ELOOP)];
                 let is_refused = match outcome {
                     Err(RootError::ForeignLink { uid, .. }) => uid == OTHER,

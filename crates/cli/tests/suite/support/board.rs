@@ -157,7 +157,7 @@ impl SshServer {
     pub fn cut(&self) -> usize {
         let children = children_of(self.server.id());
         for pid in &children {
-            // SAFETY: plain numbers; the process is a child of our own server.
+            // SAFETY: `kill` only takes integers; the process is a child of our own server.
             unsafe { libc::kill(i32::try_from(*pid).unwrap(), libc::SIGKILL) };
         }
         children.len()

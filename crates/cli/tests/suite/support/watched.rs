@@ -153,7 +153,7 @@ pub struct TestDaemon {
 
 impl TestDaemon {
     pub fn signal(&self, signal: i32) {
-        // SAFETY: plain numbers; the child is ours and has not been waited for.
+        // SAFETY: `kill` only takes integers; the child is ours and has not been waited for.
         unsafe { libc::kill(i32::try_from(self.child.id()).unwrap(), signal) };
     }
 
