@@ -1,9 +1,9 @@
 //! Level 3: each version reads the journals of every released version, `fixtures/journals/VERSION`, and undoes what
 //! they record.
 //!
-//! The simulated machine is the same in every run. So this version plays a scene, its journal is replaced by the
-//! released version's journal of the same scene, and undo restores the original state to the byte. `make bless` writes
-//! the journals of a version that has none yet, and never changes others.
+//! The simulated machine is the same in every run. This version plays a scene, and its journal is replaced by the
+//! released version's journal of that scene. Undo then restores the original state to the byte. `make bless` writes the
+//! journals of a version that has none yet, and never changes others.
 
 use crate::support::rehearsal::acting::{same, undo};
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel};

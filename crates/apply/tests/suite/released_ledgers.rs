@@ -1,9 +1,9 @@
 //! Level 3: each version reads the ledgers of every released version, `fixtures/ledgers/VERSION`, and cleans up what
 //! they name.
 //!
-//! The simulated machine is the same in every run. So this version plays a scene, and its ledger is replaced by the
-//! released version's ledger of the same scene. The processes of the ledgers have ended, so a sweep restores the
-//! machine. `make bless` writes the ledgers of a version that has none yet, and never changes others.
+//! The simulated machine is the same in every run. This version plays a scene, and its ledger is replaced by the
+//! released version's ledger of that scene. The processes of the ledgers have ended, so a sweep restores the machine.
+//! `make bless` writes the ledgers of a version that has none yet, and never changes others.
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal::acting::same;

@@ -1,5 +1,5 @@
-//! `boot check` on a machine that was captured in the first boot with its declared command line, and on variants of
-//! that machine in which something went wrong.
+//! `boot check` on a machine that was captured in the first boot with its declared command line, and on faulty variants
+//! of that machine.
 
 use crate::support::captured::CaptureFixture;
 use serde_json::Value;

@@ -1,5 +1,7 @@
-//! `compare` and `report` on our own results: which values are compared, which differences of the environment are
-//! reported, and what a rule says about results that are mixed, empty or of another version.
+//! `compare` and `report` on our own results.
+//!
+//! The tests cover the compared values, the reported differences of the environment, and rules for results that are
+//! mixed, empty or of another version.
 
 use serde_json::{Value, json};
 use std::fs;

@@ -1,5 +1,6 @@
-//! `blame` on this kernel: the thread that takes the CPU is named, a delayed wake-up of another thread has its cause,
-//! the times add up to the nanosecond, and nothing is left behind.
+//! `blame` on this kernel: which thread takes the CPU, and what delays a wake-up.
+//!
+//! The times add up to the nanosecond, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced;
@@ -102,8 +103,8 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
     });
 }
 
-/// Returns, for each gap in which the disturber took part, the explained share in percent, and the number of other gaps
-/// of at least 0.5 ms that are less than 90 % explained.
+/// Returns, for each gap in which the disturber took part, the explained share in percent. Also returns the number of
+/// other gaps of at least 0.5 ms that are less than 90 % explained.
 ///
 /// Only the trace names the disturber. If the clocks do not match, each gap that the probe saw counts as unexplained.
 /// The host of a virtual machine causes some unexplained gaps, but fewer than the disturber.

@@ -1,5 +1,6 @@
-//! `blame` of a command and of a running process: the threads that take its CPU are named, its own system calls do not
-//! count as stolen time, its exit is reported, and nothing is left behind.
+//! `blame` of a command and of a running process: the threads that take its CPU are named.
+//!
+//! Its own system calls do not count as stolen time, its exit is reported, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced;

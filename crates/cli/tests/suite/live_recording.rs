@@ -1,5 +1,6 @@
-//! `trace record` on this kernel: the file contains the reported events, other programs can read it, a command is
-//! recorded from start to end, lost events are reported, and nothing is left behind.
+//! `trace record` on this kernel: the file contains the reported events, and other programs can read it.
+//!
+//! A command is recorded from start to end, lost events are reported, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::program::quietcore;

@@ -87,8 +87,8 @@ fn a_storm_of_writes_causes_only_a_few_checks() {
         (2..=most).contains(&questions),
         "{questions} questions within {elapsed_ms} ms: {before:?}, {after:?}"
     );
-    // The limit is a share of the time from the end of one check to the next, so it is below the same share of the
-    // whole. The last interval is still open.
+    // The limit is a share of the time between two checks, so it is below the same share of the whole. The last
+    // interval is still open.
     let share = Interval::QUESTIONS.share(Duration::from_millis(after[2]));
     let most_ms = elapsed_ms as f64 * share + after[2] as f64;
     assert!(

@@ -32,7 +32,7 @@ struct ReportedEvent {
 }
 
 /// Converts values that trace-cmd prints differently from the kernel. It prefixes hexadecimal numbers and addresses
-/// with `0x`, it does not know the names of constants, and up to 3.1.6 it prints timer flags without the mask.
+/// with `0x` and does not know the names of constants. Up to 3.1.6 it prints timer flags without the mask.
 fn as_trace_cmd(event: &TextEvent, at: u64) -> ReportedEvent {
     let value = |key: &str, value: &str| match (event.name, key, value) {
         (_, "mode", _) | ("timer_start", "flags", _) => String::from("?"),

@@ -1,5 +1,5 @@
-//! Golden tests of the output of `prove` and `measure` for constructed models, hostile names, and a check that every
-//! number on the page comes from the model.
+//! Golden tests of the output of `prove` and `measure` for constructed models and hostile names. Every number on the
+//! page must come from the model.
 //!
 //! `QUIETCORE_BLESS=1 cargo test -p report` rewrites the golden files.
 
