@@ -218,7 +218,7 @@ mod tests {
                 "{text:?}"
             );
         }
-        // They do no harm if no value contains one.
+        // A CR outside of the values has no effect.
         let (tree, with) = line(&[("/a", "# c\r\nALL=a\n")]);
         assert_eq!(with.text(&tree).as_deref(), Ok("a"));
     }

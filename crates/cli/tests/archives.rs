@@ -1,5 +1,6 @@
-//! In its own process, because the kernel counts the memory of the parent as the child's: what is unpacked from a large archive
-//! does not stay in memory.
+//! Reading a large archive does not keep its unpacked content in memory.
+//!
+//! Runs in its own process, because the kernel counts the memory of the parent as the child's until `exec`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,10 +9,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// What a machine with some 20,000 threads has.
+/// The size of an unpacked archive of a machine with about 20,000 threads.
 const UNPACKED: usize = 72 << 20;
 
-/// Small files, because the kernel counts the memory of the parent, before `exec`, as the child's too.
+/// Writes small files: until `exec`, the kernel counts the memory of this process as the child's too.
 fn write(path: &Path) {
     let mut snapshot = Snapshot::create(path, "machine", 1).unwrap();
     snapshot
@@ -43,7 +44,7 @@ fn a_large_archive_is_read_in_memory_far_below_its_size() {
         .spawn()
         .unwrap();
     let mut status = 0;
-    // SAFETY: rusage is plain data that the call fills; the child is ours and nobody else waits for it.
+    // SAFETY: `rusage` is plain data that the call fills. The child is ours, and nothing else waits for it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage);

@@ -1,8 +1,10 @@
-//! In its own process, because its allocator counts the memory that each input takes.
+//! Runs the fuzz targets of `fuzz/` on the stable compiler for a bounded time.
 //!
-//! The fuzzing targets of `fuzz/`, on stable and for a bounded time: every seed and every input that broke one before, then
-//! mutations of these that are the same in every run. `QUIETCORE_FUZZ=100000` tries more of them, `QUIETCORE_FUZZ_TARGET=NAME` those of
-//! one target; `QUIETCORE_SEEDS=fuzz/corpus` writes the seeds where cargo-fuzz looks for them.
+//! The inputs are every seed, every input that once broke a target, and mutations of these that are the same in every
+//! run. `QUIETCORE_FUZZ=100000` runs that many mutations, `QUIETCORE_FUZZ_TARGET=NAME` runs one target only.
+//! `QUIETCORE_SEEDS=fuzz/corpus` writes the seeds to the directory where cargo-fuzz looks for them.
+//!
+//! Runs in its own process, because its allocator counts the memory that each input takes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -20,13 +22,13 @@ use targets::{FuzzTarget, TARGETS};
 #[global_allocator]
 static ALLOCATOR: limits::CountingAllocator = limits::CountingAllocator;
 
-/// Mutations of each target.
+/// The number of mutations per target.
 const ROUNDS: u64 = 400;
 
-/// Longer inputs are cut.
+/// Longer inputs are truncated.
 const LONGEST: usize = 1 << 20;
 
-/// A small generator with a period of 2^64 (Steele and others, "`SplitMix`").
+/// A small random number generator with a period of 2^64 (Steele and others, "`SplitMix`").
 struct Chance(u64);
 
 impl Chance {
@@ -43,7 +45,7 @@ impl Chance {
     }
 }
 
-/// What breaks parsers: limits of numbers, separators, control characters, text of other alphabets.
+/// Values that often break parsers: numeric limits, separators, control characters, non-Latin text.
 const WORDS: [&[u8]; 16] = [
     b"0",
     b"-1",
@@ -129,7 +131,7 @@ fn no_input_breaks_a_parser() {
     }
 }
 
-/// The seeds of a target, and the inputs that broke it before.
+/// Returns the seeds of a target and the inputs that once broke it.
 fn inputs(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let mut inputs = (target.seeds)();
     assert!(!inputs.is_empty(), "{} has no seeds", target.name);
@@ -148,7 +150,7 @@ fn fuzz() -> PathBuf {
 #[test]
 fn seeds_are_written_where_cargo_fuzz_expects_them() {
     let dir = tempfile::tempdir().unwrap();
-    // Tests run in the folder of their crate.
+    // Tests run in the directory of their crate.
     let named = std::env::var_os("QUIETCORE_SEEDS").map(|named| fuzz().join("..").join(named));
     let into = named.unwrap_or_else(|| dir.path().to_owned());
     for target in TARGETS {
@@ -161,7 +163,8 @@ fn seeds_are_written_where_cargo_fuzz_expects_them() {
     }
 }
 
-/// A packed configuration of 64 MiB. Without the bound of [`root::Root::inflated`] it takes 192 MiB, and the target may use 144.
+/// A compressed configuration that unpacks to 64 MiB. The target may use 144 MiB; without the limit of
+/// [`root::Root::inflated`] it takes 192 MiB.
 #[test]
 fn a_decompression_bomb_stays_within_the_memory_limit() {
     const BOMB: &[u8] = &[5, 26, b'a'];
@@ -182,7 +185,7 @@ fn a_target_that_exceeds_its_memory_limit_fails() {
 fn no_input_leaks_memory() {
     for target in TARGETS {
         for (number, seed) in inputs(target).iter().enumerate() {
-            // What is made once and kept is there after the first.
+            // The first run also allocates what is cached for later runs.
             (target.run)(seed);
             (target.run)(seed);
             let left = limits::memory_of(|| (target.run)(seed)).left_bytes;
@@ -194,7 +197,7 @@ fn no_input_leaks_memory() {
 #[test]
 fn work_and_memory_grow_at_most_linearly_with_the_input() {
     let mut steep = Vec::new();
-    // The length of what is unpacked there is a number in the input.
+    // The `packed_files` target is left out: its inputs contain the length of the unpacked data as a number.
     for target in TARGETS.iter().filter(|target| target.name != "packed_files") {
         for (number, seed) in inputs(target).iter().enumerate() {
             let found = growth::steep(target.name, target.run, seed);

@@ -1,4 +1,6 @@
-//! In its own process, because it forks while all other threads allocate: children can use the binary's allocator.
+//! A child of `fork` can use the allocator of the binary while all other threads of the parent allocate.
+//!
+//! Runs in its own process, because it forks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,12 +11,12 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
-/// How a child ended; `None` when it did not, and had to be killed.
+/// Returns the child's exit status, or `None` if the child hung and was killed.
 fn status_of(child: libc::pid_t) -> Option<i32> {
     let begun = Instant::now();
     loop {
         let mut status = 0;
-        // SAFETY: our own child; the kernel fills one int.
+        // SAFETY: the child is our own, and the kernel fills one `int`.
         unsafe {
             if libc::waitpid(child, &raw mut status, libc::WNOHANG) == child {
                 return Some(status);
@@ -42,11 +44,11 @@ fn a_forked_child_can_allocate_while_other_threads_allocate() {
             });
         }
         let stuck = (0..300).find(|_| {
-            // SAFETY: the child allocates, which is what is asked here, and ends without returning.
+            // SAFETY: the child only allocates, which is what this test checks, and exits without returning.
             let child = unsafe { libc::fork() };
             if child == 0 {
                 std::hint::black_box(vec![1_u8; 1_000]);
-                // SAFETY: ends the child.
+                // SAFETY: exits the child.
                 unsafe { libc::_exit(0) };
             }
             child < 0 || status_of(child) != Some(0)

@@ -264,8 +264,8 @@ mod tests {
         assert!(!threads.is_busy && threads.known.is_empty());
     }
 
-    /// Thousands of threads and their children may run everywhere: none of them is news. A thread that was moved there is,
-    /// and so is its end.
+    /// Thousands of threads and their children may run everywhere, and none of them is reported. A thread that was moved
+    /// there is, and so is its end.
     #[test]
     fn only_threads_that_were_moved_there_are_news() {
         let root = Root::live();

@@ -404,7 +404,7 @@ mod tests {
         }
     }
 
-    /// An open descriptor is written directly, even if it is a file: its name may be anywhere.
+    /// An open descriptor is written directly, even if it is a file, because the name of that file is unknown.
     #[test]
     fn an_open_descriptor_is_written_directly() {
         let dir = tempfile::tempdir().unwrap();

@@ -57,7 +57,7 @@ mod tests {
         for root in [Root::open(dir.path()).unwrap(), Root::of(&Live::rehearsal(dir.path()))] {
             assert_eq!(root.register("/dev/cpu/3/msr", 0x34).unwrap(), Some(0x0102));
             assert_eq!(root.register("/dev/cpu/4/msr", 0x34).unwrap(), None);
-            // Incomplete data is not a number.
+            // A truncated register is not read as 0.
             assert_ne!(root.register("/dev/cpu/3/msr", 0x38).ok().flatten(), Some(0));
         }
     }

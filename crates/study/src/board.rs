@@ -229,7 +229,7 @@ mod tests {
             assert_eq!(BoardFacts::of(&said).unwrap().has_program, has_program);
         };
         seen(false);
-        // What is cut off leaves nothing.
+        // A truncated copy leaves nothing behind.
         assert!(!run(&there.copy(4), b"abc").0 && !made.join(".quietcore-1").exists());
         assert!(run(&there.copy(17), b"#!/bin/sh\necho $*").0);
         seen(true);

@@ -1,6 +1,6 @@
-//! Level 3: the boot line, with a power cut at every step of setting it, of setting it anew and of taking it out; also on
-//! FAT, where a file may be torn or gone after a cut. Each state is bootable by its structure, and the next call puts the
-//! machine into one of the states that somebody asked for, to the byte.
+//! Level 3: the boot line, with a power cut at every step of setting, changing and removing it. Also on FAT, where a
+//! cut can truncate or lose a file. The machine is bootable after each cut, and the next call restores one of the
+//! requested states to the byte.
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// What a cut leaves of a file on FAT.
+/// What a power cut leaves of a file on FAT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TornWrite {
     Half,
     Gone,
 }
 
-/// A boot tree on the clock of cuts.
+/// A boot tree that counts its steps on the simulated kernel, which may cut the power.
 struct SimBootTree<'a> {
     kernel: &'a SimKernel,
     live: Live,
@@ -30,7 +30,7 @@ struct SimBootTree<'a> {
     dir: tempfile::TempDir,
     renames: RenameAtomicity,
     torn: TornWrite,
-    /// Whether the loader's tool fails.
+    /// Set if the loader's tool fails.
     broken: Cell<Option<()>>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> SimBootTree<'a> {
         find(&boot::MachineTree::of(&self.root))[0].loader
     }
 
-    /// What `update-grub` makes of the variables: enough to see whether it ran on the right ones.
+    /// Does what matters of `update-grub`: its output shows whether it ran with the right variables.
     fn generate(&self) {
         let files = boot::MachineTree::of(&self.root);
         let line = (self.loader().lines)(&files).unwrap()[0].text(&files).unwrap();
@@ -147,7 +147,7 @@ impl InstallTarget for SimBootTree<'_> {
 
     fn set_path_state(&self, path: &str, wanted: &PathState) -> Result<(), RootError> {
         self.kernel.step(|part| match (part, self.renames, wanted) {
-            // FAT takes any permissions and has those of its mount.
+            // FAT accepts any permissions and reports those of its mount.
             (RecordPart::Whole, RenameAtomicity::InSteps, PathState::File { content, .. }) => {
                 let kept = PathState::File {
                     content: content.clone(),
@@ -168,7 +168,7 @@ impl InstallTarget for SimBootTree<'_> {
                 };
                 self.live.set_path_state(path, &torn)
             }
-            // Whoever loses power before an atomic rename has the old file.
+            // After a power cut before an atomic rename, the old file exists.
             (RecordPart::Half, ..) => Ok(()),
         })
     }
@@ -188,7 +188,7 @@ impl BootMachine for SimBootTree<'_> {
             });
         }
         let step = self.kernel.step(|part| {
-            // It writes a new file and renames it: half of it is nothing.
+            // The tool writes a new file and renames it, so half of it has no effect.
             if matches!(part, RecordPart::Whole) {
                 self.generate();
             }
@@ -205,7 +205,7 @@ impl BootMachine for SimBootTree<'_> {
 const FIRST: &str = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3";
 const SECOND: &str = "isolcpus=3 rcu_nocbs=3";
 
-/// What is asked for, one after the other.
+/// The requested lines, one after the other.
 const STORY: [Option<&str>; 3] = [Some(FIRST), Some(SECOND), None];
 
 const TREES: &[(&str, RenameAtomicity)] = &[
@@ -217,7 +217,7 @@ const TREES: &[(&str, RenameAtomicity)] = &[
     ("raspberry-pi-os-10", RenameAtomicity::InSteps),
 ];
 
-/// Does something on a machine whose boot line was set twice. Also gives what was there before.
+/// Runs `act` on a machine whose boot line was set twice, with the files from before.
 fn set_twice(act: impl FnOnce(&SimBootTree, &SimDisk, &BTreeMap<String, Vec<u8>>)) {
     let kernel = SimKernel::boot(Rules::V2);
     let (tree, renames) = TREES[0];
@@ -229,7 +229,7 @@ fn set_twice(act: impl FnOnce(&SimBootTree, &SimDisk, &BTreeMap<String, Vec<u8>>
     act(&machine, &disk, &before);
 }
 
-/// The notes of what this version does to a boot line.
+/// Writes the notes of this version about a boot line.
 pub fn write_released(to: &Path) {
     set_twice(|_, disk, _| {
         std::fs::copy(disk.dir.path().join("boot-line"), to.join("boot-line")).unwrap();
@@ -245,7 +245,7 @@ pub fn undo_released(from: &Path) {
     });
 }
 
-/// Asks everything that acts on the notes while a newer version has written one of them; nothing is touched.
+/// Runs every operation that uses the notes while one of them is from a newer version. Nothing may change.
 pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
     set_twice(|machine, disk, _| {
         let set = machine.dump();
@@ -267,7 +267,7 @@ fn until_cut(act: impl FnOnce()) -> bool {
     cut
 }
 
-/// The states that the story goes through, and the number of its steps.
+/// Returns the states of the story and the number of its steps.
 fn states(tree: &str, renames: RenameAtomicity) -> (Vec<BTreeMap<String, Vec<u8>>>, usize) {
     let kernel = SimKernel::boot(Rules::V2);
     let (machine, disk) = (
@@ -286,7 +286,7 @@ fn states(tree: &str, renames: RenameAtomicity) -> (Vec<BTreeMap<String, Vec<u8>
     (states, kernel.steps.get())
 }
 
-/// Every file of the tree is as in one of the states, or its former content stands beside it.
+/// Checks that every file of the tree matches one of the states, or that its backup does.
 fn is_bootable(machine: &SimBootTree, states: &[BTreeMap<String, Vec<u8>>]) -> Result<(), String> {
     let now = machine.dump();
     for path in states[0].keys().filter(|path| !path.ends_with('/')) {
@@ -329,7 +329,7 @@ fn a_power_cut_at_any_step_leaves_a_bootable_system_and_is_repaired() {
                     Some(_) => 2,
                 };
                 assert_eq!(machine.dump(), states[state], "{tree} {cut:?} {torn:?}: state {state}");
-                // From there on everything goes as if nothing had been.
+                // From here on everything works as if the power had not been cut.
                 machine.change(&disk, Some(SECOND)).unwrap();
                 assert_eq!(machine.dump(), states[2], "{tree} {cut:?} {torn:?}");
                 machine.change(&disk, None).unwrap();
@@ -403,7 +403,7 @@ fn a_manual_edit_after_a_power_cut_is_reported_and_left_alone() {
     let machine = SimBootTree::new(&kernel, "arch-systemd-boot", RenameAtomicity::InSteps, TornWrite::Half);
     let disk = SimDisk::new(&kernel);
     let steps = kernel.steps.get();
-    // Note, copy of the entry, backup, entry: behind the fourth step one entry has our words.
+    // The steps are: note, copy of the entry, backup, entry. After the fourth step one entry has our words.
     kernel.death.set(Death::After(steps + 4));
     assert!(until_cut(|| machine.change(&disk, Some(FIRST)).unwrap()));
     kernel.death.set(Death::Never);

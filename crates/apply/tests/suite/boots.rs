@@ -1,4 +1,4 @@
-//! Level 3: coming back at boot, with the power cut or the process killed at every single step.
+//! Level 3: applying at boot, with a power cut or a kill at every step.
 
 use crate::support::rehearsal::acting::{dies, request};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 const NOTE: &str = "boot-attempt";
 const LINE: &str = "root=/dev/sda1 ro";
-/// The boot that [`SimKernel::boot`] tells of.
+/// The boot id that [`SimKernel::boot`] reports.
 const FIRST: &str = "11111111-2222-3333-4444-555555555555";
 const SECOND: &str = "99999999-2222-3333-4444-555555555555";
 
@@ -40,8 +40,7 @@ fn reboot(kernel: &SimKernel, run: &SimDisk, lasting: &SimDisk, id: Option<&str>
     attempt(lasting, &CurrentBoot { id, line }, "0", isolate)
 }
 
-/// The next boot: nothing is left but the disk. Gives whether it tried, which it must do without changing anything
-/// otherwise.
+/// Boots again with only the disk left. Returns whether it applied the partition; if not, it must change nothing.
 fn next_boot_tries(lasting: &SimDisk) -> bool {
     let kernel = SimKernel::boot(Rules::V2);
     let before = kernel.dump();
@@ -99,7 +98,7 @@ fn a_power_cut_at_any_step_prevents_another_attempt() {
         let died = dies(|| drop(reboot(&kernel, &run, &lasting, Some(FIRST), LINE)));
         assert!(died, "{death:?} did not die");
         let noted = lasting.dir.path().join(NOTE).exists();
-        // The note comes first: while there is none, nothing was changed, and the next boot may try.
+        // The note is written first: without it nothing was changed, and the next boot may try.
         assert!(noted || kernel.dump() == before, "{death:?}");
         assert_eq!(next_boot_tries(&lasting), death == Death::Before(1), "{death:?}");
         tried += 1;

@@ -1,5 +1,6 @@
-//! Level 3: a CPU that is isolated is busy, and where it will be afterwards, at the write that takes it out of the scheduler's
-//! domains. Whoever idles then is asked to balance for as long as the partition stands (see `apply::Busy`).
+//! Level 3: a CPU that is isolated is kept busy during the write that removes it from the scheduling domains. The
+//! kernel would keep asking a CPU that is idle at that moment to balance for as long as the partition exists (see
+//! `apply::BusyLoops`).
 
 use crate::support::rehearsal::acting::isolate_as;
 use crate::support::rehearsal::domains::DomainExit;
@@ -14,7 +15,7 @@ fn intent(name: &str, cpus: &str) -> Intent {
     Intent::new(PartitionName::new(name).unwrap(), cpus, Profile::Strict)
 }
 
-/// Who left the domains while these were applied one after the other.
+/// Returns the CPUs that left the domains while these partitions were applied one after the other.
 fn left(rules: Rules, intents: &[Intent]) -> Vec<DomainExit> {
     let kernel = SimKernel::boot_with_settings(rules);
     let disk = SimDisk::new(&kernel);
@@ -24,7 +25,7 @@ fn left(rules: Rules, intents: &[Intent]) -> Vec<DomainExit> {
     kernel.domains.borrow().left.clone()
 }
 
-/// Of the CPUs of a partition all leave, and each is kept busy then, from a list that is there.
+/// Checks that all CPUs of a partition left the domains, and that each was kept busy in an existing cgroup.
 fn check_all_are_busy(rules: Rules, left: &[DomainExit], isolated: &str) {
     let isolated = CpuSet::parse_list(isolated).unwrap();
     let mut gone = CpuSet::default();
@@ -69,9 +70,9 @@ fn the_busy_loops_run_in_the_cgroup_that_gets_the_cpus() {
             .map(|(_, list)| list.as_str())
             .collect();
         let wanted = match rules {
-            // The partition has the CPU before and after it becomes one.
+            // The partition's cgroup has the CPU before and after it becomes an isolated partition.
             Rules::V2 => "/sys/fs/cgroup/quietcore-rt/cgroup.procs",
-            // The root has every CPU, whoever balances.
+            // The root cpuset has every CPU, whether it balances or not.
             _ => "/sys/fs/cgroup/cpuset/tasks",
         };
         assert_eq!(lists, [wanted], "{rules:?}");

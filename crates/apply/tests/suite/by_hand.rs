@@ -1,5 +1,5 @@
-//! Level 3 for changes that somebody names one by one: sets made, changed and removed, tasks moved between them. Each
-//! list is a layer of its own; wherever the tool dies, undo gives back what was there.
+//! Level 3 for changes that are requested one by one: sets created, changed and removed, tasks moved between them. Each
+//! request is a layer of its own. Undo restores the original state from a kill at any step.
 
 use crate::support::rehearsal::acting::{dies, undo};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
@@ -42,7 +42,7 @@ fn cpus(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
 }
 
-/// A set on CPU 3 with two tasks, one of which goes on to a second one; then the first grows, and goes.
+/// Moves two tasks into a set on CPU 3 and one of them on to a second set. Then the first set grows and is removed.
 fn story(kernel: &SimKernel, disk: &SimDisk) -> Result<(), ApplyError> {
     let (mount, v2) = (mount(kernel.rules), kernel.rules == Rules::V2);
     let (one, two) = (format!("{mount}/one"), format!("{mount}/two"));

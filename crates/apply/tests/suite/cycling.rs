@@ -1,4 +1,5 @@
-//! Level 3: CPUs that go off and on again before they are isolated, also when the tool dies while they are off.
+//! Level 3: CPUs that are taken offline and online again before they are isolated, also when the tool is killed while
+//! they are offline.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};

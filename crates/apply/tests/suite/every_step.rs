@@ -1,4 +1,4 @@
-//! Level 3: apply on a rehearsal machine, stop at every single step, undo, compare byte for byte.
+//! Level 3: applies on a simulated machine, stops at every step, undoes, and compares byte for byte.
 
 use crate::support::rehearsal;
 use crate::support::rehearsal::acting::{dies, isolate_as, request, undo};
@@ -15,7 +15,7 @@ fn intent(cpus: &str) -> Intent {
         CpuSet::parse_list(cpus).unwrap(),
         Profile::Strict,
     );
-    // One that the machine lacks too.
+    // Includes a knob that this machine lacks.
     for knob in [
         "watchdog",
         "nmi_watchdog",
@@ -119,7 +119,7 @@ fn a_kill_at_any_step_leaves_a_journal_that_undo_completes() {
 
 #[test]
 fn a_kill_among_many_settings_is_undone() {
-    // Values that the kernel rounds and choices in brackets do not depend on cgroups: one hierarchy is enough.
+    // Values that the kernel rounds and choices in brackets do not depend on cgroups, so one hierarchy is enough.
     die_at_every_step(Rules::V2, SimKernel::boot_with_all_knobs);
 }
 
@@ -268,7 +268,7 @@ fn settings_changed_or_removed_since_are_reported() {
     let again = isolate(&kernel, &disk, "3").unwrap();
     let drifted: Vec<&str> = again.findings.iter().map(|finding| finding.subject.as_str()).collect();
     assert_eq!(drifted, ["/sys/kernel/mm/transparent_hugepage/enabled"]);
-    // The CPU was unplugged, with its directory.
+    // The CPU was unplugged together with its directory.
     let governor = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor";
     kernel.remove(governor);
     let undone = run_undo(&kernel, &disk);
@@ -343,7 +343,7 @@ fn a_moved_interrupt_thread_is_not_reported_as_drift() {
         kernel.render();
         let disk = SimDisk::new(&kernel);
         isolate(&kernel, &disk, "3").unwrap();
-        // The interrupt fired, and its thread went where it fired.
+        // The interrupt fired, and its thread moved to the CPU of the interrupt.
         for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == 40) {
             task.mask = CpuSet::parse_list("1").unwrap();
         }

@@ -1,5 +1,5 @@
-//! Level 3 for what somebody else changed while a partition was in force, and no step of ours explains: undo names it, and
-//! leaves it for good or gives the former value back, as is wished.
+//! Level 3 for changes by another program while a partition is active, which no step of quietcore explains. Undo
+//! reports them, and keeps them or restores the former value, as requested.
 
 use crate::support::rehearsal::acting::{isolate_as, undo};
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
@@ -10,7 +10,7 @@ use plan::{Intent, PartitionName, Profile};
 const FOREIGN: &str = "/sys/fs/cgroup/cpuset/foreign";
 const FILE: &str = "/sys/fs/cgroup/cpuset/foreign/cpuset.cpus";
 
-/// Somebody's set that never had the isolated CPU, narrowed by its owner while the partition is in force.
+/// A foreign set without the isolated CPU, which its owner narrows while the partition is active.
 fn changed(kernel: &SimKernel) -> SimDisk<'_> {
     kernel.make_dir(FOREIGN).unwrap();
     for (file, value) in [("cpus", "1-2"), ("mems", "0")] {

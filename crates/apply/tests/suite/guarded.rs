@@ -1,4 +1,4 @@
-//! Level 3 for the guard's work at its deadline: it undoes what was not confirmed, and tries again until that is done.
+//! Level 3 for the guard at its deadline: it undoes what was not confirmed and retries until that succeeds.
 
 use crate::support::rehearsal::acting::{isolate_by, same};
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel};

@@ -1,4 +1,5 @@
-//! Level 3 for `run` and `move`: tasks moved in and out by hand, death at every step, and undo brings all home.
+//! Level 3 for `run` and `move`: tasks are moved in and out of a partition, with a kill at every step. Undo returns all
+//! of them to their original cgroups.
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::moving::{
@@ -13,7 +14,7 @@ use machine::{CpuSet, Machine};
 
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
-/// A kernel on which 2-3 are isolated, and a task that was born since.
+/// A kernel with a task to move. CPUs 2-3 are isolated later.
 pub fn isolated(rules: Rules) -> SimKernel {
     let kernel = SimKernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
@@ -30,7 +31,7 @@ pub fn isolated(rules: Rules) -> SimKernel {
     kernel
 }
 
-/// An unpinned task, one pinned elsewhere, and one that is pinned inside come in; one of them forks there.
+/// Moves in an unpinned task, one pinned elsewhere, and one to be pinned inside the partition.
 pub fn move_in(kernel: &SimKernel, disk: &SimDisk) -> Vec<apply::Arrival> {
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(disk).unwrap().unwrap();
@@ -79,7 +80,7 @@ fn move_out(kernel: &SimKernel, disk: &SimDisk, tids: &[u32]) -> Vec<apply::Arri
     relocate(&ground, &mut journal, &parcels).unwrap()
 }
 
-/// The mask that a later change of its cpuset would give each task: what nobody sees until then.
+/// The mask that the next change of its cpuset would give a task. It is invisible until then.
 fn after_next_change(kernel: &SimKernel, tid: u32) -> Option<String> {
     let tasks = kernel.tasks.borrow();
     let task = tasks.iter().find(|task| task.tid == tid)?;
@@ -139,7 +140,7 @@ fn tasks_moved_out_return_to_their_cgroup_and_undo_restores_the_mask() {
 
 const NEW_TASK: u32 = 111;
 
-/// Somebody is born beside task 100 after the apply, and pins itself: only the record of its move knows of that.
+/// A task is forked from task 100 after the apply and pins itself. Only the record of its move knows its mask.
 fn create_task(kernel: &SimKernel) {
     fork(kernel, 100, NEW_TASK);
     kernel.set_affinity(NEW_TASK, &set("1")).unwrap();
@@ -162,7 +163,7 @@ fn a_kill_at_any_step_of_a_move_is_undone() {
         in_and_out(&whole, &disk);
         let last = whole.steps.get();
         assert!(last - first > 8, "{rules:?}: {first} to {last}");
-        // Right after a step is right before the next one.
+        // Right after a step is the same as right before the next one.
         let deaths = (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]);
         for death in deaths.chain([Death::After(last)]) {
             let kernel = isolated(rules);
@@ -189,9 +190,7 @@ fn a_kill_at_any_step_of_a_move_is_undone() {
     }
 }
 
-/// Grown and shrunk again: what was inside is inside, with its pin as far as that goes, and so is a child born
-/// while the partition was away.
-/// A program comes in and ends, so many times.
+/// Moves a program in and lets it exit, this many times.
 fn move_in_and_out(kernel: &SimKernel, disk: &SimDisk, times: u32) {
     for tid in (0..times).map(|number| 1_000 + number) {
         fork(kernel, 1, tid);
@@ -252,7 +251,7 @@ fn programs_are_moved_back_into_a_recreated_partition() {
         isolate(&kernel, &disk);
         move_in(&kernel, &disk);
         let group = inside(&kernel).replace(kernel.mount_point(), "");
-        // From 6.2 on the kernel remembers that it had been pinned to CPU 1, and now that is here.
+        // From 6.2 on the kernel remembers that the task was pinned to CPU 1, which is now inside.
         let own = if rules == Rules::V1DropsPins { "1-3" } else { "1" };
         for (then, cpus, masks, child) in [
             ("2-3", "1-3", [(100, "1-3"), (102, own), (110, "3")], 301),
@@ -326,7 +325,8 @@ fn refused_moves_are_reported_and_move_nothing() {
     }
 }
 
-/// The kernel takes the number of a task that exits and moves nothing: the task has ended, nothing has moved it elsewhere.
+/// The kernel accepts the number of an exiting task and moves nothing. The task has ended; no other program has moved
+/// it.
 #[test]
 fn a_task_that_exits_during_its_move_is_reported_as_ended() {
     for rules in ALL_RULES {

@@ -1,5 +1,5 @@
-//! Level 3 for a CPU that goes offline while `apply` works, on v1: the kernel takes it out of everybody's cpusets for good,
-//! and undo gives back what the journal saw before. A set that its owner changed is left alone.
+//! Level 3 for a CPU that goes offline during `apply` on v1: the kernel removes it from every cpuset permanently, and
+//! undo restores the recorded values. A set that its owner changed is left alone.
 
 use crate::support::rehearsal::acting::{isolate_as, same, undo};
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel, SimTask};
@@ -10,7 +10,7 @@ use plan::{Intent, PartitionName, Profile};
 const FOREIGN: &str = "/sys/fs/cgroup/cpuset/foreign";
 const V1: [Rules; 2] = [Rules::V1DropsPins, Rules::V1KeepsPins];
 
-/// Somebody's set of CPUs 1 to 3, with a program inside.
+/// Boots with a foreign set of CPUs 1 to 3 that contains a program.
 fn boot(rules: Rules) -> SimKernel {
     let kernel = SimKernel::boot_with_hotplug(rules);
     kernel.make_dir(FOREIGN).unwrap();
@@ -48,8 +48,8 @@ fn run_undo(kernel: &SimKernel, disk: &SimDisk) -> UndoOutcome {
     undo(kernel, disk, UndoTarget::Last, Force::No).unwrap()
 }
 
-/// The steps of an apply after its first record, without its last one: a CPU that goes off after that, and is back before
-/// the undo, has left nothing that tells of it.
+/// The steps of an apply after its first record, without the last one. A CPU that goes offline after that and is online
+/// again before the undo leaves no trace.
 fn steps(rules: Rules) -> std::ops::RangeInclusive<usize> {
     let kernel = boot(rules);
     let first = kernel.steps.get() + 2;
@@ -67,7 +67,7 @@ fn undo_restores_what_hotplug_removed_from_a_foreign_set() {
             let before = kernel.dump();
             let disk = SimDisk::new(&kernel);
             kernel.goes.set(Some((step, cpu)));
-            // Where the kernel refuses something without the CPU, it was taken back already.
+            // If the kernel refuses a step without the CPU, `apply` has already rolled back.
             let _ = isolate(&kernel, &disk);
             set_online(&kernel, cpu, "1");
             let undone = run_undo(&kernel, &disk);

@@ -1,4 +1,4 @@
-//! Level 3: files that outlive a restart, with death at every step of putting them there and of taking them away.
+//! Level 3: files that survive a reboot, with a kill at every step of installing and removing them.
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
@@ -14,7 +14,7 @@ const UNIT: &str = "/etc/systemd/system/quietcore.service";
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore.service";
 const CONFIG: &str = "/etc/quietcore.toml";
 
-/// `/etc` on the clock of deaths.
+/// A simulated `/etc` that counts its steps on the simulated kernel.
 struct SimEtc<'a> {
     kernel: &'a SimKernel,
     live: Live,
@@ -22,7 +22,7 @@ struct SimEtc<'a> {
 }
 
 impl<'a> SimEtc<'a> {
-    /// With a unit of somebody else and a configuration.
+    /// Creates it with a foreign unit and a configuration.
     fn new(kernel: &'a SimKernel) -> SimEtc<'a> {
         let dir = rehearsal::directory();
         let etc = SimEtc {
@@ -97,7 +97,7 @@ fn deaths(from: usize, to: usize) -> impl Iterator<Item = Death> {
     (from..=to).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)])
 }
 
-/// The notes of what this version installs.
+/// Writes the notes of this version about its installed files.
 pub fn write_released(to: &Path) {
     let kernel = SimKernel::boot(Rules::V2);
     let (etc, disk) = (SimEtc::new(&kernel), SimDisk::new(&kernel));
@@ -105,7 +105,7 @@ pub fn write_released(to: &Path) {
     std::fs::copy(disk.dir.path().join("installed"), to.join("installed")).unwrap();
 }
 
-/// Takes away what a version installed whose notes are there.
+/// Removes what a version installed, according to its notes.
 pub fn undo_released(from: &Path) {
     let kernel = SimKernel::boot(Rules::V2);
     let (etc, disk) = (SimEtc::new(&kernel), SimDisk::new(&kernel));
@@ -117,7 +117,7 @@ pub fn undo_released(from: &Path) {
     assert_eq!(etc.dump(), before, "{}", from.display());
 }
 
-/// Asks everything that acts on the notes while a newer version has written one of them; nothing is touched.
+/// Runs every operation that uses the notes while one of them is from a newer version. Nothing may change.
 pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
     let kernel = SimKernel::boot(Rules::V2);
     let (etc, disk) = (SimEtc::new(&kernel), SimDisk::new(&kernel));
@@ -254,7 +254,7 @@ fn a_directory_that_other_files_use_is_not_removed() {
     assert!(etc.dump().contains_key(other) && !etc.dump().contains_key(LINK));
 }
 
-/// Two units in one directory that was made for the first: whoever goes last takes it away.
+/// Two units share a directory that was created for the first. Removing the last one removes it.
 #[test]
 fn a_directory_is_removed_with_the_last_file_it_was_created_for() {
     let other = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.service";

@@ -1,4 +1,4 @@
-//! Level 3 with irqbalance: its list of banned CPUs is its own again after undo, wherever the tool dies.
+//! Level 3 with irqbalance: undo restores its list of banned CPUs, whenever the tool is killed.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
@@ -18,7 +18,7 @@ fn run_undo(kernel: &SimKernel, disk: &SimDisk, which: UndoTarget, force: Force)
     undo(kernel, disk, which, force).unwrap()
 }
 
-/// What somebody told it (`own` for nothing), and what it does.
+/// Returns the list that irqbalance was sent (`own` for none) and the list that it uses.
 fn list(kernel: &SimKernel) -> (String, String) {
     let mut balancer = kernel.balancer.borrow_mut();
     let it = balancer.as_mut().unwrap();
@@ -89,7 +89,7 @@ fn undo_restores_the_banned_list_after_a_kill_at_any_step() {
                 assert_eq!(list(&kernel), before, "{own:?} {somebody:?} {death:?}");
             }
         }
-        // The undo itself dies.
+        // The undo itself is killed.
         for at in 1..=steps {
             let kernel = ready();
             let disk = SimDisk::new(&kernel);
@@ -106,7 +106,7 @@ fn undo_restores_the_banned_list_after_a_kill_at_any_step() {
     }
 }
 
-/// Whether the daemon has its next look at once.
+/// Whether the daemon scans immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScanTiming {
     AtOnce,
@@ -208,7 +208,7 @@ fn a_restart_or_another_list_since_apply_is_reported() {
     );
     assert_eq!(list(&kernel), has("own", "1"));
 
-    // Interrupts that it has placed since are no drift.
+    // Interrupts that irqbalance has placed since then do not count as drift.
     kernel.balance(PID, "");
     isolate(&kernel, &disk, "rt", "3");
     kernel.put("/proc/irq/25/smp_affinity_list", "1\n");
@@ -225,7 +225,7 @@ fn a_restart_or_another_list_since_apply_is_reported() {
     );
 }
 
-/// What moves an interrupt that irqbalance never places is another program, so it is drift.
+/// irqbalance never places such an interrupt, so another program moved it. That is drift.
 #[test]
 fn an_interrupt_banned_on_the_command_line_counts_as_drift() {
     const DEVICE: &str = "/sys/bus/pci/devices/0000:00:02.0";
@@ -262,7 +262,7 @@ fn an_interrupt_banned_on_the_command_line_counts_as_drift() {
     }
 }
 
-/// irqbalance never writes the mask of new interrupts.
+/// irqbalance never writes the default mask of new interrupts.
 #[test]
 fn a_changed_default_mask_is_drift_even_with_irqbalance() {
     const FILE: &str = "/proc/irq/default_smp_affinity";

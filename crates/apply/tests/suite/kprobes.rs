@@ -1,4 +1,4 @@
-//! Level 3 for probes on functions of the kernel: a list that is everybody's, from which only our own lines go.
+//! Level 3 for probes on kernel functions: the list is shared, and only our own lines are removed from it.
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
@@ -85,7 +85,7 @@ fn own_probes_are_added_and_removed_and_foreign_ones_stay() {
     assert_eq!(kernel.dump(), before);
 }
 
-/// The kernel's profile has names without groups: which line is ours, only the order says.
+/// The profile lists event names without their groups. Only the order identifies our lines.
 #[test]
 fn missed_hits_are_read_from_the_line_of_the_own_probe() {
     let kernel = boot();
@@ -106,7 +106,7 @@ fn missed_hits_are_read_from_the_line_of_the_own_probe() {
     ]);
     let ours = vec![("one".to_owned(), 3), ("second_name".to_owned(), 0)];
     assert_eq!(ask(), Some(ours));
-    // Somebody has taken out one and added another meanwhile.
+    // In the meantime another program removed one probe and added another.
     profile([
         ("of_another", 7, 6),
         ("one", 100, 3),
@@ -161,7 +161,7 @@ fn a_foreign_group_with_that_name_is_left_alone() {
     assert_eq!(kernel.dump(), before);
 }
 
-/// A probe that somebody traces cannot be removed; the next call does it.
+/// A probe that is being traced cannot be removed. The next call removes it.
 #[test]
 fn a_probe_in_use_is_removed_later() {
     let kernel = boot();
@@ -200,7 +200,7 @@ fn a_kill_at_any_step_is_undone() {
         kernel.death.set(Death::Never);
         sweep(&kernel, &disk).unwrap();
         assert_eq!(list(&kernel), FOREIGN_PROBES, "{death:?}");
-        // What is torn stays until the next line is written.
+        // A torn record stays until the next one is written.
         let one = live_task(&kernel);
         hold(&kernel, &disk, &tracefs, group(one), &requested_probes()).unwrap();
         release_own(&kernel, &disk, &tracefs, one).unwrap();

@@ -1,4 +1,4 @@
-//! Level 3 for `run --latency`: limits of single CPUs, several holders, death at every step.
+//! Level 3 for `run --latency`: limits of single CPUs, several holders, a kill at every step.
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
@@ -26,7 +26,7 @@ fn boot(former: &str) -> SimKernel {
     kernel
 }
 
-/// What is there afterwards with one holder, and what the file says while it holds.
+/// Checks the value of the file while one holder is active, and after its release.
 #[test]
 fn a_limit_is_active_and_the_former_value_is_restored() {
     for (former, microseconds, held) in [

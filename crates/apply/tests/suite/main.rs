@@ -1,4 +1,4 @@
-//! The integration tests of `apply`, in one program: a module for each topic.
+//! The integration tests of `apply` in one program, with a module for each topic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,5 +1,6 @@
-//! Level 3 for the partitions of the front ends: two sets with the names that their callers know, programs moved and
-//! kernel threads left alone, balanced inside. Wherever the tool dies, undo gives back what was there.
+//! Level 3 for the partitions of the front ends: two sets with the names that their callers expect. Programs are moved,
+//! kernel threads are left alone, and the set balances inside. Undo restores the original state from a kill at any
+//! step.
 
 use crate::support::rehearsal;
 use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
@@ -84,7 +85,7 @@ fn with_another_partition_each_set_is_removed_with_its_own() {
                         let undone = undo(&kernel, &disk, UndoTarget::Named(of.name.as_str()), Force::No).unwrap();
                         assert!(undone.equal(), "{what}: {:?}", undone.remains());
                         assert_eq!(undone.undone_partitions, [of.name.to_string()], "{what}");
-                        // On v1 kernel threads that another partition moved share the set that stays.
+                        // On v1 kernel threads that another partition moved share the remaining set.
                         let is_exact = rules == Rules::V2 || who == "all";
                         if of == then && goes == then && is_exact {
                             same(&kernel, &alone, &what);

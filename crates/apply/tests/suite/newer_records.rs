@@ -1,4 +1,4 @@
-//! Level 3: a record that a newer version wrote stops every command that would act on it, and its file is kept as it is.
+//! Level 3: a record of a newer version stops every command that would use it, and its file is left unchanged.
 
 use crate::support::rehearsal::acting::undo;
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
@@ -7,7 +7,7 @@ use apply::{ApplyError, Force, Journal, UndoTarget};
 use std::fs;
 use std::path::PathBuf;
 
-/// Records that this version does not understand: an event, a field, a format.
+/// Records that this version does not know: an event, a field, a format.
 const RECORDS: [(&str, &str); 3] = [
     ("qc1", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"teleported"}"#),
     (
@@ -26,7 +26,7 @@ fn line(record: (&str, &str), seq: usize) -> Vec<u8> {
     format!("{} {:08x} {checksum:08x} {body}\n", record.0, body.len()).into_bytes()
 }
 
-/// The lines of a file with such a record in the place of line `at`, from 0.
+/// Returns the file with such a record as line `at`, counted from 0.
 fn with_record(bytes: &[u8], record: (&str, &str), at: usize) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = bytes
         .split_inclusive(|&byte| byte == b'\n')
@@ -49,7 +49,7 @@ fn is_refused<T: std::fmt::Debug>(result: Result<T, ApplyError>, what: &str) {
     }
 }
 
-/// Runs `act` with each such record at the beginning, in the middle and behind the end of a file; the file stays.
+/// Runs `act` with each such record at the start, in the middle and after the end of a file, which must stay unchanged.
 pub fn in_every_place(file: &PathBuf, act: impl Fn(&str)) {
     let whole = fs::read(file).unwrap();
     let lines = whole.iter().filter(|&&byte| byte == b'\n').count();
@@ -86,7 +86,7 @@ fn a_journal_with_a_newer_record_is_neither_undone_nor_extended() {
     assert_eq!(kernel.dump(), before);
 }
 
-/// What an earlier journal of this boot was about is over: the others are still shown.
+/// The partition of an archived journal has ended, so the other journals are still shown.
 #[test]
 fn an_archived_journal_with_a_newer_record_is_reported_and_others_are_read() {
     let kernel = SimKernel::boot_with_settings(Rules::V2);

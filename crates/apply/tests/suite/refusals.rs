@@ -1,5 +1,5 @@
-//! Level 3 for interrupts that refuse a mask, for each reason that a kernel has: apply goes on and says why and what to do,
-//! and undo is exact, also when the refusal comes only then.
+//! Level 3 for interrupts that refuse a mask, for each errno of the kernel: apply continues and reports the reason and
+//! a fix. Undo is exact, even if an interrupt refuses only then.
 
 use crate::support::rehearsal::acting::{isolate_as, same, undo};
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
@@ -9,7 +9,7 @@ use plan::{Intent, Level, PartitionName, Profile};
 
 const ETH0: &str = "/proc/irq/25/smp_affinity_list";
 
-/// The errno, why, and what can be done.
+/// The errno, the reported reason, and the suggested fix.
 const REASONS: [(i32, &str, &str); 5] = [
     (libc::EIO, "the kernel manages its mask itself", "managed_irq"),
     (libc::EPERM, "the kernel manages its mask itself", "managed_irq"),
@@ -50,7 +50,7 @@ fn a_refused_interrupt_is_reported_with_a_fix_and_left_unchanged() {
             assert_eq!(named.len(), 1, "{what}: {:?}", applied.findings);
             let (said, todo) = (&named[0].message, &named[0].fix);
             assert!(said.contains(why) && todo.contains(fix), "{what}: {said}; {todo}");
-            // What the kernel refuses to every program is a fact, and no task.
+            // A mask that the kernel refuses to every program is a fact; there is nothing to fix.
             let is_fact = matches!(errno, libc::EIO | libc::EPERM);
             let level = if is_fact { Level::Info } else { Level::Warning };
             assert_eq!(named[0].level, level, "{what}");

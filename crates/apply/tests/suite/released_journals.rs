@@ -1,8 +1,9 @@
-//! Level 3: each version reads the journals of every released one, `fixtures/journals/VERSION`, and undoes what they record.
+//! Level 3: each version reads the journals of every released version, `fixtures/journals/VERSION`, and undoes what
+//! they record.
 //!
-//! The rehearsal machine is the same in every run. So a scene is played by this version, then its journal is replaced by the
-//! one that the released version wrote of the same scene, and undo gives back the state before it to the byte.
-//! `make bless` writes the journals of a version that has none yet, and never touches others.
+//! The simulated machine is the same in every run. This version plays a scene, and its journal is replaced by the
+//! released version's journal of that scene. Undo then restores the original state to the byte. `make bless` writes the
+//! journals of a version that has none yet, and never changes others.
 
 use crate::support::rehearsal::acting::{same, undo};
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
@@ -13,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-/// What is done on a machine, and what the machine is before.
+/// A scene: the machine, and what is done on it.
 struct JournalScenario {
     name: &'static str,
     start: fn() -> SimKernel,
@@ -102,7 +103,7 @@ fn journals() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/journals")
 }
 
-/// Writes the journals of this version, if that is asked for and there are none.
+/// Writes the journals of this version, if requested and if there are none.
 fn bless(own: &Path) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -125,7 +126,7 @@ fn bless(own: &Path) {
     });
 }
 
-/// Where the journals of each released version are.
+/// Returns the directories of the journals of each released version.
 fn versions() -> Vec<PathBuf> {
     let own = journals().join(env!("CARGO_PKG_VERSION"));
     bless(&own);
@@ -142,7 +143,7 @@ fn versions() -> Vec<PathBuf> {
     all
 }
 
-/// The name of an event; a new one needs a scene that has it.
+/// Returns the name of an event. A new event needs a scene that contains it.
 const fn name(event: &JournalEvent) -> &'static str {
     match event {
         JournalEvent::Begin { .. } => "begin",
@@ -150,7 +151,7 @@ const fn name(event: &JournalEvent) -> &'static str {
         JournalEvent::Did { .. } => "did",
         JournalEvent::Applied { .. } => "applied",
         JournalEvent::Confirmed { .. } => "confirmed",
-        // Only versions before 0.1.0 wrote it.
+        // Only versions before 0.1.0 wrote this event.
         JournalEvent::Joined { .. } => "joined",
         JournalEvent::Threading { .. } => "threading",
         JournalEvent::Moving { .. } => "moving",
@@ -180,7 +181,7 @@ fn journals_of_all_released_versions_are_undone_exactly() {
             fs::copy(version.join(scene.name), &journal).unwrap();
             let undone = undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
-            // Undo leaves a program that spun in real time demoted, and names it.
+            // Undo leaves a program that spun with a real-time policy demoted, and reports it.
             if undone.notes.iter().any(|note| note.contains("spinner")) {
                 kernel
                     .policies

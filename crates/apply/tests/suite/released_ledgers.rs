@@ -1,8 +1,9 @@
-//! Level 3: each version reads the ledgers of every released one, `fixtures/ledgers/VERSION`, and cleans up what they name.
+//! Level 3: each version reads the ledgers of every released version, `fixtures/ledgers/VERSION`, and cleans up what
+//! they name.
 //!
-//! The rehearsal machine is the same in every run. So a scene is played by this version, then its ledger is replaced by the one
-//! that the released version wrote of the same scene. The processes of the ledgers have ended, so a sweep restores the machine.
-//! `make bless` writes the ledgers of a version that has none yet, and never touches others.
+//! The simulated machine is the same in every run. This version plays a scene, and its ledger is replaced by the
+//! released version's ledger of that scene. The processes of the ledgers have ended, so a sweep restores the machine.
+//! `make bless` writes the ledgers of a version that has none yet, and never changes others.
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal::acting::same;
@@ -18,7 +19,7 @@ use std::sync::Once;
 
 const TOP: &str = "/sys/kernel/tracing";
 
-/// Processes that have ended: the numbers belong to others now.
+/// Processes that have ended. Other processes use their pids now.
 const ENDED: [TaskKey; 3] = [ended(100), ended(101), ended(102)];
 
 const fn ended(tid: u32) -> TaskKey {
@@ -27,13 +28,13 @@ const fn ended(tid: u32) -> TaskKey {
 
 type LedgerSweep = fn(&SimKernel, &SimDisk) -> Result<Vec<String>, ApplyError>;
 
-/// A ledger, what fills it, and what reads it.
+/// A ledger, the function that fills it, and the one that cleans it up.
 struct LedgerScenario {
-    /// The ledger's file.
+    /// The name of the ledger's file.
     name: &'static str,
     act: fn(&SimKernel, &SimDisk),
     sweep: LedgerSweep,
-    /// Every other call that reads or writes the ledger, for a process that has no record yet.
+    /// Every other operation that reads or writes the ledger, for a process without a record in it.
     others: &'static [LedgerSweep],
 }
 
@@ -96,7 +97,7 @@ fn boot() -> SimKernel {
     kernel
 }
 
-/// Two limits on CPU 3, of which the second is given back, and one on both CPUs that lets an idle CPU poll.
+/// Two limits on CPU 3, of which the second is released, and one on both CPUs that lets an idle CPU poll.
 fn limit(kernel: &SimKernel, disk: &SimDisk) {
     for (holder, microseconds, list) in [(ENDED[0], 50, "2-3"), (ENDED[1], 5, "3"), (ENDED[2], 0, "2-3")] {
         latency::hold(kernel, disk, holder, microseconds, &cpus(list)).unwrap();
@@ -104,7 +105,8 @@ fn limit(kernel: &SimKernel, disk: &SimDisk) {
     latency::release_own(kernel, disk, ENDED[1]).unwrap();
 }
 
-/// One with shared settings and a second instance, one that is given back, and one with an instance alone.
+/// One process with shared settings and a second instance, one that releases its instance, and one with only an
+/// instance.
 fn trace(kernel: &SimKernel, disk: &SimDisk) {
     let own = || TracingSettings {
         own: vec![TracingSetting::must("trace_clock", "mono")],
@@ -125,7 +127,7 @@ fn trace(kernel: &SimKernel, disk: &SimDisk) {
     tracing::release_own(kernel, disk, &tracefs, ENDED[1]).unwrap();
 }
 
-/// Three groups, of which the second is given back.
+/// Three groups, of which the second is released.
 fn probe(kernel: &SimKernel, disk: &SimDisk) {
     let tracefs = Tracefs::at(TOP);
     for holder in ENDED {
@@ -151,7 +153,7 @@ fn ledgers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/ledgers")
 }
 
-/// Writes the ledgers of this version, if that is asked for and there are none.
+/// Writes the ledgers of this version, if requested and if there are none.
 fn bless(own: &Path) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -168,7 +170,7 @@ fn bless(own: &Path) {
     });
 }
 
-/// Where the ledgers of each released version are.
+/// Returns the directories of the ledgers of each released version.
 fn versions() -> Vec<PathBuf> {
     let own = ledgers().join(env!("CARGO_PKG_VERSION"));
     bless(&own);
@@ -184,7 +186,7 @@ fn versions() -> Vec<PathBuf> {
     all
 }
 
-/// Plays a scene, with the ledger of a released version in the place of the own one.
+/// Plays a scene and replaces the ledger by that of a released version.
 fn play(version: &Path, scene: &LedgerScenario, act: impl FnOnce(&SimKernel, &SimDisk, &Path)) {
     let kernel = boot();
     let disk = SimDisk::new(&kernel);
@@ -212,7 +214,7 @@ fn ledgers_of_all_released_versions_are_swept_and_restore_the_machine() {
     }
 }
 
-/// The records of a released version with the number of a later format; all else of them is understood.
+/// Returns the records of a released version with the number of a later format; everything else stays valid.
 fn of_a_later_format(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap().replace("qc1 ", "qc2 ")
 }
@@ -243,7 +245,8 @@ fn a_ledger_of_a_later_format_is_neither_swept_nor_extended() {
     }
 }
 
-/// Asks everything that reads or writes a ledger while a newer version has written one of its records; nothing is changed.
+/// Runs every operation that reads or writes a ledger while one of its records is from a newer version. Nothing may
+/// change.
 pub fn with_newer_records(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
     for version in versions() {
         for scene in SCENES {

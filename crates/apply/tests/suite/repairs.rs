@@ -1,5 +1,5 @@
-//! Level 3: what a partition in force has lost is set again through its own layer of the journal. Undo then gives back what
-//! was there before the partition, wherever the tool died, and of what is new what was found.
+//! Level 3: changes that an active partition has lost are made again in its own layer of the journal. From a kill at
+//! any step, undo restores the state before the partition, and for added changes the value before the repair.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
@@ -12,7 +12,7 @@ use plan::{Change, Intent, PartitionName, Plan, Profile};
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 const ETH0: &str = "/proc/irq/25/smp_affinity_list";
-/// Of one CPU, and so of one partition.
+/// A file of a single CPU, and so of a single partition.
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor";
 const MIGRATION: &str = "/proc/sys/kernel/timer_migration";
 
@@ -27,14 +27,14 @@ fn read(kernel: &SimKernel) -> Machine {
         .with_interrupts(kernel.root())
 }
 
-/// What the partition would need now.
+/// Returns what the partition would need now.
 fn plan_now(kernel: &SimKernel) -> Plan {
     let wanted = intent("rt", "3");
     let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus, plan::knobs::planned());
     plan::plan_beside(&read(kernel), &settings, &wanted, &[intent("fast", "2")]).unwrap()
 }
 
-/// A repair of a partition with these changes.
+/// Returns a request to repair a partition with these changes.
 fn repair_of<'a>(partition: &'a str, changes: &'a [Change]) -> RepairRequest<'a> {
     RepairRequest {
         partition,
@@ -43,21 +43,21 @@ fn repair_of<'a>(partition: &'a str, changes: &'a [Change]) -> RepairRequest<'a>
     }
 }
 
-/// Sets again what somebody took from `rt`.
+/// Repairs what another program changed of `rt`.
 pub fn repair_rt(kernel: &SimKernel, disk: &SimDisk) -> RepairOutcome {
     let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION | GOVERNOR);
     let changes: Vec<Change> = plan_now(kernel).changes.iter().filter(lost).cloned().collect();
     repair(kernel, disk, &read(kernel), repair_of("rt", &changes)).unwrap()
 }
 
-/// A machine on which the partition has all three files to change.
+/// A machine on which the partition has to change all three files.
 pub fn wrong_before(rules: Rules) -> SimKernel {
     let kernel = SimKernel::boot_with_settings(rules);
     kernel.put(MIGRATION, "0\n");
     kernel
 }
 
-/// One on which they hold already what the partition wants.
+/// A machine on which all three files already have the required values.
 fn right_before(rules: Rules) -> SimKernel {
     let kernel = SimKernel::boot_with_settings(rules);
     kernel.put(ETH0, "0-1\n");
@@ -66,12 +66,12 @@ fn right_before(rules: Rules) -> SimKernel {
     kernel
 }
 
-/// What a machine is like before, in a word, and how it is made.
+/// A name for the state before the partition, and the function that creates it.
 type InitialState = (&'static str, fn(Rules) -> SimKernel);
 
 const STARTS: [InitialState; 2] = [("wrong before", wrong_before), ("right before", right_before)];
 
-/// Two partitions, so that the one that lost something is not the last; then somebody moves an interrupt back.
+/// Applies two partitions, so that the damaged one is not the last, and then overwrites all three files.
 pub fn isolate_and_break(kernel: &SimKernel, disk: &SimDisk) {
     isolate_as(kernel, disk, &intent("rt", "3"), || {}).unwrap();
     isolate_as(kernel, disk, &intent("fast", "2"), || {}).unwrap();
@@ -100,7 +100,7 @@ fn repairs_are_active_and_undo_restores_the_state_before_the_partition() {
             let standing = active_partitions(kernel, &journal, &read(kernel));
             standing.into_iter().flat_map(|one| one.drift).collect::<Vec<_>>()
         };
-        // What was right when it was applied is no drift of what was written: a new plan finds it.
+        // A value that was already right at apply was not written, so it cannot drift. A new plan finds it.
         let told = drift(&kernel).iter().any(|one| one.subject == ETH0);
         assert_eq!(told, is_written, "{what}");
         let mended = repair_rt(&kernel, &disk);
@@ -111,7 +111,7 @@ fn repairs_are_active_and_undo_restores_the_state_before_the_partition() {
         assert!(drift(&kernel).is_empty(), "{what}: {:?}", drift(&kernel));
         let journal = Journal::open(&disk).unwrap().unwrap();
         assert_eq!(journal.state(BOOT), JournalState::InForce, "{what}");
-        // Mending what holds writes nothing.
+        // Repairing an intact partition writes nothing.
         assert!(
             repair_rt(&kernel, &disk).entries.iter().all(|entry| entry.seq == 0),
             "{what}"
@@ -141,7 +141,7 @@ fn a_kill_during_repair_leaves_a_journal_that_undo_completes() {
                 kernel.death.set(death);
                 assert!(dies(|| drop(repair_rt(&kernel, &disk))), "{what} did not die");
                 kernel.death.set(Death::Never);
-                // The next one ends what was begun.
+                // The next repair completes the interrupted one.
                 repair_rt(&kernel, &disk);
                 let undone = undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
                 assert!(undone.equal(), "{what}: {:?}", undone.remains());
@@ -165,7 +165,8 @@ fn a_refused_repair_is_reported_and_the_rest_is_repaired() {
     assert_eq!(kernel.get(MIGRATION).trim(), "1");
 }
 
-/// What the kernel took once is missed until it takes it again; only what it refused at first was never promised.
+/// A change that once succeeded counts as lost until it succeeds again. A change that was refused at apply does not
+/// count as lost.
 #[test]
 fn changes_refused_at_apply_differ_from_those_refused_later() {
     let told = |kernel: &SimKernel, disk: &SimDisk| {
@@ -206,7 +207,7 @@ fn changes_refused_at_apply_differ_from_those_refused_later() {
     }
 }
 
-/// What is new since is the mended partition's own, not that of the one that began last.
+/// What a repair adds belongs to the repaired partition, not to the one that was applied last.
 #[test]
 fn what_a_repair_adds_is_undone_with_its_partition() {
     for rules in ALL_RULES {
@@ -227,7 +228,8 @@ fn what_a_repair_adds_is_undone_with_its_partition() {
     }
 }
 
-/// Each partition plans from the broken value and knows only its own CPUs: the values are joined before one is written.
+/// Each partition plans from the broken value and knows only its own CPUs. The plans are joined before one value is
+/// written.
 #[test]
 fn a_file_that_two_partitions_need_repaired_is_written_once() {
     for rules in ALL_RULES {
@@ -263,7 +265,7 @@ fn a_file_that_two_partitions_need_repaired_is_written_once() {
             make("rt", &rt).entries.iter().all(|entry| entry.seq == 0),
             "{what}: written twice"
         );
-        // Either can go first, and both give back what was there.
+        // Either partition can be undone first, and both restore the original state.
         let gone = undo(&kernel, &disk, UndoTarget::Named("fast"), Force::No).unwrap();
         assert!(gone.equal(), "{what}: {:?}", gone.remains());
         assert!(!kernel.get(ETH0).contains('3'), "{what}: {}", kernel.get(ETH0));

@@ -1,5 +1,5 @@
-//! Level 3 for a partition that is made anew: death at every step of both halves, and undo gives back the state before
-//! the partition, with the policy of a real-time program that spun inside.
+//! Level 3 for a partition that is recreated: a kill at every step of both halves. Undo restores the state before the
+//! partition, including the policy of a real-time program that spun inside.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, isolate_by, undo};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask};
@@ -22,7 +22,7 @@ fn intent(cpus: &str) -> Intent {
     Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced)
 }
 
-/// CPU 3 is isolated, with a program inside that spins with a real-time policy.
+/// Isolates CPU 3 and moves in a program that spins with a real-time policy.
 pub fn inhabited(kernel: &SimKernel, disk: &SimDisk) {
     isolate_as(kernel, disk, &intent("3"), || {}).unwrap();
     let machine = Machine::read(kernel.root());
@@ -69,7 +69,7 @@ pub fn boot(rules: Rules) -> SimKernel {
     kernel
 }
 
-/// What the command line does.
+/// Does what the command line does.
 pub fn recreate(kernel: &SimKernel, disk: &SimDisk, cpus: &str) {
     let there = inside(kernel);
     let dwelling = |cpus| TaskDestination { path: &there, cpus };
@@ -130,7 +130,8 @@ fn a_kill_at_any_step_of_a_resize_is_undone_with_policies() {
             }
             let undone = undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap();
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
-            // Where the record of the resize never came, this was an ordinary undo, which leaves a spinner demoted.
+            // If the record of the resize was not written, this was a normal undo, which leaves a spinning program
+            // demoted.
             if !is_open {
                 kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
                 kernel.render();
@@ -152,7 +153,7 @@ fn a_killed_undo_of_a_stopped_resize_is_completed_by_the_next_undo() {
     let between = |kernel: &SimKernel, disk: &SimDisk| {
         inhabited(kernel, disk);
         let first = kernel.steps.get() + 1;
-        // Somewhere in the second half.
+        // A step in the second half.
         kernel.death.set(Death::Before(first + 35));
         assert!(dies(|| recreate(kernel, disk, "2-3")));
         kernel.death.set(Death::Never);
@@ -194,9 +195,9 @@ fn a_journal_does_not_grow_with_every_resize() {
         }
         let (early, late) = (sizes[1].max(sizes[2]), sizes[TURNS - 2].max(sizes[TURNS - 1]));
         println!("{rules:?}: journal {early} bytes after 3 resizes, {late} after {TURNS}");
-        // Numbers of records have more digits by then.
+        // Later record numbers have more digits.
         assert!(late < early + early / 4, "{rules:?}: {early} bytes, then {late}");
-        // Nothing of it is lost.
+        // No layer of the history is lost.
         let told = apply::history(&disk).unwrap();
         let begun: usize = told.journals.iter().map(|journal| apply::layers(journal).len()).sum();
         assert_eq!(begun, TURNS + 1, "{rules:?}");

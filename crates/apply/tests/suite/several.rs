@@ -1,5 +1,5 @@
-//! Level 3 with several partitions: each comes and goes without disturbing the others, wherever the tool dies.
-//! What is left must be byte for byte what the partitions that stay would have made alone.
+//! Level 3 with several partitions: applying or undoing one does not disturb the others, even if the tool is killed at
+//! any step. The remaining state must be byte for byte the state that the remaining partitions would create alone.
 
 use crate::support::rehearsal;
 use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
@@ -35,7 +35,7 @@ fn run_undo(kernel: &SimKernel, disk: &SimDisk, which: UndoTarget) -> UndoOutcom
     undo(kernel, disk, which, Force::No).unwrap()
 }
 
-/// With a thread that the kernel binds to all CPUs: nobody else has so wide a mask once a partition is there.
+/// Boots with a thread that the kernel binds to all CPUs. No other task has so wide a mask beside a partition.
 fn boot(rules: Rules) -> SimKernel {
     let kernel = SimKernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
@@ -52,7 +52,7 @@ fn boot(rules: Rules) -> SimKernel {
     kernel
 }
 
-/// The state with these partitions and no history.
+/// Returns the state with these partitions and no history.
 fn alone(rules: Rules, partitions: &[(&str, &str)]) -> Dump {
     let kernel = boot(rules);
     let disk = SimDisk::new(&kernel);
@@ -154,7 +154,7 @@ fn undo_to_a_record_requires_the_end_of_an_apply() {
     }
 }
 
-/// It is in no record of the first apply, so the second must not take what that left it for a pin of its own.
+/// No record of the first apply contains the task. The second must not take the mask that the first left it for a pin.
 #[test]
 fn a_task_created_between_two_applies_gets_its_full_mask_back() {
     for rules in ALL_RULES {
@@ -234,7 +234,7 @@ fn a_kill_while_a_second_partition_is_applied_keeps_the_first() {
                 kernel.death.set(death);
                 assert!(dies(|| drop(isolate(&kernel, &disk, FAST))), "{what} did not die");
                 kernel.death.set(Death::Never);
-                // A death before its first record, and one after its last, leave nothing unfinished.
+                // A kill before the first record or after the last one leaves nothing unfinished.
                 let undone = match isolate(&kernel, &disk, RT) {
                     Ok(_) => undo(&kernel, &disk, UndoTarget::Named("fast"), Force::No),
                     Err(ApplyError::Unfinished { .. }) => Ok(run_undo(&kernel, &disk, UndoTarget::Last)),
@@ -302,7 +302,7 @@ fn a_repeated_apply_finds_no_drift_caused_by_the_other_partition() {
     for rules in ALL_RULES {
         let kernel = SimKernel::boot_with_settings(rules);
         let disk = SimDisk::new(&kernel);
-        // Later kernels keep unbound work away from a partition themselves: then there is nothing left to write.
+        // Later kernels keep unbound work away from a partition themselves, so there is nothing left to write.
         let takes = |mask: &'static str| {
             let kernel = &kernel;
             move || kernel.put(WORKQUEUES, mask)

@@ -1,5 +1,5 @@
-//! Level 3 for single threads in a threaded partition (v2): their process waits outside, death at every step, and undo
-//! brings all home.
+//! Level 3 for single threads in a threaded partition (v2): the rest of their process waits outside, with a kill at
+//! every step. Undo returns all of them to their original cgroups.
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::moving::{fork, inside, isolate, move_in_one, parcel, places, undone};
@@ -7,7 +7,7 @@ use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask, set};
 use apply::{ChangeOutcome, Journal, MoveContext, MoveUnit, PlannedMove, System, relocate};
 use machine::Machine;
 
-/// A process of three threads in a slice, next to what is always there.
+/// Boots with a process of three threads in a slice, beside the usual tasks.
 pub fn with_threads() -> SimKernel {
     let kernel = SimKernel::boot(Rules::V2);
     kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
@@ -27,7 +27,7 @@ pub fn with_threads() -> SimKernel {
     kernel
 }
 
-/// One thread of it goes into the partition alone, then another one.
+/// Moves two threads of it into the partition, one at a time.
 pub fn divide(kernel: &SimKernel, disk: &SimDisk) {
     for tid in [121, 122] {
         let machine = Machine::read(kernel.root());
@@ -58,7 +58,7 @@ fn a_single_thread_is_moved_in_and_its_process_waits_outside() {
     assert_eq!(place(120), ("/", "0-1"));
     assert_eq!(place(121), ("/quietcore-rt", "2-3"));
     assert_eq!(place(122), ("/quietcore-rt", "2-3"));
-    // Who waits forks: its child waits too, and goes where the parent came from.
+    // The waiting thread forks. Its child waits as well and returns to the parent's original cgroup.
     fork(&kernel, 120, 220);
     undone(&kernel, &disk, "threads");
     assert_eq!(places(&kernel)[&220], ("/slice".to_owned(), "0-3".to_owned()));
@@ -114,7 +114,7 @@ fn a_partition_with_processes_refuses_single_threads() {
     undone(&kernel, &disk, "refused");
 }
 
-/// Both threads come out to where their process waits, and then all of it goes home.
+/// Moves both threads out to their waiting process, and then the whole process back to its original cgroup.
 fn move_out(kernel: &SimKernel, disk: &SimDisk) {
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(disk).unwrap().unwrap();
@@ -141,7 +141,7 @@ fn move_out(kernel: &SimKernel, disk: &SimDisk) {
     assert!([120, 121, 122].iter().all(|tid| now[tid].0 == "/slice"), "{now:?}");
 }
 
-/// Every death in what `act` does to a divided process, after what `ready` did.
+/// Kills the tool at every step of what `act` does to a divided process, after `ready` ran.
 fn dies_everywhere(ready: fn(&SimKernel, &SimDisk), act: fn(&SimKernel, &SimDisk)) {
     let whole = with_threads();
     let disk = SimDisk::new(&whole);

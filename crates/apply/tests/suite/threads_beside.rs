@@ -1,5 +1,5 @@
-//! Level 3 for a process of which one thread is in a threaded partition (v2), beside a shield whose named set takes
-//! everybody else: whatever comes first, nobody is taken out of the partition, and each undo gives back what was there.
+//! Level 3 for a process with one thread in a threaded partition (v2), beside a shield whose named set takes all other
+//! tasks. In either order, no thread is taken out of the partition, and each undo restores the original state.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel, SimTask};
@@ -18,7 +18,7 @@ fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
 }
 
-/// A process of three threads in the root, where `cset` finds what it moves, and one in a slice.
+/// Boots with a process of three threads in the root, from which `cset` moves tasks, and one of two threads in a slice.
 fn boot() -> SimKernel {
     let kernel = SimKernel::boot(Rules::V2);
     kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
@@ -58,7 +58,7 @@ fn shield(kernel: &SimKernel, disk: &SimDisk, who: &str) {
     isolate_as(kernel, disk, &intent, || {}).unwrap();
 }
 
-/// One thread of each process goes into a partition alone.
+/// Moves one thread of each process alone into a partition.
 fn divide(kernel: &SimKernel, disk: &SimDisk, to: &str) {
     for tid in [121, 131] {
         let machine = Machine::read(kernel.root());

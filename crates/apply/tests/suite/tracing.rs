@@ -1,4 +1,4 @@
-//! Level 3 for what a measurement changes in tracefs: its instance, the settings that all share, death at every step.
+//! Level 3 for the changes of a measurement in tracefs: its instance, the shared settings, a kill at every step.
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
@@ -55,7 +55,7 @@ fn timerlat() -> TracingSettings {
 
 const CLOCK: &str = "trace_clock";
 
-/// A second instance for a tracer that fills its buffers, and a shared file that shows what it takes in brackets.
+/// A second instance for a tracer that fills its buffers, and a shared file that shows its choices with brackets.
 fn functions() -> TracingSettings {
     TracingSettings {
         shared: vec![TracingSetting::must(CLOCK, "mono_raw")],
@@ -95,7 +95,7 @@ fn a_second_instance_is_created_and_removed_with_the_first() {
     kernel.put(&format!("{TOP}/{CLOCK}"), "local [global] mono mono_raw\n");
     assert_eq!(kernel.dump(), before);
 
-    // Somebody reads the second one: both stay, the ledger too, and the next call removes them.
+    // The second instance is in use: both and the ledger stay, and the next call removes them.
     hold(&kernel, &disk, &tracefs, DEAD, &functions()).unwrap();
     let dir = format!("{TOP}/{second}");
     kernel.refusals.borrow_mut().insert(dir.clone(), libc::EBUSY);
@@ -137,7 +137,7 @@ fn release_restores_the_former_settings() {
     assert_eq!(at(&kernel, PERIOD).unwrap(), "1000");
     assert!(sweep(&kernel, &disk).unwrap().is_empty());
     assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "its owner lives");
-    // A second one without shared settings has its own instance; with them it is refused before anything is written.
+    // A second process can have its own instance. With shared settings it is refused before anything is written.
     let two = holder(&kernel, 102);
     let between = kernel.dump();
     let refused = hold(&kernel, &disk, &tracefs, two, &timerlat()).unwrap_err();
@@ -156,7 +156,7 @@ fn release_restores_the_former_settings() {
 
 const SIZE: &str = "per_cpu/cpu3/buffer_size_kb";
 
-/// The tracer first, as its start is what gives the buffers of a trace that nobody has used their size.
+/// The tracer comes first, because its start allocates the buffers of a trace that was never used.
 fn in_the_shared_trace() -> TracingSettings {
     TracingSettings {
         shared: vec![
@@ -180,7 +180,7 @@ fn the_former_buffer_size_of_one_cpu_is_restored() {
     for (whole, size, back) in [
         ("1408\n", "1408\n", "1408"),
         ("X\n", "5000\n", "5000"),
-        // Nobody has used it: what its first use makes of it is what comes back, not the two pages before that.
+        // The trace was never used. Its buffer gets the size of the first use back, not the two pages before that.
         ("7 (expanded: 1408)\n", "7\n", "1408"),
     ] {
         let kernel = boot(whole, size);
@@ -188,7 +188,7 @@ fn the_former_buffer_size_of_one_cpu_is_restored() {
         let one = holder(&kernel, 100);
         hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
         assert_eq!(at(&kernel, SIZE).unwrap(), "16384");
-        // The start of the tracer has done this.
+        // In the kernel, starting the tracer has this effect.
         kernel.put(
             &format!("{TOP}/buffer_size_kb"),
             if whole.starts_with('X') { "X\n" } else { "1408\n" },
@@ -197,7 +197,7 @@ fn the_former_buffer_size_of_one_cpu_is_restored() {
         assert_eq!(at(&kernel, SIZE).unwrap(), back, "{whole}");
         assert_eq!(at(&kernel, "current_tracer").unwrap(), "nop");
     }
-    // A kernel makes whole pages of it, and somebody else something else.
+    // The kernel rounds the size to whole pages. Any other value is from another program.
     for (says, back, left) in [("16387", "1408", 0), ("1410", "1410", 0), ("20000", "20000", 1)] {
         let kernel = boot("1408\n", "1408\n");
         let disk = SimDisk::new(&kernel);
@@ -266,7 +266,7 @@ fn instances_and_values_of_other_programs_are_left_alone() {
     assert_eq!(at(&kernel, CPUS).unwrap(), "0-3");
 }
 
-/// An instance that somebody reads cannot be removed; the next call does it.
+/// An instance that is being read cannot be removed. The next call removes it.
 #[test]
 fn an_instance_in_use_is_removed_later() {
     let kernel = boot();
@@ -301,7 +301,7 @@ fn a_kill_at_any_step_is_undone() {
         assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
         kernel.death.set(Death::Never);
         sweep(&kernel, &disk).unwrap();
-        // What is torn stays until the next line is written.
+        // A torn record stays until the next one is written.
         let one = holder(&kernel, 102);
         hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap();
         assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "{death:?}");

@@ -1,4 +1,5 @@
-//! Where systemd manages the control groups: the slice that keeps the controller on, and where it cannot be had.
+//! Level 3 where systemd manages the control groups: the slice that keeps the controller enabled, and machines where it
+//! cannot be created.
 
 use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};

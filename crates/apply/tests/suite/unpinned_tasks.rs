@@ -1,4 +1,4 @@
-//! Level 3: tasks that nobody pinned are noted together, and given back as if each had been noted alone.
+//! Level 3: unpinned tasks are recorded together and restored as if each had its own record.
 
 use crate::support::rehearsal::acting::{isolate_as, undo};
 use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
@@ -6,7 +6,7 @@ use apply::{Force, UndoOutcome, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
-/// A kernel that lists children, as the short way back wants it.
+/// A kernel that lists the children of tasks, which this short form of undo needs.
 fn isolated(rules: Rules, after: impl FnOnce(&SimKernel, &SimDisk)) {
     let kernel = SimKernel::boot(rules);
     kernel.put("/proc/2/task/2/children", "15 30\n");
@@ -64,7 +64,7 @@ fn a_pin_that_another_program_set_since_is_reported() {
             assert_eq!(undone.tasks.len(), 1, "{rules:?}: {:?}", undone.tasks);
             assert!(undone.tasks[0].contains("task 100"), "{rules:?}: {:?}", undone.tasks);
             assert_eq!(mask_of(kernel, 100), "1", "{rules:?}");
-            // Any user can do that, so it keeps nothing open.
+            // Any user can pin a task, so this does not keep the journal open.
             assert!(apply::Journal::open(disk).unwrap().is_none(), "{rules:?}");
         });
         isolated(rules, |kernel, disk| {
@@ -76,7 +76,7 @@ fn a_pin_that_another_program_set_since_is_reported() {
     }
 }
 
-/// When a CPU comes online the kernel gives some threads all CPUs of their node, whatever their set says.
+/// When a CPU comes online, the kernel gives some threads all CPUs of their node, whatever their set says.
 #[test]
 fn a_mask_equal_to_the_former_one_is_not_a_pin() {
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
@@ -92,7 +92,8 @@ fn a_mask_equal_to_the_former_one_is_not_a_pin() {
     }
 }
 
-/// The kernel accepts the number of a task that exits and does not move it. A large process exits for longer than all passes take.
+/// The kernel accepts the number of an exiting task and does not move it. A large process can take longer to exit than
+/// all passes.
 #[test]
 fn an_exiting_task_does_not_count_as_a_fork_storm() {
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {

@@ -1,4 +1,4 @@
-//! Streams of events whose truth is known, to the nanosecond: each disturbance by itself, nested, and across CPUs.
+//! Event streams with known causes, exact to the nanosecond: each disturbance separately, nested, and across CPUs.
 
 use crate::support::answers::{PROBE, answer_keeping, answer_of, gaps, row};
 use crate::support::stream::TestStream;
@@ -227,11 +227,11 @@ fn without_measured_gaps_events_define_the_gaps() {
     stream.on(1, PROBE, 0);
     stream.at(200_000, "local_timer_entry", &[]);
     stream.at(203_000, "local_timer_exit", &[]);
-    // It sleeps of its own will: what runs then takes nothing from it.
+    // The probe sleeps voluntarily. What runs then takes no time from it.
     stream.switch(400_000, PROBE, 1, 200);
     stream.on(1, 200, 0);
     stream.at(500_000, "sched_waking", &[("pid", PROBE as u64), ("target_cpu", 1)]);
-    // From here on it waits.
+    // From the wake-up on, it waits.
     stream.switch(550_000, 200, 0, PROBE);
     let cpu = answer_of(&stream, None);
     assert_eq!(cpu.unexplained_ns, 0);
@@ -246,14 +246,14 @@ fn entry_time_is_bounded_by_other_entries_not_by_exits() {
     stream.on(1, PROBE, 0);
     let mut seen = Vec::new();
     for n in 1..=12 {
-        // One through the hypervisor, and two that begin with their first event.
+        // One timer interrupt delayed by the hypervisor, and two whose gap begins with their first event.
         for (at, way_in) in [(n * 60_000, 10_000), (n * 60_000 + 20_000, 0), (n * 60_000 + 40_000, 0)] {
             stream.at(at + way_in, "local_timer_entry", &[]);
             stream.at(at + way_in + 2_000, "local_timer_exit", &[]);
             seen.push((at, at + way_in + 3_000));
         }
     }
-    // Nine times as long as usual: not its own way in.
+    // Nine times the usual time. The rest is not this interrupt's entry.
     stream.at(990_000, "local_timer_entry", &[]);
     stream.at(992_000, "local_timer_exit", &[]);
     seen.push((900_000, 993_000));
@@ -263,7 +263,7 @@ fn entry_time_is_bounded_by_other_entries_not_by_exits() {
 
 #[test]
 fn a_preempted_softirq_excludes_the_time_of_the_preempting_thread() {
-    // PREEMPT_RT: softirqs run in threads and are preempted.
+    // `PREEMPT_RT`: softirqs run in threads and are preempted.
     let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.switch(10_000, PROBE, 0, 60);
@@ -332,7 +332,7 @@ fn the_longest_gaps_are_reported_with_the_cause_of_each_piece() {
     let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     let mut all = Vec::new();
-    // A hundred short ones around a long one in which a thread is interrupted.
+    // A hundred short gaps, and a long one in which a thread is interrupted.
     for at in (0..100).map(|number| 1_000 + number * 2_000) {
         if at == 101_000 {
             stream.switch(at + 100, PROBE, 0, 200);
@@ -358,7 +358,7 @@ fn the_longest_gaps_are_reported_with_the_cause_of_each_piece() {
             (piece.span.start, piece.span.end, row.name.as_str())
         })
         .collect();
-    // The way in and the way out belong to the thread, as they do in its row.
+    // The entry and exit times belong to the thread, as they do in its row.
     assert_eq!(
         told,
         [
@@ -368,7 +368,7 @@ fn the_longest_gaps_are_reported_with_the_cause_of_each_piece() {
         ]
     );
     let whole = answer_keeping(&stream, gaps(&all), GapSelection::First(usize::MAX));
-    // So many as fit, and no later one that is shorter.
+    // As many as fit. A later, shorter story is not added either.
     let kept = |bytes| {
         let short = answer_keeping(&stream, gaps(&all), GapSelection::First(bytes));
         assert_eq!(short.stories.len() as u64 + short.stories_left_out, 100);
@@ -398,7 +398,7 @@ fn a_tlb_flush_at_a_switch_does_not_change_the_current_thread() {
     let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
     stream.switch(10_000, PROBE, 0, 200);
-    // switch_mm runs before the next thread is current: its event has the number of who left.
+    // `switch_mm` runs before the next thread is current, so its event has the pid of the previous thread.
     stream.at(10_400, "tlb_flush", &[("reason", 0)]);
     stream.on(1, 200, 0);
     stream.switch(60_000, 200, 1, PROBE);

@@ -1,4 +1,5 @@
-//! Streams in which several CPUs ask one for a function call: they come as one interrupt, and each has its own share.
+//! Event streams in which several CPUs request function calls on one CPU. One interrupt delivers all calls, and each is
+//! attributed separately.
 
 use crate::support::answers::{PROBE, answer_of, gaps, row};
 use crate::support::stream::TestStream;
@@ -12,7 +13,7 @@ fn calls_in_one_interrupt_are_each_attributed_to_their_requester() {
     let queue = |callsite, function, csd| [("cpu", 1), ("callsite", callsite), ("func", function), ("csd", csd)];
     stream.at(9_000, "csd_queue_cpu", &queue(0x205, 0x300, 0x7000));
     stream.at(9_010, "ipi_send_cpu", &single(0x205));
-    // The second finds the first one's interrupt on its way and sends none.
+    // The interrupt of the first request is pending, so the second request sends none.
     stream.on(2, 301, 0);
     stream.at(9_500, "csd_queue_cpu", &queue(0x210, 0x400, 0x8000));
     stream.on(1, PROBE, 0);
@@ -51,7 +52,7 @@ fn two_calls_of_one_requester_are_one_interruption() {
     stream.at(10_000, "call_function_single_entry", &[]);
     stream.at(11_000, "csd_function_entry", &[("func", 0x300), ("csd", 0x7000)]);
     stream.at(12_000, "csd_function_entry", &[("func", 0x300), ("csd", 0x8000)]);
-    // A request is used again: who asked the last time did not ask for this.
+    // The request structure is used again. The previous requester did not request this call.
     stream.at(13_000, "call_function_single_exit", &[]);
     stream.at(20_000, "call_function_single_entry", &[]);
     stream.at(21_000, "csd_function_entry", &[("func", 0x300), ("csd", 0x7000)]);

@@ -1,4 +1,4 @@
-//! Chains across CPUs: what happened here is traced back to the thread that began it.
+//! Causal chains across CPUs: an interruption is traced back to the thread that caused it.
 
 use crate::support::stream::{TestNames, TestStream};
 use blame::{
@@ -8,7 +8,7 @@ use blame::{
 
 const PROBE: i32 = 100;
 const WRITER: i32 = 300;
-/// `sda`, and a sector on it.
+/// A request of `sda` for one sector.
 const REQUEST: [(&str, u64); 2] = [("dev", 0x80_0000), ("sector", 2_048)];
 
 fn answer_of(stream: &TestStream, gaps: &[(u64, u64)]) -> CpuAnswer {
@@ -42,7 +42,7 @@ fn row<'a>(cpu: &'a CpuAnswer, name: &str) -> &'a Interruption {
     found.unwrap_or_else(|| panic!("no row {name}: {:#?}", cpu.interruptions))
 }
 
-/// The chain in words.
+/// Returns the chain as text.
 fn chain(row: &Interruption) -> Vec<String> {
     let culprit = row.culprit.as_ref().unwrap_or_else(|| panic!("{row:#?}"));
     let words = |link: &Link| match link.pid {
@@ -122,7 +122,7 @@ fn a_completion_by_ipi_is_traced_through_the_interrupt_elsewhere() {
 #[test]
 fn a_packet_steered_to_this_cpu_is_traced_to_its_sender() {
     let mut stream = TestStream::new();
-    // An older packet was somebody else's, and its softirq is over.
+    // An older packet had another sender, and its softirq has ended.
     stream.on(3, 301, 0);
     stream.at(4_000, "softirq_raise", &[("vec", 3)]);
     stream.at(4_100, "softirq_entry", &[("vec", 3)]);
@@ -152,13 +152,13 @@ fn a_packet_steered_to_this_cpu_is_traced_to_its_sender() {
 #[test]
 fn a_thread_that_runs_during_a_softirq_acts_for_itself() {
     let mut stream = TestStream::new();
-    // With PREEMPT_RT, on a CPU whose switches are not traced.
+    // On `PREEMPT_RT`, on a CPU whose switches are not traced.
     stream.on(3, 62, 0);
     stream.at(8_000, "softirq_entry", &[("vec", 3)]);
     stream.on(3, WRITER, 0);
     let flushes = [("cpu", 1), ("callsite", 0x205), ("callback", 0x300)];
     stream.at(8_500, "ipi_send_cpu", &flushes);
-    // An interrupt of that thread is as much its own.
+    // An interrupt of that thread belongs to it as well.
     stream.at(8_600, "local_timer_entry", &[]);
     stream.at(8_700, "local_timer_exit", &[]);
     stream.on(3, 62, 0);
@@ -242,7 +242,7 @@ fn an_interrupt_for_several_requests_names_no_thread_for_certain() {
     assert_eq!(row(&cpu, "irq 47 disk").confidence, Confidence::Inferred);
 }
 
-/// The number of `munmap` where these tests run.
+/// Returns the number of the system call `munmap` on the architecture of the test.
 fn munmap() -> u64 {
     let filter = interrupting_calls();
     let known = ["id == 11", "id == 215", "id == 91"];

@@ -1,4 +1,4 @@
-//! Each row gets what stops it on its machine: a command of ours whose parts all exist, or a reason why there is none.
+//! Each row gets the fix for its machine: a valid quietcore command, or the reason why there is none.
 
 use blame::{Class, Confidence, Culprit, Cure, CureContext, FUNCTIONS, Interruption, InterruptionSubject, Link, cure};
 use machine::{CpuSet, Interrupt};
@@ -93,7 +93,7 @@ fn a_cpu_that_balances_for_others_needs_its_partition_recreated() {
     }
 }
 
-/// Every row that the tables know of, by every kind of culprit.
+/// Returns every row in the tables, with every kind of cause.
 fn all() -> Vec<Interruption> {
     let mut rows: Vec<Interruption> = CLASSES.iter().map(|class| row(class.class, class.name)).collect();
     for class in [Class::Tick, Class::SoftTimer, Class::Work, Class::FunctionCall] {
@@ -184,7 +184,7 @@ fn a_cpu_that_cannot_be_isolated_gets_the_reason_and_no_command() {
 fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
     let mut device = row(Class::Device, "irq 47 nvme0q3");
     device.subject = InterruptionSubject::Irq(47);
-    // What every partition sets needs no word.
+    // Every partition sets this, so the command needs no option.
     assert_eq!(cure_text(&device, &open()), "quietcore apply --cpus 2");
     let managed = |managed_irq: &str| CureContext {
         managed_irq: cpus(managed_irq),
@@ -284,7 +284,7 @@ fn the_cure_of_a_thread_depends_on_its_cgroup() {
         cure_text(&thread, &open()),
         "quietcore apply --cpus 2 --with sched_rt_runtime_us=-1"
     );
-    // A name that is taken is not taken twice.
+    // The name of an active partition is not used again.
     let beside = CureContext {
         in_force: vec![partition("rt", "3")],
         ..open()

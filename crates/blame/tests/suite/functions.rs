@@ -1,11 +1,12 @@
-//! In which functions the time of a gap went: to the nanosecond, through interrupts and switches, lost records and foreign ones.
+//! The functions that took the time of a gap, exact to the nanosecond: with interrupts and switches, lost records and
+//! records of other threads.
 
 use crate::support::stream::{TestNames, TestStream};
 use blame::{Functions, Gap, GapFunctions};
 use events::EventFormat;
 use proptest::prelude::*;
 
-/// As 6.12 describes the two; what later kernels add has no part in it.
+/// The two formats as 6.12 describes them. Fields of later kernels are ignored.
 const ENTRY: &str = "name: funcgraph_entry
 ID: 11
 format:
@@ -64,7 +65,7 @@ fn gap_functions(stream: &TestStream, gaps: &[Gap], most: usize) -> Vec<GapFunct
     functions.finish(&TestNames)
 }
 
-/// Name, calls, time of its own, and the way to it.
+/// Returns name, number of calls, net time, and call path.
 fn rows(of: &GapFunctions) -> Vec<(&str, u64, u64, String)> {
     let row = |time: &'_ blame::FunctionTime| time.way.join(" ");
     of.functions
@@ -110,7 +111,7 @@ fn a_preempted_thread_continues_in_its_function() {
     start_function(&mut stream, 720, TICK, 1);
     returns(&mut stream, 730, TICK, 1);
     returns(&mut stream, 800, BARRIER, 0);
-    // What another CPU does meanwhile is not asked about.
+    // Functions on another CPU do not count.
     stream.on(0, 60, 0);
     start_function(&mut stream, 810, FLUSH, 0);
     let told = gap_functions(&stream, &[gap(100, 1_000)], 3);
@@ -187,7 +188,7 @@ fn without_function_events_there_are_no_functions() {
 }
 
 proptest! {
-    /// Whatever the records say, a gap has no more time in functions than it is long, and what is told adds up.
+    /// With any records, the time in functions is at most the length of the gap, and the reported times add up.
     #[test]
     fn time_in_functions_never_exceeds_the_gap(records in prop::collection::vec((0u64..50, 0u64..3, 0u64..8, 0u64..600, any::<bool>()), 0..200)) {
         let mut stream = traced();

@@ -1,10 +1,10 @@
-//! Records of the hwlat tracer, as kernels with and without a count describe them.
+//! Records of the hwlat tracer, in the formats of kernels with and without a count.
 
 use crate::support::stream::TestStream;
 use blame::{Hwlat, HwlatCpu};
 use events::EventFormat;
 
-/// As 6.12 describes it, as far as it is read.
+/// The fields of 6.12 that are read.
 const HWLAT: &str = "name: hwlat
 ID: 13
 format:

@@ -1,5 +1,5 @@
-//! A program on a CPU whose context the kernel tracks: its gaps reach from leaving user mode to going back there, also where
-//! no event tells what ran, and what it asked for itself has an end.
+//! A program on a CPU with context tracking: a gap lasts from leaving user mode to returning to it, even if no event
+//! names the cause. Its own system calls and faults are counted separately.
 
 use crate::support::stream::{TestNames, TestStream};
 use blame::{
@@ -9,7 +9,7 @@ use blame::{
 
 const PROGRAM: i32 = 100;
 
-/// The answer, whose accounts hold to the nanosecond.
+/// Returns the answer and checks that its times add up to the nanosecond.
 fn answers_of(stream: &TestStream, cpus: &[u32]) -> Vec<CpuAnswer> {
     let target = |cpu: &u32| BlameTarget {
         cpu: *cpu,
@@ -46,7 +46,7 @@ fn row<'a>(rows: &'a [Interruption], name: &str) -> &'a Interruption {
     found.unwrap_or_else(|| panic!("no row {name}: {rows:#?}"))
 }
 
-/// The program runs on CPU 1, and the kernel has told that it is in user mode.
+/// A stream with the program on CPU 1, known to be in user mode.
 fn started_program() -> TestStream {
     let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
@@ -75,14 +75,14 @@ fn usual_entry_and_exit_times_belong_to_the_interruption() {
         stream.at(at, "user_exit", &[]);
         stream.at(at + 300, "local_timer_entry", &[]);
         stream.at(at + 2_300, "local_timer_exit", &[]);
-        // After the last one something of which no event tells takes 50 us.
+        // After the last tick, 50 us pass without an event.
         let out = if at == 300_000 { 50_000 } else { 200 };
         stream.at(at + 2_300 + out, "user_enter", &[]);
     }
     let cpu = answers_of(&stream, &[1]).remove(0);
     let tick = row(&cpu.interruptions, "local_timer");
     assert_eq!((tick.count, tick.class), (3, Class::Tick));
-    // Of the long one the usual way out, which is the median of all edges here.
+    // The long exit counts with the usual time, the median of all entries and exits here.
     let usual = 300;
     assert_eq!(tick.transition_ns, 3 * 300 + 2 * 200 + usual);
     assert_eq!(cpu.unexplained_ns, 50_000 - usual);
@@ -99,7 +99,7 @@ fn calls_and_faults_last_from_user_mode_to_user_mode() {
     stream.at(200_000, "user_exit", &[]);
     stream.at(200_500, "page_fault_user", &[("address", 0x7000)]);
     stream.at(230_000, "user_enter", &[]);
-    // A fault in the middle of a call is counted: its time is the call's.
+    // A fault during a system call is counted, and its time belongs to the call.
     stream.at(300_000, "user_exit", &[]);
     stream.at(300_000, "sys_enter", &[("id", 9_000)]);
     stream.at(310_000, "page_fault_kernel", &[("address", 0x8000)]);
@@ -122,7 +122,7 @@ fn a_thread_that_preempts_a_system_call_is_named_and_the_call_continues() {
     stream.at(100_700, "reschedule_exit", &[]);
     stream.switch(101_000, PROGRAM, 0, 300);
     stream.on(1, 300, 0);
-    // The other one is in user mode and back: that says nothing of the program.
+    // The other thread enters and leaves user mode, which does not affect the program.
     stream.at(102_000, "user_enter", &[]);
     stream.at(110_000, "user_exit", &[]);
     stream.switch(111_000, 300, 0, PROGRAM);
@@ -149,7 +149,7 @@ fn time_before_the_trace_and_after_losses_is_not_invented() {
     let mut stream = TestStream::new();
     stream.on(1, 300, 0);
     stream.at(5_000, "user_enter", &[]);
-    // The program comes out of a call that it began before: nobody has told of its way in.
+    // The program returns from a call that it made before the trace, so its entry is unknown.
     stream.switch(20_000, 300, 1, PROGRAM);
     stream.on(1, PROGRAM, 0);
     stream.at(90_000, "sys_exit", &[("id", 9_000)]);
@@ -175,7 +175,7 @@ fn the_end_of_the_window_ends_time_in_the_kernel() {
     stream.at(400_000, "user_exit", &[]);
     stream.at(500_000, "local_timer_entry", &[]);
     stream.at(501_000, "local_timer_exit", &[]);
-    // Nothing more: until the end of the window the kernel has the CPU.
+    // No more events: the kernel has the CPU until the end of the window.
     let cpu = answers_of(&stream, &[1]).remove(0);
     assert_eq!((cpu.stolen_ns, cpu.gaps), (600_000, 1));
 }
@@ -201,7 +201,7 @@ fn a_system_call_of_a_migrated_thread_is_one_call() {
         "sched_migrate_task",
         &[("pid", PROGRAM as u64), ("dest_cpu", 1)],
     );
-    // Back on the first CPU it is in user mode, not in that call.
+    // On the first CPU the program is in user mode, not in that call.
     stream.on(1, 0, 0);
     stream.switch(310_000, 0, 0, PROGRAM);
     let cpus = answers_of(&stream, &[1, 2]);

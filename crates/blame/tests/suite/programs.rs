@@ -1,4 +1,4 @@
-//! Programs that nobody measures: events alone say when they ran, when they wanted to, and who had their CPU.
+//! Programs without a probe: events alone show when they ran, when they waited, and which thread had their CPU.
 
 use crate::support::stream::{TestNames, TestStream};
 use blame::{
@@ -77,7 +77,7 @@ fn children_and_their_threads_belong_to_the_program() {
     let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
     stream.at(10_000, "task_newtask", &[("pid", 200), ("clone_flags", 0)]);
-    // A child of the program has the CPU: nothing is stolen.
+    // A child of the program has the CPU, so no time is stolen.
     stream.switch(100_000, PROGRAM, 0, 200);
     stream.on(1, 200, 0);
     stream.at(150_000, "task_newtask", &[("pid", 201), ("clone_flags", CLONE_THREAD)]);
@@ -98,7 +98,7 @@ fn children_and_their_threads_belong_to_the_program() {
 fn a_thread_whose_creation_may_be_lost_is_not_named_for_certain() {
     let mut stream = TestStream::new();
     stream.on(1, PROGRAM, 0);
-    // Known before anything is lost: certainly nobody's child.
+    // Seen before any event was lost, so it is certainly not a child.
     stream.switch(100_000, PROGRAM, 0, 300);
     stream.on(1, 300, 0);
     stream.switch(110_000, 300, 0, PROGRAM);
@@ -119,7 +119,7 @@ fn a_thread_whose_creation_may_be_lost_is_not_named_for_certain() {
         cpu.interruptions.iter().all(|row| row.name != "task-201"),
         "its birth is told"
     );
-    // Who asks about one thread alone has no children.
+    // A question about a single thread does not include children.
     let alone = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
     assert_eq!(row(&alone.interruptions, "task-200").confidence, Confidence::Traced);
 }
@@ -146,7 +146,7 @@ fn a_wait_starts_at_the_wake_up_and_follows_a_migration() {
     stream.switch(100_000, PROGRAM, 1, 300);
     stream.on(0, 500, 0);
     stream.at(200_000, "sched_waking", &[("pid", PROGRAM as u64), ("target_cpu", 1)]);
-    // It waits on CPU 1 for 30 us, then on CPU 2 for 20 us, while others have both.
+    // The program waits on CPU 1 for 30 us and then on CPU 2 for 20 us, while other threads have both.
     stream.at(
         230_000,
         "sched_migrate_task",
@@ -168,7 +168,7 @@ fn without_a_switch_event_on_an_idle_cpu_a_thread_runs_from_its_wake_up() {
     stream.switch(100_000, PROGRAM, 1, 0);
     stream.on(0, 500, 0);
     stream.at(200_000, "sched_waking", &[("pid", PROGRAM as u64), ("target_cpu", 1)]);
-    // The interrupt that wakes the CPU, 10 us later; the first event of the program is a tick.
+    // The interrupt wakes the CPU 10 us later. The first event of the program is a tick.
     stream.on(1, 0, 0);
     stream.at(210_000, "reschedule_entry", &[]);
     stream.at(212_000, "reschedule_exit", &[]);

@@ -1,4 +1,4 @@
-//! The longest run and the longest waits, on the figures of the articles that ask for them.
+//! The longest run and the longest waits, with the values of the articles that search for them.
 
 use blame::{
     KernelEvent, LongestRun, LongestWaits, RecordDecoder, ThreadChange, ThreadEvent, ThreadFilter, ThreadPeriod,
@@ -105,7 +105,7 @@ fn lost_events_end_a_run_and_a_wait() {
     assert!(waits.end().is_empty());
 }
 
-/// A trace of two CPUs, with one byte of its pages made another one here and there.
+/// A trace of two CPUs with some bytes of its pages changed.
 fn damaged(hits: &[(usize, u8)]) -> Vec<u8> {
     let mut bytes = include_bytes!("../../../../fixtures/trace-dat/events.v6.dat").to_vec();
     // The pages are the last part of the file.
@@ -121,7 +121,7 @@ fn damaged(hits: &[(usize, u8)]) -> Vec<u8> {
     bytes
 }
 
-/// By steps, in the order of time over all CPUs.
+/// Computes the waits step by step, in order of time over all CPUs.
 fn by_steps(file: &TraceFile, whose: ThreadFilter) -> (Vec<ThreadPeriod>, u64, u64) {
     let reader = RecordDecoder::new(file.description.formats().0);
     let mut comms = file.description.comms();

@@ -1,10 +1,10 @@
-//! Streams of kernels without events for the sending of interrupts: kprobes at the functions that send them say who did.
+//! Event streams of kernels without events for sent interrupts: kprobes on the sending functions identify the sender.
 
 use crate::support::answers::{PROBE, answer_of, gaps, row};
 use crate::support::stream::TestStream;
 use blame::{Class, Confidence, CpuAnswer, Culprit};
 
-/// What the sender does from 9,000 on, and the interrupt that comes of it.
+/// The events of the sender from 9,000 on, followed by the interrupt.
 fn answer_of_sends(sends: impl Fn(&mut TestStream), vector: &str) -> CpuAnswer {
     let mut stream = TestStream::with_kprobes();
     stream.on(0, 300, 0);
@@ -102,7 +102,7 @@ fn requests_of_an_interrupt_are_not_confused_with_those_of_the_thread() {
 
 #[test]
 fn a_request_without_a_send_is_not_matched_with_an_interrupt() {
-    // Another thread's, that found the queue filled; and one that lies long before.
+    // A request of another thread that found the queue non-empty, and one that is much older.
     let cpu = answer_of_sends(
         |stream| {
             stream.on(0, 301, 0);
@@ -140,7 +140,7 @@ fn merged_calls_are_not_attributed_to_the_first_sender_for_certain() {
         assert_eq!(found.culprit.unwrap().pid, 300);
         found.confidence
     };
-    // One was on its way, so the second sends none.
+    // An interrupt was pending, so the second request sends none.
     let joins = |stream: &mut TestStream| stream.at(9_500, "asks_one", &request(0x400, 0, 0x785));
     assert_eq!(of(joins), Confidence::Inferred);
     let sends = |stream: &mut TestStream| stream.at(9_500, "calls_one", &[("cpu", 1), ("callsite", 0x788)]);

@@ -1,4 +1,4 @@
-//! An answer that grows while events and gaps come is the answer of who has them all at once, wherever they are cut.
+//! An answer computed in parts, with any cuts in the events and gaps, equals the answer computed at once.
 
 use crate::support::stream::{TestNames, TestStream};
 use blame::{
@@ -8,12 +8,12 @@ use blame::{
 use events::StreamItem;
 use proptest::prelude::*;
 
-/// CPUs that are asked about.
+/// The CPUs in question.
 const REQUESTED_CPUS: [u32; 2] = [1, 2];
 const END: u64 = 200_000;
 const PROBES: [i32; 2] = [100, 101];
 
-/// One event: its CPU, who is current, and which of many it is with two numbers for its fields.
+/// One event: its CPU, the current thread, the kind of event, and two numbers for its fields.
 type StreamStep = (u32, usize, usize, u64, u64);
 
 fn step() -> impl Strategy<Value = StreamStep> {
@@ -103,7 +103,7 @@ fn question(gaps: Option<[Vec<Gap>; 2]>, keep: GapSelection, end: u64) -> BlameQ
     }
 }
 
-/// Gaps of a CPU one after the other; some touch.
+/// Consecutive gaps of a CPU; some are adjacent.
 fn gaps() -> impl Strategy<Value = Vec<Gap>> {
     prop::collection::vec((0_u64..6_000, 1_u64..6_000), 0..40).prop_map(|all| {
         let mut at = 1_000;
@@ -134,7 +134,7 @@ fn check_sums(answer: &BlameResult, keep: GapSelection) -> Result<(), TestCaseEr
     Ok(())
 }
 
-/// Tells the first line in which they differ.
+/// Reports the first line that differs.
 fn same(parts: &BlameResult, whole: &BlameResult) -> Result<(), TestCaseError> {
     let (parts, whole) = (format!("{parts:#?}"), format!("{whole:#?}"));
     for (number, (part, of_whole)) in parts.lines().zip(whole.lines()).enumerate() {
@@ -160,7 +160,7 @@ fn any_keep() -> impl Strategy<Value = GapSelection> {
     ]
 }
 
-/// Events and gaps in parts: before each of these times all that lies before it has come.
+/// Adds events and gaps in parts: before each cut, everything earlier is added.
 fn in_parts(stream: &TestStream, gaps: Option<&[Vec<Gap>; 2]>, keep: GapSelection, cuts: &[u64]) -> BlameResult {
     let empty = gaps.map(|_| [Vec::new(), Vec::new()]);
     let reader = RecordDecoder::new(stream.formats.clone());
@@ -177,7 +177,7 @@ fn in_parts(stream: &TestStream, gaps: Option<&[Vec<Gap>; 2]>, keep: GapSelectio
             REQUESTED_CPUS.iter().for_each(|cpu| attribution.ends(*cpu, END));
         }
         while let Some(event) = all.get(at) {
-            // What was lost comes with the event after it.
+            // A loss is added together with the event after it.
             let next = all[at..].iter().find_map(time_of);
             if next.map_or(*cut != u64::MAX, |next| next >= *cut) {
                 break;

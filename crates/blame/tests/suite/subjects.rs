@@ -1,5 +1,5 @@
-//! What a row is about, which decides its cure: the number of an interrupt, the thread, the worker, and whether a thread ran
-//! that may not have.
+//! The subject of a row, which decides its fix: the number of an interrupt, the thread, the worker, and whether a
+//! thread ran that should not have.
 
 use crate::support::stream::{TestNames, TestStream};
 use blame::{BlameQuestion, BlameTarget, Gap, Interruption, InterruptionSubject, RecordDecoder, Victim, attribute};
@@ -26,13 +26,13 @@ fn rows(stream: &TestStream) -> Vec<Interruption> {
     rows.collect()
 }
 
-/// Names of rows, and what they are about.
+/// Returns the names of the rows and their subjects.
 fn subjects(stream: &TestStream) -> Vec<(String, InterruptionSubject)> {
     let named = |row: Interruption| (row.name, row.subject);
     rows(stream).into_iter().map(named).collect()
 }
 
-/// A thread takes the place of the probe; both have a priority as the kernel counts.
+/// A thread replaces the probe. Both have a priority in the kernel's scale.
 fn preemption(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Interruption {
     let mut stream = TestStream::new();
     stream.on(1, PROBE, 0);
@@ -54,7 +54,7 @@ fn an_idle_cpu_with_a_runnable_real_time_thread_is_throttled() {
     };
     let throttled = Some((0, Some("real-time throttling".to_owned())));
     assert_eq!(culprit(19, 0), throttled);
-    // An ordinary one may be stopped for other reasons, and one that sleeps is not stopped.
+    // An ordinary thread may stop running for other reasons, and a sleeping one is not throttled.
     assert_ne!(culprit(120, 0), throttled);
     assert_ne!(culprit(19, 1), throttled);
 }
@@ -62,11 +62,11 @@ fn an_idle_cpu_with_a_runnable_real_time_thread_is_throttled() {
 #[test]
 fn an_ordinary_thread_before_a_real_time_one_was_admitted() {
     assert_eq!(preempted(200, 19, 0, 120), InterruptionSubject::LetIn(200));
-    // It may run before an ordinary one, before one that sleeps, and by its own priority.
+    // It may run instead of an ordinary thread, instead of a sleeping one, and because of its own priority.
     assert_eq!(preempted(200, 120, 0, 120), InterruptionSubject::Thread(200));
     assert_eq!(preempted(200, 19, 1, 120), InterruptionSubject::Thread(200));
     assert_eq!(preempted(200, 19, 0, 9), InterruptionSubject::Thread(200));
-    // Nothing at all ran although the probe could: it was throttled.
+    // Nothing ran although the probe was runnable: it was throttled.
     assert_eq!(preempted(0, 19, 0, 120), InterruptionSubject::Thread(0));
 }
 

@@ -1,4 +1,4 @@
-//! Streams in which timers expire that different threads have set, and streams in which events are missing.
+//! Event streams with timers set by different threads, and with lost events.
 
 use crate::support::answers::{PROBE, answer_of, gaps, row};
 use crate::support::stream;
@@ -34,7 +34,8 @@ fn timers_of_one_softirq_are_attributed_to_their_setters() {
     let by: Vec<(i32, u64, u64)> = timers()
         .map(|row| (row.culprit.as_ref().map_or(0, |by| by.pid), row.count, row.total_ns))
         .collect();
-    // The way to the first is the first one's, and two of one culprit are one; the last begins with its function.
+    // The time up to the first timer belongs to it. Two timers of one thread are merged. The last one starts with its
+    // function.
     assert_eq!(by, [(210, 1, 4_000), (220, 1, 2_000)], "{:#?}", cpu.interruptions);
     assert!(timers().all(|row| row.name == "TIMER: process_timeout"));
     assert_eq!(cpu.unexplained_ns, 0);
@@ -54,7 +55,7 @@ fn a_timer_is_attributed_to_its_setter_not_to_the_interrupt() {
     stream.at(11_500, "timer_expire_entry", &[("timer", 9), ("function", 0x500)]);
     stream.at(12_000, "timer_expire_exit", &[("timer", 9)]);
     stream.at(13_000, "softirq_exit", &[("vec", 1)]);
-    // Nobody knows who set this one: the interrupt is all that can be told.
+    // The setter of this timer is unknown, so it is attributed to the interrupt.
     stream.at(20_000, "local_timer_entry", &[]);
     stream.interrupt().at(20_500, "softirq_raise", &[("vec", 1)]);
     stream.task().at(21_000, "local_timer_exit", &[]);
@@ -92,7 +93,7 @@ fn no_culprit_is_named_for_time_with_lost_events() {
     stream.named(210, "task-210");
     stream.on(1, PROBE, 0);
     stream.switch(10_000, PROBE, 0, 200);
-    // Who had the CPU from here on, the lost ones would have said.
+    // The lost events would have shown which thread had the CPU from here on.
     stream.lose(1, 12);
     stream.on(1, 210, 0);
     stream.at(50_000, "call_function_single_entry", &[]);

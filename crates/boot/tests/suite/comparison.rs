@@ -1,5 +1,5 @@
-//! The line of the files of settings, the lines of the entries and the running line are compared: words that only some of
-//! them have are named, and are not lost in a change.
+//! The line in the settings files, the lines of the entries and the running line are compared. Parameters that only
+//! some of them have are reported, and `set` does not lose them.
 
 use boot::{
     BootError, EditedTree, EveryBoot, FallbackRequirement, FileEdit, FileTree, LineLimit, MachineTree, OneShotEntry,
@@ -13,7 +13,7 @@ fn open(name: &str) -> Root {
     Root::open(&top.join(name)).unwrap()
 }
 
-/// A tree with texts replaced in files: path, old text, new text. An empty old text is the whole file.
+/// Replaces texts in the files of a tree: path, old text, new text. An empty old text replaces the whole file.
 fn changed<'a>(files: &'a MachineTree<'a>, changes: &[(&str, &str, &str)]) -> Vec<FileEdit> {
     let mut edits: Vec<FileEdit> = Vec::new();
     for (path, old, new) in changes {
@@ -31,7 +31,7 @@ fn changed<'a>(files: &'a MachineTree<'a>, changes: &[(&str, &str, &str)]) -> Ve
     edits
 }
 
-/// What is said of a tree after changes, in the order in which it is said.
+/// Returns the reports about a modified tree, in their order.
 fn reported_differences(name: &str, changes: &[(&str, &str, &str)]) -> Vec<String> {
     let root = open(name);
     let files = MachineTree::of(&root);
@@ -44,7 +44,7 @@ fn most() -> LineLimit {
     limit(Some("x86_64"))
 }
 
-/// Why `set` and `trial` do not edit a tree after changes.
+/// Returns the reason why `set` and `trial` do not edit a modified tree.
 fn refused(name: &str, changes: &[(&str, &str, &str)]) -> BootError {
     let root = open(name);
     let files = MachineTree::of(&root);
@@ -173,7 +173,7 @@ fn every_loader_compares_its_entries_with_the_running_line() {
         remarks.iter().any(|one| one.ends_with("without them: isolcpus=2")),
         "{remarks:?}"
     );
-    // The script of the board adds words, so only those are named that did not arrive.
+    // The board's script adds parameters, so only those that are missing are reported.
     let env = ("/boot/orangepiEnv.txt", "extraargs=", "extraargs=isolcpus=2 ");
     let remarks = reported_differences("orangepi-1.2", &[env]);
     assert!(
@@ -239,7 +239,7 @@ fn lines_of_etc_kernel_cmdline_count_as_each_reader_uses_them() {
         let remarks = loader.all_remarks(&tree, &[]);
         (line, edit.after.clone().unwrap(), remarks)
     };
-    // kernel-install joins the lines.
+    // `kernel-install` joins the lines.
     for name in ["arch-systemd-boot", "fedora-41-bls", "arch-uki"] {
         let (line, after, remarks) = set_on(name);
         assert_eq!(line, "root=PARTUUID=0a1b rw isolcpus=1 quiet loglevel=3", "{name}");

@@ -1,5 +1,5 @@
-//! Boot trees of loaders whose files are shown and not edited (`fixtures/boot-shown`): found by their evidence, refused with the
-//! line as it should become.
+//! Boot trees of loaders whose files are displayed but not edited (`fixtures/boot-shown`). They are detected by their
+//! evidence and refused with the line that the user should write.
 
 use boot::{
     BootError, EveryBoot, FallbackRequirement, LineLimit, MachineTree, OneShotEntry, choose, find, limit, set, trial,
@@ -20,7 +20,7 @@ fn most(root: &Root) -> LineLimit {
     limit(root.value("/proc/sys/kernel/arch").unwrap().as_deref())
 }
 
-/// Tree, loader, evidence, what the refusal ends with.
+/// Tree, loader, evidence, and the end of the refusal.
 const TREES: &[(&str, &str, &str, &str)] = &[
     (
         "limine-arch",

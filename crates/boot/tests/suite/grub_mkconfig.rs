@@ -1,12 +1,12 @@
 //! Trees with the `grub.cfg` that the real `grub-mkconfig` generated from them (`fixtures/grub-mkconfig`, written by
-//! `scripts/grub-trees`): the line that is computed from the files is the one in `grub.cfg`, or none is computed.
+//! `scripts/grub-trees`). The computed line equals the one in `grub.cfg`, or no line is computed.
 
 use boot::{BootEntry, BootError, LOADERS, Loader, MachineTree};
 use machine::cmdline::words;
 use root::Root;
 use std::path::{Path, PathBuf};
 
-/// Of the random trees with a `grub.cfg`, so many in a hundred have to be computed.
+/// The minimum percentage of random trees with a `grub.cfg` whose line must be computed.
 const FLOOR: usize = 70;
 
 fn top() -> PathBuf {
@@ -32,7 +32,7 @@ fn computed(files: &MachineTree) -> Result<String, BootError> {
     lines[0].text(files)
 }
 
-/// The words of an entry behind those that `10_linux` adds.
+/// Returns the parameters of an entry after those that `10_linux` adds.
 fn after_root(entry: &BootEntry) -> Vec<String> {
     let all: Vec<&str> = words(&entry.line).collect();
     assert!(all[0].starts_with("root=UUID=") && all[1] == "ro", "{all:?}");
@@ -53,7 +53,7 @@ fn the_computed_line_equals_the_one_of_grub_mkconfig() {
             .filter(|entry| !entry.title.contains("recovery mode"))
             .collect();
         if normal.is_empty() {
-            // grub-mkconfig stopped.
+            // `grub-mkconfig` failed.
             if let Ok(line) = line {
                 wrong.push(format!("{name}: it fails, and `{line}` is computed"));
             }

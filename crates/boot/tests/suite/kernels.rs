@@ -1,5 +1,5 @@
-//! Entries for one boot of a named kernel: which of a loader's entries is taken, what is said where none is, and that GRUB's
-//! script, really run, prints the one that was meant.
+//! Trial boots of a named kernel: which entry of a loader is chosen, and the error if there is none. GRUB's script is
+//! executed to check that it prints that entry.
 
 use boot::{
     BootError, EditedTree, FileEdit, FileTree, MARK, MachineTree, OneShotEntry, OneShotSelection, TrialError, Work,
@@ -26,7 +26,7 @@ fn tried(tree: &dyn FileTree, kernel: &str) -> Result<(Work, OneShotSelection), 
     trial(tree, found.loader, &wanted, &limit(Some("x86_64")))
 }
 
-/// What the script prints beside a script of the distribution that prints a part of `cfg`, with the words that it is given.
+/// Runs the script beside a script of the distribution that prints a part of `cfg` with the given parameters.
 fn printed(script: &str, cfg: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     let theirs = dir.path().join("10_linux");
@@ -46,7 +46,7 @@ fn the_grub_script_prints_the_entry_of_a_kernel_also_in_a_submenu() {
     let root = open("debian-12-grub");
     let files = MachineTree::of(&root);
     let usual = String::from_utf8(files.bytes(CFG).unwrap()).unwrap();
-    // A flavour whose name begins like another's, in front of it; an entry for recovery in front of the normal one.
+    // A kernel flavor whose name starts with another's comes first, and a recovery entry comes before the normal one.
     let newest = usual
         .replace("6.1.0-30-amd64", "6.1.0-30-amd64-unsigned")
         .replace("6.1.0-28-amd64", "6.1.0-30-amd64");
@@ -66,7 +66,7 @@ fn the_grub_script_prints_the_entry_of_a_kernel_also_in_a_submenu() {
             "6.1.0-28-amd64.efi.signed",
             "preempt=none panic=30",
         ),
-        // Only the id tells: the titles are those of another language.
+        // Only the id identifies the entry; the titles are in another language.
         (&swapped, "6.1.0-28-amd64", "6.1.0-28-amd64", "ro single"),
     ] {
         let edit = [FileEdit::new(
@@ -92,7 +92,7 @@ fn the_grub_script_prints_the_entry_of_a_kernel_also_in_a_submenu() {
         );
         assert_eq!(count(&format!("/boot/vmlinuz-{image} root=")), 1, "{kernel}: {printed}");
         assert_eq!((count("vmlinuz-"), count(line)), (1, 1), "{kernel}: {printed}");
-        // The loader sees it as one more entry.
+        // GRUB reads the output as one more entry.
         let with = [FileEdit::new(CFG, Some(cfg.clone()), Some(format!("{cfg}{printed}")))];
         let after = EditedTree::new(&tree, &with);
         let entries = (choose(&after, None, &[]).unwrap().loader.entries)(&after);
@@ -158,7 +158,7 @@ fn a_loader_with_a_single_kernel_refuses_to_select_one() {
     }
 }
 
-/// An entry file of a second kernel beside those of a tree.
+/// An entry file of a second kernel beside the existing ones.
 fn beside(dir: &str, name: &str, text: &str) -> FileEdit {
     FileEdit::new(format!("{dir}/{name}.conf"), None, Some(text.to_owned()))
 }
@@ -203,7 +203,7 @@ fn a_trial_entry_is_copied_from_the_entry_of_the_given_kernel() {
         assert_eq!(work.edits[0].path, made);
         let text = work.edits[0].after.clone().unwrap();
         assert!(words.iter().all(|words| text.contains(words)), "{tree}: {text}");
-        // For rescue it is none, whatever its name is.
+        // A rescue entry is not chosen, whatever its name.
         let rescue = more[0].after.clone().unwrap().replace("root=", "single root=");
         let rescue = [FileEdit::new(&more[0].path, None, Some(rescue))];
         let error = tried(&EditedTree::new(&files, &rescue), kernel).unwrap_err();

@@ -1,4 +1,4 @@
-//! Files that a shell reads: what is computed here is what `dash` and `bash` compute, or nothing is computed.
+//! Files that a shell reads: quietcore computes the same values as `dash`, `bash` and `busybox`, or none.
 
 use crate::support::random_shell::{Dice, NAMES};
 use boot::{Dialect, ExternalFiles, FileKind, FileTree as _, MachineTree, ShellFile, evaluate};
@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How many random files are written.
+/// The number of random files.
 const FILES: u64 = 300;
 
-/// Of the values that a shell computes, so many in a hundred have to be computed here too. One `+=` refuses the whole file
-/// where the shell is not bash.
+/// The minimum percentage of the shell's values that must be computed. Where the shell is not bash, one `+=` refuses
+/// the whole file.
 fn floor(dialect: Dialect) -> usize {
     match dialect {
         Dialect::Bash => 60,
@@ -20,7 +20,7 @@ fn floor(dialect: Dialect) -> usize {
     }
 }
 
-/// A shell as a program, and what is expected of it.
+/// A shell program and its dialect.
 struct Oracle {
     name: &'static str,
     arguments: &'static [&'static str],
@@ -38,7 +38,7 @@ const ORACLES: [Oracle; 4] = [
         arguments: &["--norc"],
         dialect: Dialect::Bash,
     },
-    // As `sh` where that is bash.
+    // Like `sh` on systems where that is bash.
     Oracle {
         name: "bash",
         arguments: &["--posix"],
@@ -51,7 +51,7 @@ const ORACLES: [Oracle; 4] = [
     },
 ];
 
-/// What a shell says of the variables: `None` for one that is not set. Nothing at all where it stopped before the end.
+/// The values of the variables in a shell: `None` for an unset one. `None` as a whole if the shell stopped early.
 type ShellAnswer = Option<Vec<Option<String>>>;
 
 impl Oracle {
@@ -94,7 +94,7 @@ fn outside<'a>(
     ExternalFiles { text, kind }
 }
 
-/// What the shells find on this machine.
+/// Returns the kind of file that the shells find on this machine.
 fn kind(path: &str) -> Option<FileKind> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Some(FileKind::Dir),
@@ -106,7 +106,7 @@ fn kind(path: &str) -> Option<FileKind> {
     }
 }
 
-/// A file and those that it may read.
+/// A file and the files that it may read.
 struct ShellFixture {
     path: PathBuf,
     others: BTreeMap<String, String>,
@@ -125,7 +125,8 @@ impl ShellFixture {
         }
     }
 
-    /// Compares what is computed with what the shell says. How many values the shell has, and how many are computed.
+    /// Compares the computed values with those of the shell. Returns how many values the shell has, and how many are
+    /// computed.
     fn compare(&self, oracle: &Oracle, text: &str, seed: &str) -> (usize, usize) {
         let file = ShellFile {
             path: self.path.to_str().unwrap().to_owned(),
@@ -362,7 +363,7 @@ fn a_missing_file_is_certain_only_on_a_running_machine() {
         ("/etc/default/grub", file(Some(false)), file(None)),
         ("/etc/empty", file(Some(true)), file(None)),
         ("/etc/gone", Some(FileKind::Missing), None),
-        // What this leads to is not there, and may be a device elsewhere.
+        // The target of this link does not exist here, and may be a device elsewhere.
         ("/etc/broken", None, None),
         ("/proc/gone", None, None),
     ] {

@@ -1,5 +1,5 @@
-//! Level 2: every boot tree of `fixtures/boot` x every verb. The edits of `set` are golden diffs; a second `set` changes
-//! nothing; `clear` gives every byte back. `QUIETCORE_BLESS=1` writes the diffs anew, to be reviewed.
+//! Level 2: every boot tree of `fixtures/boot` with every command. The edits of `set` are golden diffs, a second `set`
+//! changes nothing, and `clear` restores every byte. `QUIETCORE_BLESS=1` rewrites the diffs; review them.
 
 use boot::{
     BootError, DetectedLoader, EditedTree, EveryBoot, FallbackRequirement, FileEdit, FileTree, LOADERS, LineAuthor,
@@ -13,7 +13,7 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
 }
 
-/// Names of the trees.
+/// The names of the trees.
 fn trees() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(top().join("boot"))
         .unwrap()
@@ -55,7 +55,7 @@ fn limit_of(root: &Root) -> LineLimit {
     limit(root.value("/proc/sys/kernel/arch").unwrap().as_deref())
 }
 
-/// A tree with the work of `set`, and what is ours in it.
+/// Runs `set` on a tree. Returns its edits and the record of our own changes.
 fn with_set(
     tree: &dyn FileTree,
     found: &DetectedLoader,
@@ -68,7 +68,7 @@ fn with_set(
     (work.edits, work.own_changes, work.runs)
 }
 
-/// Compares with a golden file, or writes it.
+/// Compares a text with a golden file, or writes it.
 fn golden(name: &str, text: &str) {
     let path = top().join("boot-golden").join(name);
     if std::env::var_os("QUIETCORE_BLESS").is_some() {
@@ -95,7 +95,7 @@ fn set_matches_its_golden_file_and_clear_restores_every_byte() {
             continue;
         }
         let after = EditedTree::new(&files, &edits);
-        // What the kernel gets has each word once.
+        // The kernel gets each parameter once.
         for line in (found.loader.lines)(&after).unwrap() {
             let text = line.text(&after).unwrap();
             for word in words() {
@@ -117,7 +117,7 @@ fn set_matches_its_golden_file_and_clear_restores_every_byte() {
         .unwrap();
         assert_eq!((again.edits.len(), again.runs.len()), (0, 0), "{name}: a second time");
         assert_eq!(again.own_changes.as_ref(), Some(&ours), "{name}");
-        // Other words come instead, and the first state is still known.
+        // A second `set` replaces the parameters, and the first state is still known.
         let other = vec!["isolcpus=1".to_owned()];
         let (more, ours_then, _) = with_set(&after, &found, Some(&ours), &other, &limit);
         let then = EditedTree::new(&after, &more);
@@ -141,7 +141,7 @@ fn clear_keeps_later_manual_edits_and_removes_own_words() {
         let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
         let ours = ours.unwrap();
         let after = EditedTree::new(&files, &edits);
-        // Somebody puts a word of his own before one of ours.
+        // A user adds a parameter before one of ours.
         let by_hand: Vec<FileEdit> = edits
             .iter()
             .filter_map(|edit| {
@@ -277,7 +277,7 @@ fn a_tool_that_owns_the_line_is_called_to_set_and_remove_words() {
     let (edits, ours, runs) = with_set(&files, &found, None, &words(), &limit);
     assert!(edits.is_empty() && runs.len() == 1, "{edits:?} {runs:?}");
     let first = String::from_utf8(files.bytes("/boot/loader/entries/ostree-1-fedora-coreos.conf").unwrap()).unwrap();
-    // The tool makes a new deployment, which is the first from then on.
+    // The tool creates a new deployment, which is the first from then on.
     let newer = "/boot/loader/entries/ostree-2-fedora-coreos.conf";
     let deployed = |text: &str| vec![FileEdit::new(newer, None, Some(text.to_owned()))];
     let then = rpm_ostree(&first, &runs[0]);

@@ -1,4 +1,4 @@
-//! What is left out of a judgement, and who is not accused.
+//! Ignored findings, and tasks that are not reported.
 
 use crate::support::bench::{bench, counted, three};
 use check::{CheckEvidence, CheckFinding, CheckVerdict, Intention, IntentionSource, ObservedActivity, judge};

@@ -1,4 +1,5 @@
-//! Each layer on a captured machine whose partition was in force: whole, and with one thing broken in the model.
+//! Each layer of `check` on a captured machine with an active partition: intact, and with one thing broken in the
+//! model.
 
 use crate::support::bench;
 use crate::support::bench::{CheckFixture, bench, counted, three};
@@ -57,7 +58,7 @@ fn an_intact_partition_is_quiet() {
         2,
         "what the kernel refused is told and is no fault: {found:#?}"
     );
-    // The timer needs no refusal to be known.
+    // The timer interrupt is known to be fixed, even without a recorded refusal.
     let fixed: Vec<&str> = found
         .iter()
         .filter(|one| one.finding.id.as_str() == "irq-fixed")
@@ -66,7 +67,7 @@ fn an_intact_partition_is_quiet() {
     assert_eq!(fixed, ["irq/0"]);
 }
 
-/// What is broken, the finding and its subject, and the knob that mends it.
+/// The breakage, the finding and its subject, and the knob that repairs it.
 type LayerBreakage = (
     &'static str,
     fn(&mut CheckFixture),
@@ -253,7 +254,7 @@ fn threads_placed_by_a_mask_do_not_count_as_bound() {
     assert_eq!(named(&bench, "per-cpu-threads").len(), bound);
     let placed = named(&bench, "mask-placed-threads");
     assert!(placed.iter().any(|line| line.contains("kworker/u8:3")), "{placed:?}");
-    // Of one memory node the mask may be within the isolated CPUs, and it is a mask all the same.
+    // With one memory node the mask may lie within the isolated CPUs. It is still a mask, not a binding to a CPU.
     bench.task(false).comm = "kworker/u8:4".to_owned();
     let task = bench
         .machine
@@ -275,7 +276,7 @@ fn threads_placed_by_a_mask_do_not_count_as_bound() {
     assert_eq!(named(&bench, "per-cpu-threads").len(), by_plan);
 }
 
-/// What was looked at of CPU 3 alone.
+/// Sets the detailed counts of CPU 3.
 fn closely(bench: &mut CheckFixture, close: CloseActivity) {
     let mut activity = counted(&[]);
     activity.cpus[0].close = Some(close);
@@ -351,7 +352,7 @@ fn per_cpu_counts_are_reported_with_the_right_level() {
     let mut close = everything();
     close.idle = None;
     assert_eq!(told(close, None), is("not-counted", Level::Info));
-    // Without the scheduler's counters those of the threads are told, and what they leave out.
+    // Without the scheduler's counters, those of the threads are reported, and what they do not cover.
     let mut close = everything();
     (close.timeslices, close.threads) = (None, vec![faults(0, 0)]);
     let both = [is("switches", Level::Info), is("not-counted", Level::Info)].concat();

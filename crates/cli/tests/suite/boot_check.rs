@@ -1,4 +1,5 @@
-//! `boot check` as scripts see it: JSON and exit status, of this machine and of a captured one whose kernel lies.
+//! `boot check` as scripts use it: JSON and exit status, on this machine and on a captured one whose kernel reports
+//! wrong values.
 
 use serde_json::Value;
 use std::path::Path;
@@ -74,8 +75,8 @@ fn a_parameter_that_the_kernel_dropped_is_an_error() {
     assert_eq!((told["verdict"].as_str(), status), (Some("nothing"), 0));
 }
 
-/// The answers are about this machine, whatever it was booted with: each word stands on its line, and a line that isolates
-/// nothing is said to do so.
+/// Every reported parameter is on this machine's own command line, whatever it was booted with. A parameter that
+/// isolates nothing is reported as such.
 #[test]
 fn boot_check_of_this_machine_uses_its_own_line() {
     let output = check(&["--json", "--for", "200ms"]);

@@ -1,4 +1,5 @@
-//! What the verbs of `boot` say where a tool, an image or a firmware owns the line, or writes the same files.
+//! What the `boot` commands report where a tool, an image or the firmware owns the command line, or writes the same
+//! files.
 
 use crate::support::boot_files::{boot, captured, efi, error_text, json, trees, with};
 use std::path::Path;

@@ -1,17 +1,17 @@
-//! Boot files that are not edited, with the reason and the right place: lines that are not computed, entries that another
-//! program writes, files of a loader that did not start the machine.
+//! Boot files that quietcore does not edit: lines that cannot be computed, entries that another program generates, and
+//! files of a loader that did not boot this machine. Each refusal states the reason and the right place.
 
 use crate::support::boot_files::{boot, captured, efi, error_text, json, tree, with};
 use std::path::{Path, PathBuf};
 
-/// What the text says of a machine, and that it says it: `boot show` never fails.
+/// Returns the text of `boot show`, which succeeds on every machine.
 fn show_text(tree: &Path) -> String {
     let output = boot(tree, &["show"]);
     assert!(output.status.success(), "{}", error_text(&output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// `boot set` and `boot trial` refuse with these parts, and `boot show` gives the first of them.
+/// Checks that `boot set` and `boot trial` refuse with these parts, and that `boot show` reports the first of them.
 fn refused(tree: &Path, parts: &[&str]) {
     for verb in ["set", "trial"] {
         let output = boot(tree, &[verb, "--params", "nohz_full=2-3", "--dry-run"]);
@@ -274,7 +274,7 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
         &["set", "--loader", "grub-debian", "--params", "a=1", "--dry-run"],
     );
     assert_eq!(named.status.code(), Some(0), "{}", error_text(&named));
-    // rEFInd starts GRUB, and an older GRUB leaves its name.
+    // rEFInd starts GRUB. Older versions of GRUB do not replace the loader's name.
     efi(debian.path(), LOADER_INFO, &wide("rEFInd 0.14.0\0"));
     let output = boot(debian.path(), &["set", "--params", "a=1", "--dry-run"]);
     assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
@@ -292,7 +292,7 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
         "BOOT_IMAGE=/vmlinuz-linux root=UUID=1 rw\n",
     );
     refused(arch.path(), &["the running line has BOOT_IMAGE="]);
-    // Also where it is what the firmware started: it has started GRUB then.
+    // The refusal also holds if the firmware started this loader: it chain-loaded GRUB.
     efi(arch.path(), LOADER_INFO, &wide("systemd-boot 254.5-1\0"));
     refused(arch.path(), &["the running line has BOOT_IMAGE="]);
 
@@ -311,14 +311,14 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
     );
 }
 
-/// A loader whose files are shown and not edited: `fixtures/boot-shown`.
+/// A loader whose files are displayed but not edited: `fixtures/boot-shown`.
 fn display_only_tree(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures/boot-shown")
         .join(name)
 }
 
-/// Every file of a tree with its content.
+/// Returns every file of a tree with its content.
 fn content(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     let mut left = vec![dir.to_owned()];
@@ -372,14 +372,14 @@ fn limine_and_refind_are_refused_with_the_intended_line() {
         refused(&tree, &parts);
         assert!(content(&tree) == before, "{name} changed");
     }
-    // The name that the loader gave the firmware counts before the files.
+    // The loader name in the EFI variable takes precedence over the files.
     let debian = with(&tree("debian-12-grub"), "proc/cmdline", "root=UUID=1 rw\n");
     efi(debian.path(), LOADER_INFO, &wide("Limine 9.3.2\0"));
     refused(
         debian.path(),
         &["Limine starts this machine", "on a partition that is not mounted here"],
     );
-    // A file that GRUB left behind is not the loader's.
+    // A leftover file of GRUB does not make GRUB the loader.
     let left = with(
         &tree("debian-12-grub"),
         "boot/limine.conf",
@@ -413,7 +413,7 @@ fn proxmox_takes_precedence_over_a_leftover_grub() {
         "{set}"
     );
     assert_eq!(set["edits"][0]["after"], format!("{} a=1\n", line.trim_end()));
-    // With GRUB on its partitions, /boot/grub/grub.cfg starts nothing.
+    // If GRUB is on the partitions of proxmox-boot-tool, nothing reads `/boot/grub/grub.cfg`.
     let grub = with(&debian, "etc/kernel/proxmox-boot-uuids", "5A3C-1D2E\n");
     let grub = with(grub.path(), "etc/kernel/cmdline", line);
     refused(

@@ -1,12 +1,13 @@
-//! Level 2: every boot tree of `fixtures/boot` x every verb of `boot`, as a user calls them. Nothing is written: a captured
-//! machine is never changed.
+//! Level 2: every boot tree of `fixtures/boot` with every `boot` command, called as a user calls it. Nothing is
+//! written, because a captured machine is read-only.
 
 use crate::support::boot_files::{boot, captured, error_text, json, trees, with};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Trees whose loader keeps no entry as it was, by their documents: one line, or one that all entries share.
+/// Trees whose loader, according to its documentation, keeps no unchanged entry: it has one line, or one line that all
+/// entries share.
 const WITHOUT_FALLBACK: &[&str] = &[
     "alpine-3.20-extlinux",
     "armbian-24.8",
@@ -19,7 +20,7 @@ const WITHOUT_FALLBACK: &[&str] = &[
     "ubuntu-25.10-raspberry-pi",
 ];
 
-/// Trees whose loader cannot start an entry for one boot alone.
+/// Trees whose loader cannot select an entry for the next boot only.
 const WITHOUT_TRIAL: &[&str] = &[
     "alpine-3.20-extlinux",
     "arch-uki",

@@ -1,5 +1,5 @@
-//! `boot check` on a machine that was captured in the first boot with the line of what it declares, and on that machine as it
-//! would be had something gone otherwise.
+//! `boot check` on a machine that was captured in the first boot with its declared command line, and on faulty variants
+//! of that machine.
 
 use crate::support::captured::CaptureFixture;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 const WORDS: &str = " isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1";
 
-/// Captured in the first boot with the words.
+/// Captured in the first boot with the declared parameters.
 const MACHINE: &str = "4x86-2p2c-v2-boot-line-6.1";
 
 impl CaptureFixture {
@@ -19,7 +19,7 @@ impl CaptureFixture {
         std::fs::remove_file(self.root.join(path)).unwrap();
     }
 
-    /// As it would be had it been started with another line.
+    /// Changes the capture as if the machine had booted with another command line.
     fn started_with(&self, line: &str) {
         self.write_file("proc/cmdline", line);
         for file in ["isolated", "nohz_full"] {
@@ -33,7 +33,7 @@ impl CaptureFixture {
         line.replace(WORDS, "")
     }
 
-    /// The boot in which the line was written.
+    /// Returns the id of the boot in which the line was written.
     fn boot_of_the_change(&self) -> String {
         let journal = self.text("var/lib/quietcore/boot-line");
         let (_, rest) = journal.split_once("\"boot_id\":\"").unwrap();
@@ -52,7 +52,7 @@ impl CaptureFixture {
         )
     }
 
-    /// Verdict and status, and what is said of a word.
+    /// Returns the verdict, the exit status and the report about one parameter.
     fn parameter(&self, word: &str) -> (String, i32, Value) {
         let (told, status) = self.boot("check");
         let all = told["parameters"].as_array().unwrap();
@@ -131,7 +131,7 @@ fn misspelled_and_unsupported_parameters_are_errors() {
     );
 }
 
-/// The declaration has two parts, and either can be missing.
+/// A declaration has a boot part and a run-time part. Either can be missing.
 #[test]
 fn boot_part_and_run_time_part_of_a_declaration_give_one_verdict() {
     let declared = |captured: &CaptureFixture| {

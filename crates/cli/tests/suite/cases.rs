@@ -1,18 +1,18 @@
-//! Inputs of public bug reports (`fixtures/cases`), each with the answer that is right.
+//! Inputs from public bug reports (`fixtures/cases`), each with the correct answer.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A question about a case, and what is right.
+/// A command to run on a case, and the correct answer.
 struct CaseQuestion {
     case: &'static str,
-    /// The command line, where `CASE` is the path of the case and `CASE/FILE` that of a file in it.
+    /// The command line. `CASE` is the path of the case, `CASE/FILE` a file in it.
     command: &'static str,
     status: i32,
-    /// What the answer says, white space aside.
+    /// Parts of the expected answer. White space is ignored.
     answer: &'static [&'static str],
-    /// What version 0.1 said, or did.
+    /// What version 0.1 wrongly reported or did.
     never: &'static [&'static str],
 }
 
@@ -158,7 +158,7 @@ const QUESTIONS: &[CaseQuestion] = &[
     },
 ];
 
-/// Each line of `silent-words/words`, and the finding about it. Version 0.1 had none.
+/// Each line of `silent-words/words` and the expected finding. Version 0.1 reported none of them.
 const SILENT_WORDS: &[(&str, &str, &str)] = &[
     (
         "timer_migration=0",
@@ -197,7 +197,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases")
 }
 
-/// What is wrong with the answer to a question; nothing where it is right.
+/// Returns what is wrong with the answer; empty if the answer is correct.
 fn wrong(question: &CaseQuestion) -> Vec<String> {
     let case = folder().join(question.case).display().to_string();
     let words = question.command.split(' ').map(|word| word.replace("CASE", &case));
@@ -223,7 +223,7 @@ fn wrong(question: &CaseQuestion) -> Vec<String> {
     wrong
 }
 
-/// The judgement of a boot line.
+/// Returns the JSON of `explain` for a command line.
 fn explained(line: &str, kernel: &str, cpus: &str) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args([
@@ -300,7 +300,7 @@ fn each_case_has_a_question() {
     }
 }
 
-/// What a verb says of one of them, as JSON.
+/// Returns the JSON output of a command on one of the cases.
 fn output_json(machine: &str, args: &[&str]) -> Value {
     let root = folder().join(machine);
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
@@ -314,7 +314,7 @@ fn output_json(machine: &str, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"))
 }
 
-/// A text field of each object of a list.
+/// Returns a text field of each object of a list.
 fn each<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let list = list.as_array().unwrap().iter();
     list.map(|one| one[field].as_str().unwrap()).collect()

@@ -1,5 +1,7 @@
-//! `compare` and `report` on results of our own: by what they are compared, what of the conditions differs, and what a rule
-//! says of results that are mixed, empty, or of another version.
+//! `compare` and `report` on our own results.
+//!
+//! The tests cover the compared values, the reported differences of the environment, and rules for results that are
+//! mixed, empty or of another version.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -18,7 +20,7 @@ fn quietcore(arguments: &[&str]) -> Output {
 fn text(arguments: &[&str]) -> String {
     let output = quietcore(arguments);
     let text = String::from_utf8(output.stdout).unwrap();
-    // Lines are wrapped.
+    // Undo the line wrapping.
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -40,7 +42,7 @@ impl ComparisonFiles {
         ComparisonFiles(tempfile::tempdir().unwrap())
     }
 
-    /// Everything, changed.
+    /// Writes the result that has every field, changed by `change`.
     fn write(&self, name: &str, change: impl FnOnce(&mut Value)) -> String {
         let mut value = everything();
         change(&mut value);
@@ -54,7 +56,7 @@ fn without_schedule(value: &mut Value) {
     value["threads"][0].as_object_mut().unwrap().remove("schedule");
 }
 
-/// The differences of one thread in one value: which was compared, and the first file's range.
+/// Returns the compared series and the first file's value for one metric of a thread.
 fn found<'a>(all: &'a Value, thread: &str, which: &str) -> Vec<(&'a str, u64)> {
     let differences = all["differences"].as_array().unwrap();
     let named = differences
@@ -77,7 +79,7 @@ fn expected_wake_ups_are_compared_if_both_files_have_them() {
     let b = files.write("b.json", |_| {});
     let raw = files.write("raw.json", without_schedule);
     let both = compared(&[&a, &b]);
-    // 300 of the wake-ups that were due came in the stall that one sample stands for.
+    // 300 of the expected wake-ups fell into the stall that one sample represents.
     assert_eq!(found(&both, "CPU 3 due", "p99.9"), [("schedule", 150_208_000)]);
     assert_eq!(found(&both, "CPU 3", "p99.9"), [], "never mixed");
     assert_eq!(found(&both, "CPU 3 gaps", "p50"), [("samples", 1_104)]);
@@ -105,7 +107,7 @@ fn a_requirement_applies_to_expected_wake_ups_of_its_kind() {
         });
         each.collect::<Vec<String>>()
     };
-    // Of the samples one in a thousand may be late; of all expected more were.
+    // One sample in 1,000 may be late. Of all expected wake-ups, more than that were.
     assert_eq!(judged("latency p99.9 < 1ms", &a), ["CPU 3 due violated schedule"]);
     assert_eq!(judged("latency p99.9 < 1ms", &raw), ["CPU 3 not_shown samples"]);
     assert_eq!(judged("noise p99 < 1ms", &a), ["CPU 3 gaps held samples"]);
@@ -269,7 +271,7 @@ fn results_of_other_versions_are_refused_or_read_partially() {
         assert_eq!(output.status.code(), Some(2));
         assert!(errors.contains("another version of quietcore"), "{errors}");
     }
-    // A later program of the same schema adds fields; an earlier one lacks those of today.
+    // A later program with the same schema adds fields; an earlier one lacks some of today's.
     let later = files.write("later.json", |value| {
         value["environment"]["moon"] = json!("full");
         value["threads"][0]["aura_ns"] = json!(7);

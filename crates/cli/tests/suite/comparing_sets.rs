@@ -1,11 +1,11 @@
-//! `compare` on repetitions: what is shown, what is not, and when nothing is said at all.
+//! `compare` on sets of repetitions: which differences are reported, which are not, and when there is no verdict.
 
 use crate::support::program::quietcore;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// A run of one thread whose wake-ups were as late as that, with a second one for a change of the file.
+/// Writes a run of one thread with this latency; `change` may modify its JSON.
 fn write(dir: &Path, number: usize, late_ns: u64, change: &dyn Fn(&mut Value)) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
     let mut run: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
@@ -25,7 +25,7 @@ fn write(dir: &Path, number: usize, late_ns: u64, change: &dyn Fn(&mut Value)) {
     fs::write(dir.join(format!("{number}.json")), run.to_string()).unwrap();
 }
 
-/// Directories `one` and `two` with runs so late, measured in turn.
+/// Creates the directories `one` and `two` with runs of these latencies, measured alternately.
 fn sets(one: &[u64], two: &[u64], change: &dyn Fn(&mut Value)) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, runs, first) in [("one", one, 0), ("two", two, 1)] {
@@ -33,7 +33,7 @@ fn sets(one: &[u64], two: &[u64], change: &dyn Fn(&mut Value)) -> tempfile::Temp
             write(&dir.path().join(name), 2 * place + first, *late_ns, change);
         }
     }
-    // A page beside a result says the same once more.
+    // A page beside a result is not another result.
     fs::write(dir.path().join("one/0.html"), "<!doctype html>").unwrap();
     dir
 }
@@ -93,7 +93,7 @@ fn an_unproved_difference_states_the_needed_repetitions() {
     );
 }
 
-/// A pause that is twice as long is the first thing to know about two sets of wake-ups.
+/// A pause that is twice as long is the first thing to report about two sets of wake-ups.
 #[test]
 fn differences_in_how_threads_were_measured_are_reported() {
     let dir = sets(&FAST, &SLOW, &|_| {});
@@ -183,7 +183,7 @@ fn a_directory_without_results_is_a_usage_error() {
     let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("holds no result"), "{said}");
-    // Pages alone are none.
+    // Pages alone are not results.
     fs::write(dir.path().join("one/0.html"), "<!doctype html>").unwrap();
     let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
@@ -196,7 +196,7 @@ fn a_directory_without_results_is_a_usage_error() {
     assert!(said.contains("notes.txt cannot be understood"), "{said}");
 }
 
-/// What is inside of a page, between two texts.
+/// Returns the part of a page between two texts.
 fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
     let rest = page.split_once(from).unwrap_or_else(|| panic!("{from}: {page}")).1;
     rest.split_once(to).unwrap().0
@@ -225,7 +225,7 @@ fn the_comparison_page_shows_differences_and_possible_reasons() {
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert_eq!(page.matches("<script").count(), 1, "that of the page itself");
     assert!(!page.contains("<b>one"), "{page}");
-    // The names stand in the text, not in the markup; the numbers to take away have them as they are.
+    // Names are escaped in the markup and unchanged in the exported numbers.
     assert!(page.contains("&lt;b&gt;one&lt;/b&gt;") && page.contains("&lt;script&gt;alert('&amp;')"));
     let title = between(&page, "<h1>", "</h1>");
     assert!(title.starts_with("Worse in "), "{title}");
@@ -240,7 +240,7 @@ fn the_comparison_page_shows_differences_and_possible_reasons() {
         assert_eq!(page.matches(curve).count(), 2, "{curve}");
     }
     assert!(page.contains("download=\"page.json\""));
-    // Without a file it is on standard output.
+    // Without `--out` the page goes to standard output.
     let shown = quietcore(&words);
     assert_eq!(shown.status.code(), Some(0));
     let shown = String::from_utf8(shown.stdout).unwrap();
@@ -248,7 +248,7 @@ fn the_comparison_page_shows_differences_and_possible_reasons() {
         shown.starts_with("<!doctype html>") && !shown.contains("VIOLATED"),
         "{shown}"
     );
-    // Nothing else may be asked for, and nothing is written of what is refused.
+    // Other formats and combinations are refused, and no file is written.
     for wrong in [&["--as", "pdf"][..], &["--as", "html", "--json"], &["--out", "x.html"]] {
         let refused = quietcore(&[&["compare", &sets[0], &sets[1]], wrong].concat());
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}");

@@ -1,5 +1,5 @@
-//! The `cset` front end as its callers meet it without changing anything: words, channels and exit codes, held against
-//! what cset 1.6 answered to the same command lines.
+//! The `cset` front end, without changes to the machine: words, output streams and exit codes, compared with the
+//! answers of cset 1.6 to the same command lines.
 
 use std::process::{Command, Output};
 
@@ -11,7 +11,7 @@ fn quietcore(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Where the machine has no cpusets, every command that needs one says so.
+/// Returns false if the machine has no cpusets. Every command that needs them then reports that.
 fn has_cpusets() -> bool {
     let output = quietcore(&["set", "-l"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,4 +1,4 @@
-//! Every command that a cure names is understood by this very binary, on this machine.
+//! This binary accepts every command that a suggested fix names.
 
 use crate::support::alone::cpu;
 use blame::{Class, Confidence, Cure, CureContext, FUNCTIONS, Interruption, InterruptionSubject, cure};

@@ -1,5 +1,6 @@
-//! Declared partitions as a user writes them: what `plan` and `apply --dry-run` make of a file. Nothing is changed here:
-//! what the rest does is seen on real kernels (`lab/src/scenarios/declared.rs`).
+//! Declared partitions: what `plan` and `apply --dry-run` make of a user's file.
+//!
+//! Nothing is changed here. `lab/src/scenarios/declared.rs` tests the other commands on real kernels.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -15,7 +16,7 @@ fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A captured machine of eight CPUs.
+/// A captured machine with eight CPUs.
 fn machine() -> String {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines");
     top.join("8x86-2p2c2t-v2-7.tar.gz").display().to_string()

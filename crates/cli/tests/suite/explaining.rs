@@ -1,9 +1,10 @@
-//! `explain --cmdline LINE` without `--kernel`: what is right on some kernel is no error, and the kernel is stated.
+//! `explain --cmdline LINE` without `--kernel`: what is valid on some kernel is not an error, and the assumed kernel is
+//! stated.
 
 use serde_json::Value;
 use std::process::Command;
 
-/// Exit status, and the report.
+/// Returns the exit status and the report.
 fn judged(words: &[&str]) -> (Option<i32>, Value) {
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["explain", "--json"])
@@ -15,7 +16,7 @@ fn judged(words: &[&str]) -> (Option<i32>, Value) {
     (output.status.code(), report)
 }
 
-/// The public lines that have no error on their own kernel.
+/// Returns the public command lines that have no error on their own kernel.
 fn right_lines() -> Vec<&'static str> {
     let table = include_str!("../../../../fixtures/boot-lines/lines.toml");
     let entries = table.split("[[line]]").skip(1);

@@ -1,12 +1,12 @@
-//! The shell export in the shells that it promises to run in, and files that are written without overwriting.
+//! The shell export in every shell that it supports, and refusal to overwrite files.
 //!
-//! What its text is, the golden files of `matrix.rs` show; what it does to a machine, the lab.
+//! The golden files of `matrix.rs` cover the exported text. The lab covers its effect on a machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Shells, as program and first arguments.
+/// Shells: the program and its first arguments.
 const SHELLS: [&[&str]; 3] = [&["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
 fn top() -> PathBuf {
@@ -27,7 +27,7 @@ fn quietcore(machine: &str, arguments: &[&str]) -> Output {
 
 const V1: &str = "4x86-2p2n2c-v1-6.1";
 
-/// Runs a shell; `None`, said once, where it is not installed.
+/// Runs a shell. Prints a skip message and returns `None` if the shell is not installed.
 fn in_shell(test: &str, shell: &[&str], arguments: &[&str]) -> Option<Output> {
     match Command::new(shell[0]).args(&shell[1..]).args(arguments).output() {
         Ok(output) => Some(output),
@@ -38,7 +38,7 @@ fn in_shell(test: &str, shell: &[&str], arguments: &[&str]) -> Option<Output> {
     }
 }
 
-/// The script of a captured machine, as a file.
+/// Exports the script of a captured machine to a file.
 fn script(folder: &Path) -> String {
     let made = quietcore(V1, &["--export", "shell", "--export-to", folder.to_str().unwrap()]);
     assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
@@ -60,7 +60,7 @@ fn every_shell_parses_and_runs_the_script() {
         assert!(read.status.success() && read.stderr.is_empty(), "{shell:?}: {read:?}");
         let read = run(&["-n", broken.to_str().unwrap()]).unwrap();
         assert!(!read.status.success(), "{shell:?} would read anything");
-        // Neither needs root, nor is anything in force.
+        // Neither command needs root, and no partition is active.
         let status = run(&[&script, "status"]).unwrap();
         assert_eq!(status.status.code(), Some(3), "{shell:?}: {status:?}");
         let usage = run(&[&script, "applyy"]).unwrap();

@@ -1,4 +1,5 @@
-//! `check` understands who else isolates CPUs: the files that cset, partrt and TuneD leave, as their Debian packages write them.
+//! `check` recognizes CPUs that other tools isolate, from the files that cset, partrt and TuneD leave, as their Debian
+//! packages write them.
 
 use crate::support::captured::CaptureFixture;
 use serde_json::Value;
@@ -16,7 +17,7 @@ isolated_cores=${f:calc_isolated_cores:1}
 # no_balance_cores=5-10
 ";
 
-/// With two packages of two CPUs, on which nobody isolates anything.
+/// A machine with two packages of two CPUs. Nothing is isolated.
 const MACHINE: &str = "4x86-2p2c-v1-6.1";
 
 impl CaptureFixture {
@@ -37,7 +38,7 @@ impl CaptureFixture {
         self.write_file("etc/tuned/cpu-partitioning-variables.conf", variables);
     }
 
-    /// What a verb prints of it.
+    /// Returns what a command prints about the captured machine.
     fn output_of(&self, args: &[&str]) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
             .args(args)
@@ -45,7 +46,7 @@ impl CaptureFixture {
             .arg(&self.root)
             .output()
             .unwrap();
-        // Lines are broken where a terminal ends.
+        // Undo the line wrapping.
         String::from_utf8(output.stdout)
             .unwrap()
             .split_whitespace()
@@ -53,7 +54,7 @@ impl CaptureFixture {
             .join(" ")
     }
 
-    /// Source and means of the one intention, its CPUs, and the ids of what is wrong.
+    /// Returns the source and the means of the one intention, its CPUs, and the ids of the errors.
     fn check(&self) -> (Value, Value, Value, Vec<String>) {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
             .args(["check", "--json", "--root"])
@@ -89,7 +90,7 @@ fn a_shield_of_cset_is_recognized() {
     let (source, means, cpus, errors) = captured.check();
     assert_eq!((source, cpus), ("cpuset".into(), "3".into()));
     assert_eq!(means["cpuset"], "/user");
-    // Nobody was moved, and the root cpuset balances over all of it.
+    // No task was moved, and the root cpuset balances over all CPUs.
     for id in ["task-here", "partition-differs"] {
         assert!(errors.iter().any(|error| error == id), "no {id} in {errors:?}");
     }
@@ -107,7 +108,8 @@ fn a_partition_of_partrt_is_recognized() {
     assert!(!errors.iter().any(|error| error == "partition-differs"), "{errors:?}");
 }
 
-/// A list that counts down, as a template leaves it, is told of beside a boot line that isolates.
+/// A reversed range, as an unedited template has it, is reported. So is a list without the CPUs that the command line
+/// isolates.
 #[test]
 fn errors_in_the_configuration_of_irqbalance_are_reported() {
     let captured = CaptureFixture::of("4x86-2p2c-v2-boot-line-6.1");
@@ -121,7 +123,7 @@ fn errors_in_the_configuration_of_irqbalance_are_reported() {
     assert!(!said.contains("[irqbalance-"), "{said}");
 }
 
-/// On v2, where nobody isolates anything and systemd is init.
+/// A machine with cgroup v2 and systemd. Nothing is isolated.
 const WITH_SLICES: &str = "8x86-2p2c2t-v2-7";
 
 #[test]
@@ -136,7 +138,7 @@ fn allowed_cpus_of_systemd_slices_are_recognized() {
     for name in ["system.slice", "init.scope"] {
         bound(name, "0-1,4-5");
     }
-    // Guests may run anywhere.
+    // Guests may run on all CPUs.
     bound("machine.slice", "");
     assert_eq!(captured.check().0, "nobody", "sessions may run anywhere");
     bound("user.slice", "");
@@ -160,10 +162,10 @@ fn allowed_cpus_of_systemd_slices_are_recognized() {
     assert_eq!(captured.check().0, "nobody", "no CPU is left");
 }
 
-/// Files with what they say, and the CPUs; without CPUs nobody isolates any.
+/// Files with their content, and the isolated CPUs; `None` if nothing is isolated.
 type TunedProfileFiles<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
 
-/// Profiles as TuneD finds them: what they include, and variables in files of any name or in the profile itself.
+/// Profiles as TuneD resolves them: includes, and variables in other files or in the profile itself.
 #[test]
 fn profiles_of_tuned_are_recognized() {
     const INCLUDES: &str = "[variables]\ninclude=/etc/tuned/cpu-partitioning-variables.conf\n\
@@ -207,7 +209,7 @@ fn profiles_of_tuned_are_recognized() {
             Some("1,3"),
         ),
         (
-            // A profile of the same name that includes the one it stands in front of.
+            // A profile of the same name overrides the packaged one and includes it.
             &[
                 ("etc/tuned/active_profile", "cpu-partitioning\n"),
                 (
@@ -264,7 +266,7 @@ fn variables_of_tuned_are_resolved() {
     assert!(errors.iter().any(|error| error == "task-here"), "{errors:?}");
     captured.tuned("isolated_cores=2-3\n");
     assert_eq!(captured.check().2, "2-3");
-    // What only TuneD can compute is nobody's word here.
+    // Only TuneD can compute this list, so no intention is derived from it.
     captured.tuned("isolated_cores=${f:cpulist_invert:0}\n");
     assert_eq!(captured.check().0, "nobody");
     captured.tuned("isolated_cores=1-9999999999\n");

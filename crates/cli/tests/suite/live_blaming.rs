@@ -1,5 +1,6 @@
-//! `blame` on this kernel: a thread that takes the CPU is named, a wake-up that another thread asked for has its culprit,
-//! the accounts hold to the nanosecond, and nothing stays behind.
+//! `blame` on this kernel: which thread takes the CPU, and what delays a wake-up.
+//!
+//! The times add up to the nanosecond, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced;
@@ -22,7 +23,7 @@ fn blame(args: &[&str]) -> Command {
     command
 }
 
-/// Does something while the CPU is taken for 2 ms, again and again; and how often it was.
+/// Runs `work` while a thread takes the CPU for 2 ms repeatedly. Returns how often it did.
 fn disturbed<T>(work: impl FnOnce() -> T) -> (T, u64) {
     traced::disturbed(Duration::from_millis(18), Duration::from_millis(2), work)
 }
@@ -57,7 +58,7 @@ fn a_thread_that_takes_the_cpu_is_named_with_count_and_time() {
     let named = |row: &&Value| row["name"] == "disturber" && row["class"] == "preemption";
     let found: Vec<&Value> = rows.iter().filter(named).collect();
     let sum = |name: &str| found.iter().map(|row| row[name].as_u64().unwrap()).sum::<u64>();
-    // The thread also ran before and after the window, and may be cut in two by others; it is never lost.
+    // The thread also ran before and after the window, and other threads may have split its time. It must be present.
     let (count, total_ns) = (sum("count"), sum("total_ns"));
     assert!(
         count >= 20 && total_ns >= 20 * 1_000_000,
@@ -67,7 +68,7 @@ fn a_thread_that_takes_the_cpu_is_named_with_count_and_time() {
         total_ns <= (disturbed + 1) * 100_000_000,
         "{disturbed} times: {found:?}"
     );
-    // The tick of the CPU cannot stop while somebody spins on it.
+    // The tick of the CPU cannot stop while a thread spins on it.
     assert!(rows.iter().any(|row| row["class"] == "tick"), "{rows:?}");
     assert_eq!(instances(&tracefs), before);
     single_gaps_add_up(&std::fs::read_to_string(file.path()).unwrap(), cpu);
@@ -91,7 +92,7 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
             assert_eq!(answer["clock"], shown);
             let cpu = &answer["cpus"][0];
             check_accounts(cpu);
-            // On clocks that are apart, a gap would have whoever was there before or after it: nobody, or him in part.
+            // If the clocks did not match, gaps would be attributed to the thread before or after them, or to none.
             let (explained, nobodys) = long_gaps(&std::fs::read_to_string(file.path()).unwrap());
             let whole = explained.iter().filter(|percent| **percent >= 90).count();
             assert!(
@@ -102,9 +103,11 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
     });
 }
 
-/// Of each gap that the disturber has a part of, how much of it anything explains, in percent; and how many others of half a
-/// millisecond or more are not explained. The trace alone tells of his, so on clocks that are apart each of those that the
-/// probe saw is one more, of nobody. Of such the host of a virtual machine makes some, but not as many as he.
+/// Returns, for each gap in which the disturber took part, the explained share in percent. Also returns the number of
+/// other gaps of at least 0.5 ms that are less than 90 % explained.
+///
+/// Only the trace names the disturber. If the clocks do not match, each gap that the probe saw counts as unexplained.
+/// The host of a virtual machine causes some unexplained gaps, but fewer than the disturber.
 fn long_gaps(file: &str) -> (Vec<u64>, usize) {
     let (mut his, mut nobodys) = (Vec::new(), 0);
     for line in file.lines() {
@@ -124,7 +127,7 @@ fn long_gaps(file: &str) -> (Vec<u64>, usize) {
     (his, nobodys)
 }
 
-/// The file of single gaps tells the same as the rows: as many gaps, and of each name as much time.
+/// The file of single gaps agrees with the rows: the same number of gaps, and the same total time for each name.
 fn single_gaps_add_up(file: &str, cpu: &Value) {
     let lines: Vec<Value> = file.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (last, gaps) = lines.split_last().unwrap();
@@ -139,7 +142,7 @@ fn single_gaps_add_up(file: &str, cpu: &Value) {
         }
     }
     let mut rows: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    // What counters say has no place in time.
+    // Times from counters have no position in time.
     for row in cpu["interruptions"]
         .as_array()
         .unwrap()
@@ -166,7 +169,7 @@ fn the_start_of_the_watch_is_announced() {
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(policies_of_samplers(child.id()), [(libc::SCHED_FIFO, 7)]);
     let least_ns = begun.elapsed().as_nanos() as u64;
-    // SAFETY: a plain call; the child is not waited for yet, so the number is still its own.
+    // SAFETY: a plain call. The child has not been waited for, so its pid is still valid.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     let output = child.wait_with_output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -181,7 +184,7 @@ fn the_start_of_the_watch_is_announced() {
     assert_eq!(quiet.status.code(), Some(0));
 }
 
-/// Policy and priority of each thread that samples for this process.
+/// Returns policy and priority of each sampler thread of this process.
 fn policies_of_samplers(pid: u32) -> Vec<(libc::c_int, libc::c_int)> {
     let list = |path: String| std::fs::read_to_string(path).unwrap();
     let children = list(format!("/proc/{pid}/task/{pid}/children"));

@@ -1,5 +1,6 @@
-//! `blame` of a command and of a process that runs: who takes the CPU from it is named, what it asks of the kernel itself
-//! is no theft, its end is told, and nothing stays behind.
+//! `blame` of a command and of a running process: the threads that take its CPU are named.
+//!
+//! Its own system calls do not count as stolen time, its exit is reported, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 fn blame(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_quietcore"))
-        // A machine that is busy with other things as well loses no event with so much room.
+        // A buffer of this size loses no events even on a busy machine.
         .args(["--json", "blame", "--buffer", "65536", "--memory", "1024"])
         .args(args)
         .stdin(Stdio::null())
@@ -27,7 +28,7 @@ fn answer(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Does something while the CPU is taken for 2 ms, again and again.
+/// Runs `work` while a thread takes the CPU for 2 ms repeatedly.
 fn disturbed<T>(work: impl FnOnce() -> T) -> T {
     traced::disturbed(Duration::from_millis(18), Duration::from_millis(2), work).0
 }
@@ -48,14 +49,14 @@ fn a_thread_that_preempts_a_command_is_named_and_own_calls_are_not_stolen() {
         Err(why) => return println!("SKIP: who_takes_the_cpu_from_a_command_is_named: {why}"),
     };
     let before = instances(&tracefs);
-    // Names that no other program of this machine has.
+    // Program names that are unique on this machine.
     let dir = tempfile::tempdir().unwrap();
     let [shell, copier] = ["sh", "dd"].map(|program| {
         let name = dir.path().join(format!("own-{program}"));
         std::os::unix::fs::symlink(Path::new("/bin").join(program), &name).unwrap();
         name.to_str().unwrap().to_owned()
     });
-    // It is in the kernel nearly all the time, because it asks for it.
+    // `dd` spends nearly all its time in the kernel, in system calls of its own.
     let words =
         format!("echo hello; while :; do {copier} if=/dev/zero of=/dev/null bs=64k count=5000 2>/dev/null; done");
     let output = disturbed(|| blame(&["--cpus", &cpu(), "--for", "3s", "--", &shell, "-c", &words]));
@@ -65,17 +66,17 @@ fn a_thread_that_preempts_a_command_is_named_and_own_calls_are_not_stolen() {
     assert_eq!(answer["program"]["until"], "time");
     let cpu = &answer["cpus"][0];
     check_accounts(cpu);
-    // The birth of a child that is not in the trace makes a stranger of it.
+    // If the trace misses the fork of a child, the child counts as another program.
     assert_eq!(cpu["lost_events"], 0);
     let number = |name: &str| cpu[name].as_u64().unwrap();
     assert!(number("wanted_ns") >= number("duration_ns") / 2, "{cpu}");
     assert!(time_of(cpu, "interruptions", "disturber") >= 20_000_000, "{cpu}");
-    // The shell and its child share the CPU: neither steals from the program that both are.
+    // The shell and its child share the CPU. Both belong to the traced program, so neither steals time from it.
     for own in ["own-sh", "own-dd"] {
         assert_eq!(time_of(cpu, "interruptions", own), 0, "{cpu}");
     }
     let called = time_of(cpu, "own", "system call");
-    // Of the time that others left to it.
+    // Only the time that other programs left to it counts.
     assert!(
         called >= (number("wanted_ns") - number("stolen_ns")) / 4,
         "{called} ns in system calls: {cpu}"
@@ -114,7 +115,7 @@ fn a_running_process_is_watched_on_its_cpus_and_continues() {
     let before = instances(&tracefs);
     let mut spinner = SpinningChild::start();
     let pid = spinner.0.id().to_string();
-    // Until it has found its CPU.
+    // Let the process migrate to its CPU first.
     std::thread::sleep(Duration::from_millis(300));
     for args in [
         ["--for", "2s", "--pid", &pid].as_slice(),
@@ -138,7 +139,7 @@ fn a_running_process_is_watched_on_its_cpus_and_continues() {
     assert_eq!(instances(&tracefs), before);
 }
 
-/// Starts `blame` of a command of two seconds, and reads its trace beside it from then on.
+/// Starts `blame` of a command of two seconds and opens its trace for reading until the file is dropped.
 fn blame_with_second_reader(tracefs: &Tracefs) -> (Child, File, PathBuf) {
     let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["--json", "blame", "--cpus", &cpu(), "--", "sleep", "2"])
@@ -163,7 +164,7 @@ fn a_trace_in_use_stays_until_its_reader_is_done_and_the_answer_is_kept() {
         Ok(tracefs) => tracefs,
         Err(why) => return println!("SKIP: a_trace_that_somebody_reads_stays: {why}"),
     };
-    // He reads longer than the removal is tried.
+    // The second reader keeps the trace open longer than `blame` retries its removal.
     let (child, reader, instance) = blame_with_second_reader(&tracefs);
     let output = child.wait_with_output().unwrap();
     let told = answer(&output);
@@ -179,7 +180,7 @@ fn a_trace_in_use_stays_until_its_reader_is_done_and_the_answer_is_kept() {
         "{left}"
     );
     assert!(instance.exists(), "the kernel keeps what somebody reads");
-    // While he does, nothing takes it away; afterwards the next call does.
+    // The instance stays while the trace is open. The next call removes it afterwards.
     let undo = || {
         Command::new(env!("CARGO_BIN_EXE_quietcore"))
             .arg("undo")
@@ -192,7 +193,7 @@ fn a_trace_in_use_stays_until_its_reader_is_done_and_the_answer_is_kept() {
     undo();
     assert!(!instance.exists());
 
-    // He has done when it is tried again.
+    // The second reader closes the trace before the last retry.
     let (mut child, reader, instance) = blame_with_second_reader(&tracefs);
     let stopped = instance.join("tracing_on");
     while std::fs::read_to_string(&stopped).is_ok_and(|on| on.trim() == "1") {

@@ -1,12 +1,12 @@
-//! `blame --functions --hwlat`: on a kernel with those tracers they tell, on one without the answer is the same and says which
-//! option is missing; nothing stays behind, and shared settings are what they were.
+//! `blame --functions --hwlat`: a kernel with these tracers adds their results. A kernel without them gives the same
+//! answer and names the missing option. Nothing is left behind, and shared settings are restored.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced::{check_accounts, instances, tracing};
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
-/// What it told, and its number, which is in the names of its instances.
+/// Returns the output and the pid, which is part of the names of its tracing instances.
 fn blame(args: &[&str]) -> (Output, u32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
     command
@@ -19,7 +19,7 @@ fn blame(args: &[&str]) -> (Output, u32) {
     (child.wait_with_output().unwrap(), pid)
 }
 
-/// What each of them needs of the kernel.
+/// The tracers and the kernel options that they need.
 const TRACERS: [(&str, &str, &str); 2] = [
     ("functions", "function_graph", "CONFIG_FUNCTION_GRAPH_TRACER"),
     ("hwlat", "hwlat", "CONFIG_HWLAT_TRACER"),

@@ -1,5 +1,5 @@
-//! `blame --until`: the run ends at the first gap that is long enough, and shows it. And `blame` by somebody who may not
-//! trace: counters stand in.
+//! `blame --until`: the run ends at the first gap that is long enough and shows it. Also `blame` without permission to
+//! trace, which reports counters instead.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::traced::{check_accounts, disturbed, tracing};
@@ -113,7 +113,7 @@ fn the_first_long_gap_of_a_program_ends_the_run_too() {
 #[test]
 fn without_permission_to_trace_there_are_counts_but_no_times() {
     let _alone = alone();
-    // SAFETY: it cannot fail.
+    // SAFETY: `getuid` cannot fail.
     if unsafe { libc::getuid() } != 0 {
         return println!(
             "SKIP: without_permission_to_trace_there_are_counts_but_no_times: only root becomes somebody else"

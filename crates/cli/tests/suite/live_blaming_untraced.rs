@@ -1,4 +1,5 @@
-//! `blame` of a program by whom the kernel lets trace nothing: the scheduler says how long it waited, and nobody is named.
+//! `blame` of a program by a user who may not trace: the scheduler's statistics give the waiting time, and no cause is
+//! named.
 
 use crate::support::alone::{alone, cpu};
 use serde_json::Value;
@@ -7,10 +8,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// Who may look at nothing that is not everybody's.
+/// The uid of a user without any privileges.
 const NOBODY_UID: u32 = 65_534;
 
-/// The program where anybody may start it.
+/// Copies the program to a directory where any user may execute it.
 fn world_executable_copy(dir: &Path) -> PathBuf {
     std::fs::set_permissions(dir, PermissionsExt::from_mode(0o755)).unwrap();
     let copy = dir.join("quietcore");
@@ -20,7 +21,7 @@ fn world_executable_copy(dir: &Path) -> PathBuf {
 
 fn as_nobody(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
-    // SAFETY: asks only for a number.
+    // SAFETY: only reads the effective uid.
     if unsafe { libc::geteuid() } == 0 {
         command.uid(NOBODY_UID).gid(NOBODY_UID);
     }
@@ -28,7 +29,7 @@ fn as_nobody(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Spins on the CPU of the test until it is told to end.
+/// Spins on the CPU of the test until it is dropped.
 struct SpinProcess(Child);
 
 impl SpinProcess {
@@ -65,7 +66,7 @@ fn answer(output: &Output) -> Value {
     answer["cpus"][0].clone()
 }
 
-/// What holds of whoever shares its CPU with one other that never sleeps.
+/// Checks the times of a process that shares its CPU with one process that never sleeps.
 fn shares_its_cpu(cpu: &Value) {
     let number = |name: &str| cpu[name].as_u64().unwrap();
     let (stolen_ns, wanted_ns, duration_ns) = (number("stolen_ns"), number("wanted_ns"), number("duration_ns"));

@@ -1,5 +1,5 @@
-//! `measure --break` on this machine: the trace stops at the sample that is too long, is kept, and nothing of it stays
-//! behind, also when the tool is killed. Each test has a `/run` of its own.
+//! `measure --break` on this machine: the trace stops at the first sample over the limit and is kept. Nothing else is
+//! left behind, even if the tool is killed. Each test has its own `/run`.
 
 use crate::support::alone::{alone, cpu, until_over};
 use crate::support::traced::{instances, tracing};
@@ -32,7 +32,7 @@ fn finding(result: &Value, id: &str) -> Option<Value> {
     findings.iter().find(|note| note["id"] == id).cloned()
 }
 
-/// Runs something while a thread sleeps and wakes, so that also a quiet machine has something to trace.
+/// Runs `run` while a thread sleeps and wakes, so that a quiet machine has something to trace as well.
 fn stirred<T>(run: impl FnOnce() -> T) -> T {
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -45,7 +45,7 @@ fn stirred<T>(run: impl FnOnce() -> T) -> T {
     })
 }
 
-/// The marker with its value, and that what was traced before it is there and little behind it.
+/// Checks that the trace has the marker with its value, events before it, and few after it.
 fn is_frozen(text: &str, value_ns: &Value, what: &str) {
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let marker = lines.iter().position(|line| line.contains("quietcore: CPU "));
@@ -62,7 +62,7 @@ fn is_frozen(text: &str, value_ns: &Value, what: &str) {
         .unwrap()
         .parse()
         .unwrap();
-    // A gap in ticks is converted once with the calibration and once with the slope of the whole run.
+    // A gap in ticks is converted twice: with the calibration, and with the slope of the whole run.
     assert!(
         value.abs_diff(value_ns.as_u64().unwrap()) <= 1 + value / 100,
         "{line}, {value_ns}"
@@ -75,7 +75,7 @@ fn is_frozen(text: &str, value_ns: &Value, what: &str) {
         .collect();
     assert!(behind.len() < 5, "the trace went on: {behind:#?}");
     assert!(lines.iter().any(|line| line.contains("sched_switch: ")));
-    // The trace's clock is the one of the marker.
+    // The trace and the marker use the same clock.
     let seconds = |text: &str| text.parse::<f64>().unwrap();
     let seen = seconds(line.rsplit("seen at ").next().unwrap().split(' ').next().unwrap());
     let stamp = line.split(": ").next().unwrap().rsplit(' ').next().unwrap();
@@ -111,12 +111,12 @@ fn the_trace_stops_at_the_sample_and_is_saved_next_to_the_result() {
         assert_eq!(note["subject"], path.to_str().unwrap());
         let text = fs::read_to_string(&path).unwrap();
         is_frozen(&text, &result["broke"]["value_ns"], what);
-        // The file of the result says it as well.
+        // The result file has the same finding.
         let kept: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
         assert_eq!(finding(&kept, "trace_frozen"), Some(note));
         assert_eq!(instances(&tracefs), before);
     }
-    // Without a file it is kept for this boot; with one, there; and a run that never breaks keeps none.
+    // Without a file the trace is kept in `/run`, until the next boot. A run without a break keeps none.
     measure(&["latency", "--for", "30s", "--break", "1ns"])
         .output()
         .unwrap();
@@ -141,7 +141,7 @@ fn the_trace_stops_at_the_sample_and_is_saved_next_to_the_result() {
     assert!(!Path::new("/run/quietcore/tracing").exists());
 }
 
-/// The next measurement, or `undo`, removes what one that was killed has left.
+/// The next measurement, or `undo`, removes what a killed run left behind.
 #[test]
 fn the_trace_of_a_killed_run_is_removed() {
     let _alone = alone();

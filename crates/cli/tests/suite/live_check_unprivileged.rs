@@ -1,4 +1,4 @@
-//! `check` by somebody who may not read the journal: what was applied is not known to him, so nothing is called quiet.
+//! `check` by a user who may not read the journal: the applied changes are unknown, so nothing is reported as quiet.
 
 use crate::support::alone::small_disk;
 use serde_json::Value;
@@ -8,17 +8,17 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Who owns nothing anywhere.
+/// The uid of a user that owns no file.
 const NOBODY_UID: u32 = 65534;
 
 #[test]
 fn without_access_to_the_journal_the_state_is_reported_as_unknown() {
-    // Mounts are those of a thread, and a test has one of its own.
+    // A mount namespace belongs to a thread, and each test runs in its own thread.
     if let Err(why) = small_disk(Path::new("/run")) {
         return println!("SKIP: who_may_not_read_the_journal: {why}");
     }
     fs::DirBuilder::new().mode(0o700).create("/run/quietcore").unwrap();
-    // The way to the tool may be closed to others.
+    // Other users may not have access to the build directory.
     let tool = Path::new("/run/quietcore-tool");
     fs::write(tool, []).unwrap();
     fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).unwrap();
@@ -45,7 +45,7 @@ fn without_access_to_the_journal_the_state_is_reported_as_unknown() {
         "{unseen}"
     );
     assert_eq!(json["verdict"], "unknown");
-    // What is seen to be wrong is wrong for everybody.
+    // Errors that can be seen without privileges are still reported.
     let errors = json["findings"]
         .as_array()
         .unwrap()

@@ -1,5 +1,5 @@
-//! `measure run FILE` on this machine: the article's files on the CPUs that are there, our own form, what is refused
-//! before anything starts, and that nothing stays.
+//! `measure run FILE` on this machine: the article's files on the available CPUs, our own format, files that are
+//! refused before anything starts, and complete cleanup.
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ fn alone() -> MutexGuard<'static, ()> {
     CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The lowest and the highest CPU that we may use.
+/// The lowest and the highest CPU that this process may use.
 fn ends() -> (String, String) {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let list = status
@@ -41,7 +41,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An article's file with its CPUs and times changed to what this machine has.
+/// Returns an article's file with its CPUs and times adapted to this machine.
 fn article(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures/systress")
@@ -55,7 +55,7 @@ fn article(name: &str) -> String {
         .replace("1500 ms   #", "200 ms   #")
 }
 
-/// The processes whose command line has this word.
+/// Returns the number of processes whose command line contains this word.
 fn with_word(word: &str) -> usize {
     let lines = fs::read_dir("/proc")
         .unwrap()
@@ -98,7 +98,7 @@ fn the_first_file_of_the_article_runs_unchanged() {
             (numbers[0], numbers[1])
         })
         .collect();
-    // The histogram has the size that the file asks for, whatever was measured.
+    // The histogram has the size that the file requests, whatever was measured.
     assert_eq!(
         rows.iter().map(|row| row.0).collect::<Vec<_>>(),
         (0..=20).collect::<Vec<_>>(),
@@ -118,7 +118,8 @@ fn the_second_file_of_the_article_loads_other_cpus_and_leaves_nothing() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let word = format!("/proc/{}", std::process::id());
-    // As long as the article's commands, on a tree that every machine has, and to be told from others' commands.
+    // Commands that run as long as the article's, on a directory that every machine has. The word distinguishes them
+    // from other processes.
     let described = article("host2.cfg")
         .replace("find / ", &format!("find {word} "))
         .replace("ping -f localhost", &format!("sh -c 'while :; do :; done' {word}"))
@@ -180,7 +181,7 @@ fn several_samplers_and_a_load_run_from_the_own_form() {
         assert_eq!(number("expected"), number("recorded") + number("missed"), "{thread}");
     }
     assert_eq!(threads[0]["expected"], 1_000);
-    // Each has its own life time.
+    // Each thread has its own duration.
     let lasted = |place: usize| threads[place]["duration_ns"].as_u64().unwrap();
     assert!(lasted(1) < lasted(0), "{threads:?}");
     assert_eq!(printed["programs"][0]["name"], "short");
@@ -226,7 +227,7 @@ fn the_run_can_end_with_a_program() {
     assert!(findings.any(|note| note["id"] == "ended_by_program"), "{printed}");
 }
 
-/// Refused with this status, these words on standard error, and without a trace.
+/// Checks that the file is refused with this status and these words on standard error, and that nothing is left behind.
 fn refused(described: &str, status: i32, words: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("run.cfg"), described).unwrap();

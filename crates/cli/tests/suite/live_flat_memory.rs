@@ -1,39 +1,40 @@
-//! A measurement takes as much memory after an hour as after a minute: with thousands of late wake-ups and gaps per second
-//! the lists of the worst are soon full, and nothing grows from then on. Seen from outside, on the running binary.
+//! A measurement needs as much memory after an hour as after a minute. With thousands of late wake-ups and gaps per
+//! second, the lists of the worst samples soon fill up, and no memory grows after that. The tests observe the running
+//! binary from outside.
 
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Until the lists are full.
+/// The time until the lists are full.
 const WARM_UP: Duration = Duration::from_secs(5);
 
-/// What is compared with what was there until then.
+/// The length of each window. The maximum of a window is compared with the maximum of all earlier ones.
 const WINDOW: Duration = Duration::from_secs(6);
 
-/// Windows until one has to be flat. What keeps every sample grows in each of them alike.
+/// The number of windows, of which one must show no growth. A program that keeps every sample grows equally in each.
 const WINDOWS: u32 = 6;
 
-/// Buckets of the histograms that are hit for the first time still take a page each, for longer where others want the CPU and
-/// latencies are spread widely. 24 bytes for each of 4,000 late wake-ups per second, which even a crowded machine has, would be
-/// twice as much.
+/// Histogram buckets that are hit for the first time still take a page each. This takes longer if other programs use
+/// the CPU and latencies vary widely. Keeping 24 bytes for each of 4,000 late wake-ups per second, a rate that even a
+/// busy machine reaches, would take twice as much.
 const GROWTH_KIB: u64 = 320;
 
-/// What the process has in memory, KiB; `None` when it has ended.
+/// Returns the resident memory of the process in KiB, or `None` if it has ended.
 fn resident_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// The sampler, which is a process of its own.
+/// Returns the pid of the sampler, which is a separate process.
 fn sampler_of(collector: u32) -> Option<u32> {
     let children = fs::read_to_string(format!("/proc/{collector}/task/{collector}/children")).ok()?;
     children.split_whitespace().next()?.parse().ok()
 }
 
-/// The highest CPU that we may use.
+/// The highest CPU that this process may use.
 fn cpu() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let list = status
@@ -43,7 +44,7 @@ fn cpu() -> String {
     list.trim().rsplit([',', '-']).next().unwrap().to_owned()
 }
 
-/// The most that collector and sampler had until then, KiB, looked at every twentieth of a second.
+/// Returns the largest resident memory of collector and sampler until then, in KiB, sampled 20 times per second.
 fn most_until(child: &mut Child, end: Instant) -> [u64; 2] {
     let mut had = [0; 2];
     while Instant::now() < end {
@@ -63,8 +64,8 @@ fn memory_use_is_constant_during_a_long_measurement() {
     let begun = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["measure", "all", "--json", "--cpus", &cpu(), "--for", &seconds])
-        // Every wake-up is a late one, and makes a gap. Without --out: results on the way are made in memory that is given
-        // back in steps, which are larger than what is looked for.
+        // Every wake-up is late and makes a gap. There is no `--out`: building intermediate results allocates and frees
+        // memory in steps larger than the growth that this test looks for.
         .args([
             "--interval",
             "50us",
@@ -91,7 +92,7 @@ fn memory_use_is_constant_during_a_long_measurement() {
         grown.push(now);
         is_flat
     });
-    // SAFETY: a plain call; the child is not waited for yet, so the number is still its own.
+    // SAFETY: a plain call. The child has not been waited for, so its pid is still valid.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     let result: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
     for thread in result["threads"].as_array().unwrap() {
@@ -99,7 +100,7 @@ fn memory_use_is_constant_during_a_long_measurement() {
         let total = thread[format!("{list}_total")].as_u64().unwrap();
         let kept = thread[list].as_array().unwrap().len() as u64;
         println!("{total} {list}, {kept} listed");
-        // Then the list was full before the warm-up ended.
+        // The list was therefore full before the warm-up ended.
         assert!(total >= 4 * kept, "{total} {list} do not fill a list of {kept} early");
     }
     println!("collector and sampler, KiB, each {WINDOW:?}: {grown:?}");

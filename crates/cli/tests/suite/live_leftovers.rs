@@ -1,4 +1,4 @@
-//! What a killed command left behind and cannot be removed now is reported. It blocks no other command.
+//! Leftovers of a killed command that cannot be removed now are reported, and block no other command.
 
 use crate::support::alone::own_mount;
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Status and standard error.
+/// Returns the exit status and standard error.
 fn quietcore(arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(arguments)
@@ -20,14 +20,14 @@ fn quietcore(arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn an_unprocessable_ledger_is_reported_and_blocks_no_command() {
-    // Mounts are those of a thread, and a test has one of its own.
+    // A mount namespace belongs to a thread, and each test runs in its own thread.
     if let Err(why) = own_mount(Path::new("/run")) {
         return println!("SKIP: a_ledger_that_cannot_be_worked_off: {why}");
     }
     for ledger in ["latency", "tracing", "kprobes"] {
         let _ = fs::remove_dir_all("/run/quietcore");
         fs::DirBuilder::new().mode(0o700).create("/run/quietcore").unwrap();
-        // In place of the ledger stands what no program can read as a file, root or not.
+        // The ledger is a directory, which no program can read as a file, not even as root.
         fs::create_dir(Path::new("/run/quietcore").join(ledger)).unwrap();
         for (arguments, status) in [(&["undo"][..], 0), (&["undo", "--force"], 0), (&["undo", "-q"], 0)] {
             let (ended, said) = quietcore(arguments);

@@ -1,5 +1,5 @@
-//! `measure` where it may not do what it should, or is asked for what cannot be: told with the way out, and never more
-//! memory than was promised.
+//! `measure` without permissions or with impossible requests: the error names a way out, and memory stays within the
+//! stated limit.
 
 use crate::support::alone::{alone, cpu};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The user that owns nothing.
+/// The uid of a user that owns no file.
 const NOBODY_UID: u32 = 65534;
 
-/// A limit of a process: soft, hard.
+/// A resource limit of a process: soft, hard.
 type ResourceLimit = [libc::rlim_t; 2];
 
 fn set(resource: libc::c_int, [soft, hard]: ResourceLimit) -> std::io::Result<()> {
@@ -26,7 +26,8 @@ fn set(resource: libc::c_int, [soft, hard]: ResourceLimit) -> std::io::Result<()
     }
 }
 
-/// Runs it as nobody, without capabilities, with these limits of real-time priority and of locked memory.
+/// Runs the binary as the user `nobody`, without capabilities, with these limits of real-time priority and of locked
+/// memory.
 fn as_nobody(binary: &Path, args: &[&str], priority: ResourceLimit, memory: ResourceLimit) -> std::io::Result<Output> {
     let mut command = Command::new(binary);
     command
@@ -36,18 +37,18 @@ fn as_nobody(binary: &Path, args: &[&str], priority: ResourceLimit, memory: Reso
     let become_nobody = move || {
         set(libc::RLIMIT_RTPRIO as libc::c_int, priority)?;
         set(libc::RLIMIT_MEMLOCK as libc::c_int, memory)?;
-        // SAFETY: these take no memory.
+        // SAFETY: the calls allocate no memory.
         match unsafe { libc::setgroups(0, std::ptr::null()) | libc::setgid(NOBODY_UID) | libc::setuid(NOBODY_UID) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         }
     };
-    // SAFETY: nothing but system calls between fork and exec.
+    // SAFETY: only system calls happen between `fork` and `exec`.
     unsafe { command.pre_exec(become_nobody) };
     command.output()
 }
 
-/// The binary where nobody may run it.
+/// Copies the binary to a directory where the user `nobody` may execute it.
 fn world_executable_copy(dir: &Path) -> std::path::PathBuf {
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
     let binary = dir.join("quietcore");
@@ -108,7 +109,7 @@ fn without_privileges_it_measures_what_it_can_and_reports_the_fix() {
     assert_eq!((&thread["policy"], &thread["priority"]), (&"other".into(), &0.into()));
     assert!(thread["recorded"].as_u64().unwrap() > 0);
 
-    // One that was asked for is not replaced by another.
+    // An explicitly requested policy is not replaced by another.
     let asked = [&short[..], &["--policy", "fifo:80"]].concat();
     let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -118,7 +119,7 @@ fn without_privileges_it_measures_what_it_can_and_reports_the_fix() {
         "{said}"
     );
 
-    // So with the request for idle states, which is an information where it is the default.
+    // The same applies to an explicit `--idle hold`. The default only gives an informational finding.
     assert!(note(&poor, "idle_states_not_held").is_some(), "{}", poor["findings"]);
     let asked = [&short[..], &["--idle", "hold"]].concat();
     let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
@@ -130,7 +131,7 @@ fn without_privileges_it_measures_what_it_can_and_reports_the_fix() {
         "{said}"
     );
 
-    // And with a trace that was requested.
+    // The same applies to an explicitly requested trace.
     for option in [["--break-trace", "own"], ["--break-trace", "top"]] {
         let asked = [&short[..], &["--break", "1ns"], &option].concat();
         let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
@@ -141,7 +142,7 @@ fn without_privileges_it_measures_what_it_can_and_reports_the_fix() {
         );
     }
 
-    // What needs root alone costs the trace of --break and not the break.
+    // Without root, `--break` still stops the run, but records no trace.
     let asked = [&short[..], &["--break", "1ns"]].concat();
     let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -151,7 +152,7 @@ fn without_privileges_it_measures_what_it_can_and_reports_the_fix() {
     assert!(text(lacking, "fix").contains("root"), "{lacking}");
 }
 
-/// With a limit that is too low it is told what would be granted, and that is granted.
+/// If the limit is too low, the finding names the highest granted priority, and that priority is used.
 #[test]
 fn a_priority_above_the_limit_is_reported_with_the_limit() {
     let _alone = alone();
@@ -208,7 +209,7 @@ fn invalid_requests_are_refused_before_measuring() {
     }
 }
 
-/// A hundred thousand spikes and more are counted, and the worst of them listed; the result stays small.
+/// More than 100,000 spikes are counted, only the worst are listed, and the result stays small.
 #[test]
 fn thousands_of_spikes_per_second_are_counted_and_bounded() {
     let _alone = alone();

@@ -1,5 +1,5 @@
-//! The file of `measure --out` on this machine: valid at every moment, kept when the run dies, honest about disks
-//! that fill up, and refused before anything is measured where it cannot be written.
+//! The file of `measure --out` on this machine: valid at every moment, kept if the run is killed, correct on a disk
+//! that fills up. If it cannot be written, the run is refused before it measures.
 
 use crate::support::alone::{alone, cpu, small_disk};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn measure(kind: &str, seconds: u32, out: &Path) -> Command {
     command
 }
 
-/// What the file holds, which must be a result whose accounts hold; `None` for no file.
+/// Returns the result in the file, whose totals must add up; `None` if there is no file.
 fn read(path: &Path) -> Option<Value> {
     let bytes = fs::read(path).ok()?;
     let value: Value = serde_json::from_slice(&bytes).unwrap();
@@ -41,7 +41,7 @@ fn has(value: &Value, finding: &str) -> bool {
     findings.any(|note| note["id"] == finding)
 }
 
-/// Reads the file again and again until it has been replaced so many times, with samples in it.
+/// Reads the file repeatedly until it has been replaced this many times and contains samples.
 fn until_replaced(path: &Path, times: usize, child: &mut Child) -> Value {
     let begun = Instant::now();
     let mut seen: Vec<u64> = Vec::new();
@@ -69,7 +69,7 @@ fn until_replaced(path: &Path, times: usize, child: &mut Child) -> Value {
 }
 
 fn signal(pid: u32, signal: libc::c_int) {
-    // SAFETY: a plain call; the process is our child, or its child, and has not been waited for.
+    // SAFETY: a plain call. The process is our child or its child, and has not been waited for.
     assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
 }
 
@@ -192,9 +192,9 @@ fn a_full_disk_loses_the_file_but_not_the_result() {
     }
     let path = dir.path().join("result.json");
     let mut child = measure("latency", 4, &path).arg("--json").spawn().unwrap();
-    // With the second file the page of the first is there.
+    // When the second version of the result exists, the page of the first one does too.
     until_replaced(&path, 2, &mut child);
-    // One file takes all the room that is left, whatever the rewriting of the result sets free in between.
+    // One file takes all remaining space, including what rewriting the result frees.
     let mut filler = fs::File::create(dir.path().join("filler")).unwrap();
     let has_ended = AtomicBool::new(false);
     let output = std::thread::scope(|scope| {
@@ -205,7 +205,7 @@ fn a_full_disk_loses_the_file_but_not_the_result() {
                 }
             }
         });
-        // It reads at the same time: what is printed may be more than a pipe holds.
+        // Reads the output concurrently, because it may exceed the capacity of the pipe.
         let output = child.wait_with_output();
         has_ended.store(true, Ordering::Relaxed);
         output.unwrap()
@@ -221,13 +221,13 @@ fn a_full_disk_loses_the_file_but_not_the_result() {
     let kept = read(&path).unwrap();
     assert!(kept["complete"] == false && recorded(&kept) > 0);
     assert!(recorded(&kept) < recorded(&printed));
-    // A disk that is full from the beginning is found out before.
+    // A disk that is full from the start is detected before the measurement.
     let output = measure("latency", 60, &dir.path().join("other.json")).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", error_text(&output));
     assert_eq!(names(dir.path()).len(), 3, "{:?}", names(dir.path()));
 }
 
-/// The file of gaps holds every gap of the result, and `report` reads it back as the same ones.
+/// The gap file holds every gap of the result, and `report` reads back the same gaps.
 #[test]
 fn every_gap_is_in_the_file_and_is_read_back() {
     let _alone = alone();
@@ -261,14 +261,14 @@ fn every_gap_is_in_the_file_and_is_read_back() {
     let series = &back["threads"][0];
     assert_eq!(series["missed"].as_u64(), Some(lost), "{series}");
     assert_eq!(series["samples"], result["gap_file"]["written"], "{series}");
-    // Its time is that of the result, to the reading of two clocks.
+    // The file has the same times as the result, within the error of two clock readings.
     let text = fs::read_to_string(&gaps).unwrap();
     let mut rows = text
         .lines()
         .filter(|line| line.starts_with(|digit: char| digit.is_ascii_digit()));
     let first: u64 = rows.next().unwrap().split(',').next().unwrap().parse().unwrap();
     let began = thread["started_monotonic_ns"].as_u64().unwrap();
-    // The window's beginning may be that of the first gap; each has been told by a reading of its own.
+    // The window can start at the first gap. Both times come from separate clock readings.
     assert!(first + 5_000 > began, "{first} before {began}");
     let since = first.saturating_sub(began);
     assert!(since < 2_100_000_000, "{since}");

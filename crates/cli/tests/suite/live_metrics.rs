@@ -1,5 +1,5 @@
-//! Metrics of `watch`: over HTTP, as a textfile, to standard output, held against Prometheus' own rules. Who reads them is in
-//! `scraped.rs`.
+//! Metrics of `watch` over HTTP, as a textfile and on standard output, checked with Prometheus' own rules.
+//! `live_scraped.rs` tests the programs that read them.
 
 use crate::support::alone;
 use crate::support::scraping::{port, response_to, tool, top, until, value};
@@ -19,7 +19,7 @@ fn scrape(port: u16, accept: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-/// What `promtool check metrics` has against a text; empty for nothing.
+/// Returns the errors that `promtool check metrics` reports about a text; empty if there are none.
 fn objections(promtool: &Path, text: &str) -> String {
     let mut child = Command::new(promtool)
         .args(["check", "metrics"])
@@ -83,9 +83,9 @@ fn a_daemon_serves_metrics_and_writes_the_textfile() {
         first.contains("quietcore_check_finding_since_timestamp_seconds{id=\"partition-missing\""),
         "{first}"
     );
-    // Other CPUs are nobody's business.
+    // Metrics of other CPUs are not exported.
     assert!(!first.contains("cpu=\"0\"") || cpu == "0", "{first}");
-    // The counters are read again, at most once a second, and the timer has not stood still.
+    // The counters are read again at most once per second, and the timer has ticked since then.
     until("a later count", || {
         (value(&scrape(port, "").1, &ticks) > value(&first, &ticks)).then_some(())
     });
@@ -121,7 +121,7 @@ fn a_daemon_serves_metrics_and_writes_the_textfile() {
             assert_eq!(objections(&promtool, text), "", "{text}");
         }
     }
-    // Somebody who holds the port open and says nothing keeps nobody from ending it.
+    // A client that connects and sends nothing does not keep the port open.
     let _silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
     place.configure("[watch]\n");
     daemon.signal(libc::SIGHUP);
@@ -130,7 +130,7 @@ fn a_daemon_serves_metrics_and_writes_the_textfile() {
     assert_eq!(daemon.end(), Some(0));
 }
 
-/// On the loopback of IPv6 as on the other one; that is no address that others reach.
+/// The IPv6 loopback works like the IPv4 one. Other machines cannot reach it.
 #[test]
 fn a_daemon_serves_metrics_on_the_ipv6_loopback() {
     const TEST: &str = "a_daemon_serves_metrics_on_the_ipv6_loopback";
@@ -162,7 +162,7 @@ fn a_daemon_serves_metrics_on_the_ipv6_loopback() {
     assert_eq!(daemon.end(), Some(0));
 }
 
-/// They are asked for when nothing has been new for a while.
+/// The daemon exports findings that it detected before metrics were enabled.
 #[test]
 fn metrics_enabled_later_contain_existing_findings() {
     if !is_able("metrics_enabled_later_contain_existing_findings") {
@@ -251,7 +251,7 @@ fn metrics_can_be_printed_once_without_a_daemon() {
     }
 }
 
-/// Names of all lines of a text.
+/// Returns the metric names of all lines of a text.
 fn names(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -259,14 +259,14 @@ fn names(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The words of an expression or a text that look like metrics of ours, and are none.
+/// Returns the words of an expression or a text that look like quietcore metrics and do not exist.
 fn unknown_metrics(text: &str, known: &BTreeSet<String>) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let ours = words.filter(|word| word.starts_with("quietcore_"));
     ours.filter(|word| !known.contains(*word)).map(str::to_owned).collect()
 }
 
-/// Every `expr` of a dashboard, and every query of its variables.
+/// Collects every `expr` of a dashboard and every query of its variables.
 fn expressions(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -327,7 +327,7 @@ fn dashboard_and_rules_use_only_existing_metrics() {
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert!(output.status.success(), "{words:?}: {said}");
     }
-    // A dashboard's expressions are parsed by those who will.
+    // Prometheus' own parser checks the expressions of the dashboard.
     let text: String = asked
         .iter()
         .filter(|expression| !expression.starts_with("label_values("))

@@ -1,5 +1,6 @@
-//! `trace record` on this kernel: what it says it recorded is in the file, others read the file too, a command is recorded
-//! from its start to its end, what is missing is said, and nothing stays behind.
+//! `trace record` on this kernel: the file contains the reported events, and other programs can read it.
+//!
+//! A command is recorded from start to end, lost events are reported, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
 use crate::support::program::quietcore;
@@ -64,14 +65,14 @@ fn a_recording_contains_its_events_and_trace_cmd_can_read_it() {
     assert_eq!(cpus.len(), 1);
     assert_eq!((cpus[0]["cpu"].to_string(), &cpus[0]["lost"]), (cpu(), &0.into()));
     let recorded = cpus[0]["recorded"].as_u64().unwrap();
-    // Each of the ten sleeps is a switch away and one back.
+    // Each of the ten sleeps is one switch away and one switch back.
     assert!(recorded >= 20, "{told}");
     let lines = report(&file);
     assert_eq!(lines.lines().count() as u64, recorded);
     let of_cpu = format!("[{:03}]", cpu().parse::<u32>().unwrap());
     assert!(lines.lines().all(|line| line.contains(&of_cpu)), "{lines}");
     assert_eq!(instances(&tracefs), before);
-    // The folder holds the file and nothing else.
+    // The directory contains the file and nothing else.
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 
     let theirs = Command::new("trace-cmd").args(["report", "-i"]).arg(&file).output();
@@ -134,7 +135,7 @@ fn lost_events_are_reported_and_are_no_success() {
     }
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("trace.dat");
-    // Thousands of system calls between two readings, for a buffer of two pages.
+    // Thousands of system calls between two reads overflow a buffer of two pages.
     let busy = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done";
     let output = record(
         &file,
@@ -234,9 +235,9 @@ fn one_command_replaces_the_steps_of_the_article() {
     let run = &told["cpus"][0];
     assert_eq!((&run["cpu"].to_string(), &run["comm"]), (&cpu, &"sh".into()));
     let length_ns = run["length_ns"].as_u64().unwrap();
-    // It cannot be longer than it ran, and a loop in a shell runs some instructions between two ticks.
+    // The run cannot be longer than the command. A shell loop executes some instructions between two ticks.
     assert!((1_000..800_000_000).contains(&length_ns), "{told}");
-    // The trace stays as evidence, and says the same again.
+    // The trace is kept as evidence and gives the same answer again.
     let pid = run["pid"].to_string();
     let again = answer(&quietcore(&["--json", "trace", "longest-run", path, "--task", &pid]));
     assert_eq!(again["cpus"][0], *run);

@@ -1,4 +1,4 @@
-//! Metrics of `watch` read by those whom they are for: Prometheus itself and node_exporter, Debian's own packages.
+//! Metrics of `watch` read by Prometheus and `node_exporter`, as packaged by Debian.
 
 use crate::support::scraping::{ScopedChild, port, response_to, tool, top, until, value};
 use crate::support::watched::{DaemonDirectory, is_able};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
-/// The textfile collector of Debian's `node_exporter` gives on what the daemon wrote, line for line.
+/// The textfile collector of Debian's `node_exporter` exports every line that the daemon wrote.
 #[test]
 fn node_exporter_exports_the_textfile() {
     const TEST: &str = "node_exporter_exports_the_textfile";
@@ -27,7 +27,7 @@ fn node_exporter_exports_the_textfile() {
     let daemon = place.daemon("");
     place.until_it_watches();
     until("the textfile", || file.exists().then_some(()));
-    // What is read stays as it is.
+    // The daemon has ended, so the file no longer changes.
     assert_eq!(daemon.end(), Some(0));
     let child = Command::new(exporter)
         .args(["--collector.disable-defaults", "--collector.textfile"])
@@ -43,7 +43,7 @@ fn node_exporter_exports_the_textfile() {
         response_to(port, "GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n").ok()
     });
     let written = std::fs::read_to_string(&file).unwrap();
-    // It gives the labels of a line in the order of their names.
+    // `node_exporter` sorts the labels of a line by name.
     let ours = |text: &str| -> BTreeSet<String> {
         let lines = text.lines().filter(|line| line.starts_with("quietcore_"));
         let ordered = |line: &str| {
@@ -62,7 +62,7 @@ fn node_exporter_exports_the_textfile() {
     }
 }
 
-/// Prometheus itself, on loopback, with our rules.
+/// Prometheus scrapes the daemon on loopback and loads our rules.
 #[test]
 fn prometheus_scrapes_the_daemon() {
     const TEST: &str = "prometheus_scrapes_the_daemon";

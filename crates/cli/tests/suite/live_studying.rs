@@ -1,6 +1,7 @@
-//! `study` on this machine: what it makes, how it is interrupted and goes on, and that the machine is as before each time.
+//! `study` on this machine: its results, how it is interrupted and resumed, and that the machine returns to its
+//! previous state each time.
 //!
-//! The runs isolate the highest CPU for a second each.
+//! Each run isolates the highest CPU for one second.
 
 use crate::support::alone;
 use crate::support::program::quietcore;
@@ -11,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The results by their path in the directory.
+/// Returns the results by their path in the directory.
 fn results(out: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for cell in fs::read_dir(out).into_iter().flatten() {
@@ -38,7 +39,7 @@ fn start(file: &str, out: &Path) -> Child {
         .unwrap()
 }
 
-/// Numbers of processes whose command line has these words one after the other.
+/// Returns the pids of processes whose command line contains these consecutive words.
 fn processes(words: &str) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
     let matching = entries.filter(|path| {
@@ -60,7 +61,7 @@ fn parent_of(pid: i32) -> Option<i32> {
         .ok()
 }
 
-/// Waits until it measures an isolated CPU.
+/// Waits until an isolated CPU is measured.
 fn until_isolated(child: &Child) {
     let pid = i32::try_from(child.id()).unwrap();
     until("a measurement of an isolated CPU", || {
@@ -72,7 +73,7 @@ fn until_isolated(child: &Child) {
 }
 
 fn send(pid: i32, signal: i32) {
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
 }
 
@@ -129,7 +130,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
 
     a_page_is_made_of_it(dir.path(), &out, &output.stdout);
 
-    // The runs came in the order that was drawn.
+    // The runs were executed in the order that was drawn.
     let begun = |name: &String| -> Value { serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone() };
     let mut ran: Vec<String> = Vec::new();
     for (block, cells) in record["order"].as_array().unwrap().iter().enumerate() {
@@ -147,7 +148,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
         "{ran:?}"
     );
 
-    // Again there is nothing left to run.
+    // A second call has nothing left to run.
     assert_eq!(run(&file, &out).status.code(), Some(0));
     assert_eq!(results(&out), first);
     let folders = ["none-idle", "balanced-idle"].map(|name| out.join(name).display().to_string());
@@ -158,7 +159,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
     refuses_what_is_not_its_own(dir.path(), &out, &file);
 }
 
-/// `study report --html` writes the page and says the same as without it; where it cannot be written, that is said.
+/// `study report --html` writes the page and prints the same as without it. An unwritable page is reported.
 fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
     let report = |page: &Path| {
         quietcore(&[
@@ -189,7 +190,7 @@ fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
     );
 }
 
-/// What was noted of each run is compared; a file that says something else is told of.
+/// The temperatures recorded for each run are compared. A file with other values is reported.
 fn check_differing_temperatures_are_reported(out: &Path) {
     let report = || quietcore(&["study", "report", &out.display().to_string()]);
     let file = out.join("temperatures.json");
@@ -225,7 +226,8 @@ fn check_differing_temperatures_are_reported(out: &Path) {
     }
 }
 
-/// `study report --as`: each form has every cell, to standard output and to a file alike; a word that is none changes nothing.
+/// `study report --as`: each format contains every cell, on standard output and in a file. An unknown format is refused
+/// and writes nothing.
 fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
     let out = out.display().to_string();
     let file = dir.join("form").display().to_string();
@@ -246,7 +248,7 @@ fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
         let output = quietcore(&["study", "report", &out, "--as", form, "--out", &file]);
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
         let written = fs::read_to_string(&file).unwrap();
-        // A page names the file that its numbers are saved as.
+        // The HTML page contains the name of its data file.
         assert_eq!(written.replace("\"form.json\"", "\"study.json\""), text, "{form}");
     }
     for words in [["--as", "pdf"], ["--out", "x"]] {
@@ -255,7 +257,7 @@ fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
     }
 }
 
-/// Another file, another version, a result from elsewhere, half a result.
+/// Refused: another study file, another version, a foreign result, a truncated result.
 fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
     let refused = |why: &str| {
         let output = run(file, out);
@@ -340,7 +342,7 @@ fn a_killed_study_is_cleaned_up_and_resumes() {
     let (before, out) = (state(), dir.path().join("out"));
     let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
 
-    // The guard takes back what stands.
+    // The guard undoes the active changes.
     let mut child = start(&file, &out);
     until_isolated(&child);
     child.kill().unwrap();
@@ -349,7 +351,7 @@ fn a_killed_study_is_cleaned_up_and_resumes() {
     assert_eq!(state(), before);
     let first = results(&out);
 
-    // With the guard killed as well, the partition stands until the study goes on.
+    // If the guard is killed as well, the partition stays active until the study is resumed.
     let mut child = start(&file, &out);
     until_isolated(&child);
     let guards = processes(&format!("guard --token {}-", child.id()));
@@ -384,7 +386,7 @@ fn each_call_runs_until_its_budget_is_used() {
     }
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    // A second run cannot begin within half a second after the first, which takes one.
+    // A run takes one second. The budget leaves half a second, so no second run starts.
     let text = study_of(&alone::cpu(), "load = [\"idle\", \"cpu\"]").replace("seed", "budget = \"1500ms\"\nseed");
     let file = written(dir.path(), &text);
     for call in 1..=4 {

@@ -1,5 +1,5 @@
-//! `study run --on`: the study runs behind a real server of ssh, which is this machine's own loopback here. Links are cut and logins
-//! refused; what is there is fetched, and nothing is left there.
+//! `study run --on`: the study runs on the other side of a real SSH server, here on this machine's loopback.
+//! Connections are cut and logins refused. All results are fetched, and nothing is left on the remote side.
 
 use crate::support::alone;
 use crate::support::board::SshServer;
@@ -15,7 +15,7 @@ use std::process::{Child, Command};
 use std::sync::MutexGuard;
 use tempfile::TempDir;
 
-/// Results here, by their path, with their text.
+/// Returns the fetched results by path, with their text.
 fn results(out: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for cell in ["none-idle", "balanced-idle"] {
@@ -28,11 +28,11 @@ fn results(out: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// Reads what a study says until one of its lines has this.
+/// Reads the output of a study until a line contains these words.
 fn read_until(child: &mut Child, words: &str) -> Vec<String> {
     let mut said = Vec::new();
     let errors = child.stderr.as_mut().unwrap();
-    // Byte by byte: what is not read here stays for whoever reads after.
+    // Reads byte by byte: the rest stays in the pipe for the next reader.
     let mut lines = BufReader::with_capacity(1, errors).lines();
     while let Some(Ok(line)) = lines.next() {
         let is_it = line.contains(words);
@@ -45,21 +45,21 @@ fn read_until(child: &mut Child, words: &str) -> Vec<String> {
 }
 
 fn send(child: &Child, signal: i32) {
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) }, 0);
 }
 
-/// A study that can run on a board, and this machine as it was before.
+/// A study that can run on a board, and the state of this machine before it.
 struct PreparedStudy {
     board: SshServer,
     before: BTreeMap<String, String>,
     file: String,
     dir: TempDir,
-    // The last, so that the next one begins when all the rest is gone.
+    // The last field, so that the next test starts after everything else is dropped.
     _alone: MutexGuard<'static, ()>,
 }
 
-/// A board, and a study whose runs last so long; says why where there is none.
+/// Prepares a board and a study whose runs last this long. Prints a skip message if that is not possible.
 fn ready(test: &str, lasts: &str) -> Option<PreparedStudy> {
     let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
@@ -119,13 +119,14 @@ fn a_study_runs_remotely_and_its_results_are_copied_here() {
         );
     }
 
-    // The directory is one of a study like any other.
+    // The directory is a regular study directory.
     let text = out.display().to_string();
     assert!(quietcore(&["study", "report", &text]).status.success());
     let cells = ["none-idle", "balanced-idle"].map(|cell| out.join(cell).display().to_string());
     assert!(quietcore(&["compare", &cells[0], &cells[1]]).status.success());
 
-    // The same command again asks nobody, and one for another machine, or for this one without ssh, mixes nothing.
+    // The same command again does not connect. A command for another machine, or for this one without SSH, does not mix
+    // results.
     let again = board.study(file, &out).args(["--on-patience", "1s"]).output().unwrap();
     assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
     assert!(!output_text(&again).contains("copying"), "{}", output_text(&again));
@@ -138,7 +139,7 @@ fn a_study_runs_remotely_and_its_results_are_copied_here() {
         output_text(&other)
     );
 
-    // A result that is missing is measured again, and only that.
+    // Only a missing result is measured again.
     fs::remove_file(out.join("none-idle/2.json")).unwrap();
     let output = board.study(file, &out).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
@@ -176,7 +177,7 @@ fn a_broken_link_loses_nothing() {
         "{}",
         output_text(&output)
     );
-    // It went on meanwhile and was not begun anew.
+    // The study went on during the interruption and was not restarted.
     assert!(
         !output_text(&output).contains("are there already"),
         "{}",
@@ -190,7 +191,8 @@ fn a_broken_link_loses_nothing() {
     );
     assert_eq!((results(&out).len(), board.left().len(), &state()), (4, 0, before));
 
-    // Whoever is killed here is no concern of the study there; the same command picks up what came meanwhile.
+    // Killing the local process does not affect the remote study. The same command fetches the results that it produced
+    // since then.
     let out = dir.path().join("killed");
     let mut child = board.study(file, &out).spawn().unwrap();
     read_until(&mut child, "[2/4]");
@@ -238,7 +240,7 @@ fn interrupting_a_study_stops_it_on_the_board() {
     let first = results(&out);
     assert!(!first.is_empty() && first.len() < 4, "{:?}", first.keys());
 
-    // What is here is not measured again, although nothing of it was left there.
+    // Local results are not measured again, although nothing is left on the remote side.
     let output = board.study(file, &out).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let all = results(&out);
@@ -246,7 +248,7 @@ fn interrupting_a_study_stops_it_on_the_board() {
     assert_eq!((all.len(), board.left().len(), &state()), (4, 0, before));
 }
 
-/// A command's words, its status, and what it must say. Nothing of it may be left there.
+/// Checks exit status and required words of a command. It must leave nothing on the remote side.
 fn refused(board: &SshServer, command: &mut Command, status: i32, words: &[&str]) {
     let output = command.output().unwrap();
     assert_eq!(
@@ -280,7 +282,7 @@ fn a_refused_login_is_reported_with_the_reason() {
         command.args(["--ssh", &board.ssh(key, known)]);
         command
     };
-    // The option comes twice then, which is refused by itself.
+    // The option is given twice, which is refused.
     refused(&board, &mut with("twice", "own", "known"), 2, &["--ssh"]);
     let one = |name: &str, ssh: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
@@ -299,7 +301,7 @@ fn a_refused_login_is_reported_with_the_reason() {
     let mut missing = board.study(&file, &out("missing"));
     let missing = missing.arg("--binary").arg(dir.path().join("missing"));
     refused(&board, missing, 2, &["missing"]);
-    // A file that only looks as if it could run there.
+    // A truncated program that looks executable.
     let fake = dir.path().join("cut-off");
     let mut program = fs::read(env!("CARGO_BIN_EXE_quietcore")).unwrap();
     program.truncate(4096);
@@ -342,7 +344,7 @@ fn a_wrong_architecture_or_a_full_disk_is_reported_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let full = dir.path().join("it's \"there\"");
     fs::create_dir_all(&full).unwrap();
-    // The server is a child of this thread, and so sees the small disk.
+    // The server is a child of this thread, so it has the same small disk.
     if let Err(error) = alone::small_disk(&full) {
         println!("SKIP: {test}: no disk of one's own here: {error}");
         return;

@@ -1,5 +1,5 @@
-//! `study run --in vm`: what is missing is said before anything runs; guests on a real kernel measure what their boot lines say,
-//! and whoever is killed, a guest or the study, costs what was under way and nothing else.
+//! `study run --in vm`: missing parts are reported before anything runs, and guests on a real kernel measure the setup
+//! of their command lines. A killed guest or study loses only the run in progress.
 
 use crate::support::alone;
 use crate::support::program::quietcore;
@@ -16,7 +16,7 @@ const QEMU: &str = "qemu-system-x86_64";
 const STUDY: &str = "repetitions = 1\nseed = 3\n[measure]\nwhat = \"latency\"\ncpus = \"3\"\nfor = \"1s\"\n[axes]\n\
                      isolation = [\"none\", \"isolcpus\", \"balanced\"]\n";
 
-/// What guests are made of here: a static quietcore and a kernel; says so where something is missing.
+/// Returns a static quietcore and a kernel for the guests. Prints a skip message if one is missing.
 fn ground(test: &str) -> Option<(String, String)> {
     let skip = |why: &str| {
         println!("SKIP: {test}: {why}");
@@ -59,7 +59,7 @@ fn run(file: &str, out: &Path, ground: &(String, String)) -> Command {
     command
 }
 
-/// The number of the QEMU of a study, by the directory on its command line.
+/// Returns the pid of the QEMU of a study, found by the directory on its command line.
 fn guest_of(out: &Path) -> Option<i32> {
     let out = out.display().to_string();
     let entries = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
@@ -74,7 +74,7 @@ fn guest_of(out: &Path) -> Option<i32> {
 }
 
 fn kill(pid: i32) {
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
@@ -99,7 +99,7 @@ fn each_cell_is_measured_under_its_line_despite_kills() {
         cells.into_iter().filter(is_there).collect()
     };
 
-    // The study is killed behind its first result: its guest goes with it.
+    // The study is killed after its first result. Its guest ends with it.
     let mut study = start(run(&file, &out, &ground));
     until("a first result", || !there().is_empty() || study_ended(&study));
     study.kill().unwrap();
@@ -109,15 +109,15 @@ fn each_cell_is_measured_under_its_line_despite_kills() {
     assert!(!first.is_empty() && first.len() < 3, "{first:?}");
     let texts: Vec<_> = first.iter().map(|cell| result(&out, cell)).collect();
 
-    // Interrupted, it ends its guest itself.
+    // An interrupted study ends its guest itself.
     let mut study = start(run(&file, &out, &ground));
     until("a guest", || guest_of(&out).is_some() || study_ended(&study));
-    // SAFETY: plain numbers.
+    // SAFETY: `kill` only takes integers.
     unsafe { libc::kill(i32::try_from(study.id()).unwrap(), libc::SIGINT) };
     assert_eq!(study.wait().unwrap().code(), Some(1));
     assert_eq!(guest_of(&out), None);
 
-    // It goes on, and now the guest is killed: another one takes over.
+    // The study is resumed, and now the guest is killed. Another guest replaces it.
     let study = start(run(&file, &out, &ground));
     until("a guest", || guest_of(&out).is_some() || study_ended(&study));
     guest_of(&out).into_iter().for_each(kill);
@@ -135,7 +135,7 @@ fn each_cell_is_measured_under_its_line_despite_kills() {
         claims(cell, &result(&out, cell).unwrap(), &ground.1);
     }
 
-    // Nothing is left to run, and nothing is said about times.
+    // Nothing is left to run, and no times are reported.
     let output = run(&file, &out, &ground).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -146,7 +146,7 @@ fn each_cell_is_measured_under_its_line_despite_kills() {
         assert_eq!(pair["withheld"], withheld, "{pair}");
         assert_eq!(pair["answers"].as_array().unwrap().len(), 0, "{pair}");
     }
-    // Of other sizes the guests would be another machine.
+    // With other sizes, the guests would be a different machine.
     let other = run(&file, &out, &ground).args(["--vm-cpus", "5"]).output().unwrap();
     assert_eq!(other.status.code(), Some(2), "{}", output_text(&other));
     assert!(
@@ -164,7 +164,7 @@ fn study_ended(study: &Child) -> bool {
         .is_none_or(|rest| rest.trim_start().starts_with('Z'))
 }
 
-/// What stands in a result of a cell: the line of its boot, where it was measured, and what was counted there.
+/// Checks a result of a cell: the command line of its boot, where it was measured, and what was counted there.
 fn claims(cell: &str, text: &str, image: &str) {
     let result: Value = serde_json::from_str(text).unwrap();
     let environment = &result["environment"];
@@ -186,7 +186,7 @@ fn claims(cell: &str, text: &str, image: &str) {
     assert_eq!(thread["cpu"], 3, "{cell}");
     let number = |name: &str| thread[name].as_u64().unwrap();
     assert_eq!(number("expected"), number("recorded") + number("missed"), "{cell}");
-    // A thread that sleeps by the clock is woken by the clock's interrupt, isolated or not.
+    // The timer interrupt wakes a thread that sleeps on a clock, isolated or not.
     let counted = &result["activity"]["cpus"][0];
     assert_eq!(counted["cpu"], 3, "{cell}");
     assert!(
@@ -218,7 +218,7 @@ fn cells_that_cannot_boot_get_a_reason_and_the_rest_is_measured() {
             output_text(&output)
         );
     }
-    // Once in each of two tries, and not again in the second repetition.
+    // Once in each of two attempts, and not again in the second repetition.
     assert_eq!(
         output_text(&output).matches("of repetition").count(),
         2,
@@ -239,7 +239,7 @@ fn cells_that_cannot_boot_get_a_reason_and_the_rest_is_measured() {
     assert!(!out.join("vm/1-1.console").exists());
 }
 
-/// What a program does that is called like QEMU: it can be tried, and else is this.
+/// Runs a study with a program named like QEMU. It passes the probe and otherwise executes `body`.
 fn pretended(dir: &Path, body: &str) -> Output {
     let (file, out) = (written(dir, &STUDY.replace("1s", "100ms")), dir.join("out"));
     let program = dir.join(QEMU);
@@ -326,7 +326,7 @@ fn missing_requirements_are_reported_before_anything_runs() {
     refused(&["--in", "vm", "--kernel", &image, "--vm-cpus", "1"], "1");
     refused(&["--in", "sand"], "sand");
 
-    // A QEMU that is not there.
+    // QEMU is not installed.
     let program = elf(dir.path());
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["study", "plan", &file, "--in", "vm", "--kernel", &image])
@@ -347,7 +347,7 @@ fn missing_requirements_are_reported_before_anything_runs() {
         );
     }
 
-    // Nobody takes a machine that is none for a guest.
+    // A machine that is not a guest is not mistaken for one.
     let output = quietcore(&["study", "in-guest"]);
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(
@@ -357,7 +357,7 @@ fn missing_requirements_are_reported_before_anything_runs() {
     );
 }
 
-/// A static program as far as it is looked at.
+/// Writes a file that passes for a static program.
 fn elf(dir: &Path) -> String {
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
     bytes.resize(64, 0);
@@ -367,7 +367,7 @@ fn elf(dir: &Path) -> String {
     path.display().to_string()
 }
 
-/// An image of x86 as far as it is looked at.
+/// Writes a file that passes for an x86 kernel image.
 fn image(dir: &Path) -> String {
     let mut bytes = vec![0; 0x300];
     bytes[0x202..0x206].copy_from_slice(b"HdrS");

@@ -1,8 +1,8 @@
-//! `watch --daemon` on this machine: it hears what others write and says who it was, survives what goes wrong around it, and
-//! keeps what it knows.
+//! `watch --daemon` on this machine: it notices changes by other processes and names them, survives errors around it,
+//! and keeps its state.
 //!
-//! Each daemon lives in a mount namespace of its own, with its own `/run` and `/etc`; the CPU is only named (`--cpus`), so
-//! nothing is isolated here. What it does beside a partition is seen on real kernels (`lab/src/scenarios/daemon.rs`).
+//! Each daemon runs in its own mount namespace with its own `/run` and `/etc`. Nothing is isolated here: the CPU is
+//! only named (`--cpus`). `lab/src/scenarios/daemon.rs` tests a daemon beside a partition on real kernels.
 
 use crate::support::alone;
 use crate::support::watched::{DaemonDirectory, is_able};
@@ -16,7 +16,7 @@ fn is(line: &Value, event: &str, subject: &str) -> bool {
     line["event"] == event && line["subject"] == subject
 }
 
-/// An interrupt that may be moved away from the CPU and back.
+/// Finds an interrupt that can be moved away from the CPU and back.
 fn movable_interrupt(cpu: &str) -> Option<PathBuf> {
     let interrupts = std::fs::read_to_string("/proc/interrupts").unwrap();
     let numbers = interrupts
@@ -71,7 +71,7 @@ fn changes_by_other_programs_are_found_and_the_writer_is_named() {
 
     shell(&format!("echo 0 >{shown}"));
     place.until("that it is gone", |line| line["event"] == "gone" && is_about(line));
-    // It lives until its name was asked for, as a person's shell does.
+    // The shell lives until the daemon has read its name, like the shell of a user.
     let pid = shell(&format!("echo {} >{shown}; sleep 0.3", former.trim()));
     let line = place.until("who put it back", |line| {
         line["event"] == "appeared" && is_about(line) && line["by"].as_array().is_some_and(|by| !by.is_empty())
@@ -97,7 +97,7 @@ fn changes_by_other_programs_are_found_and_the_writer_is_named() {
     assert_eq!(place.lines().last().unwrap()["event"], "stopped");
 }
 
-/// What is written is found because the kernel tells of it: rounds would find it too, and each of them is counted.
+/// A notification of the kernel leads to the finding. Polling rounds would find it too, so they are counted.
 #[test]
 fn a_write_is_found_before_the_next_round() {
     if !is_able("a_write_is_found_before_the_next_round") {
@@ -143,7 +143,8 @@ fn a_write_is_found_before_the_next_round() {
     assert_eq!(daemon.end(), Some(0));
 }
 
-/// Each alert is the line of the log; somebody who takes it and never answers holds up neither findings nor the end.
+/// Each alert equals a line of the log. A server that accepts and never answers delays neither findings nor the
+/// shutdown.
 #[test]
 fn alerts_are_posted_and_a_silent_server_delays_nothing() {
     if !is_able("alerts_are_posted_and_a_silent_server_delays_nothing") {
@@ -189,7 +190,7 @@ fn alerts_are_posted_and_a_silent_server_delays_nothing() {
     assert_eq!(posted["event"], "appeared", "{posted}");
     place.until("the same line in the log", |line| *line == posted);
     first.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
-    // The next one is taken and never answered.
+    // The next alert is accepted and never answered.
     let mut silent = accept();
     body(&mut silent);
     place.until_it_watches();
@@ -208,7 +209,7 @@ fn alerts_are_posted_and_a_silent_server_delays_nothing() {
                 .as_str()
                 .is_some_and(|text| text.contains("did not answer within"))
     });
-    // And whatever comes next is no reason to stay.
+    // A pending alert does not delay the exit.
     assert_eq!(daemon.end(), Some(0));
 }
 
@@ -235,7 +236,7 @@ fn a_second_daemon_names_the_first_and_a_later_one_continues() {
     let first = place.until("a finding", |line| {
         line["event"] == "appeared" && line["id"] == "partition-missing"
     });
-    // Killed, it leaves what it knows.
+    // A killed daemon leaves its state behind.
     daemon.child.kill().unwrap();
     daemon.child.wait().unwrap();
     let lines = place.lines().len();
@@ -300,7 +301,7 @@ fn an_incomplete_configuration_changes_nothing() {
                 > 1
             && line == &wrong
     });
-    // Every layer is asked for a signal, also those that read what is declared, and each has an answer.
+    // A signal makes every layer, including those that read the declaration, check again.
     let before = place.state()["asked"]["rounds"].as_u64();
     daemon.signal(libc::SIGHUP);
     place.state_with(|state| state["asked"]["rounds"].as_u64() > before);
@@ -343,7 +344,7 @@ fn an_incomplete_configuration_changes_nothing() {
     assert!(place.state()["configuration"].is_null());
 }
 
-/// What systemd would hear.
+/// The notifications that systemd would receive.
 #[test]
 fn the_service_manager_gets_watchdog_notifications() {
     if !is_able("the_service_manager_gets_watchdog_notifications") {

@@ -1,4 +1,4 @@
-//! `watch --daemon` whose log is on a disk without room: it goes on, and says what is missing.
+//! `watch --daemon` with its log on a full disk: it keeps running and reports the missing lines.
 
 use crate::support::alone;
 use crate::support::watched::{DaemonDirectory, is_able};
@@ -47,7 +47,7 @@ fn a_full_log_disk_does_not_end_the_daemon() {
     assert_eq!(daemon.end(), Some(0));
 }
 
-/// A disk that runs full takes whole lines only, and what is lost is counted in the log when there is room again.
+/// A full disk only gets whole lines. The number of lost lines is logged when there is space again.
 #[test]
 fn a_log_on_a_full_disk_continues_when_space_is_free() {
     if !is_able("a_log_on_a_full_disk_continues_when_space_is_free") {
@@ -56,7 +56,7 @@ fn a_log_on_a_full_disk_continues_when_space_is_free() {
     let place = DaemonDirectory::new();
     let disk = place.path("disk");
     std::fs::create_dir(&disk).unwrap();
-    // Two pages, of which one is taken: the first findings need more than the other.
+    // A disk of two pages, one of them in use: the first findings need more than the other.
     let daemon = place.start_line(
         &format!(
             "mount -t tmpfs -o size=8k none {0} && head -c 4096 /dev/zero >{0}/other && exec {1} watch --daemon --cpus {2} --log {0}/log",

@@ -1,5 +1,5 @@
-//! `watch --daemon` in storms: of processes, which concern it little, and of writes to a file that does. Neither fills its
-//! memory, and it asks at the pace that it says.
+//! `watch --daemon` in storms of unrelated processes and of writes to a watched file. Its memory stays bounded, and it
+//! checks at the stated rate.
 
 use crate::support::watched::{DaemonDirectory, TestDaemon, is_able};
 use std::path::PathBuf;
@@ -7,14 +7,16 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use watch::drift::Interval;
 
-/// What the daemon counts of its questions, after the signal of this turn: in all, their cost and the dearest, in milliseconds.
+/// Returns what the daemon counts about its checks after the given number of signals: how many, their total time and
+/// the longest, in milliseconds.
 fn counted(place: &DaemonDirectory, daemon: &TestDaemon, turn: usize) -> [u64; 3] {
     daemon.signal(libc::SIGHUP);
     place.until("the signal", |_| {
         let told = place.lines();
         told.iter().filter(|one| one["event"] == "configuration").count() == turn
     });
-    // The state is replaced after the line is logged. Its time is taken before it is read: what is read is never older.
+    // The state file is replaced after the line is logged. Its timestamp is taken before it is read, so the content is
+    // never older.
     let modified = |path: PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).unwrap();
     let start = Instant::now();
     while modified(place.path("run/quietcore/watch/state")) < modified(place.log()) {
@@ -25,7 +27,7 @@ fn counted(place: &DaemonDirectory, daemon: &TestDaemon, turn: usize) -> [u64; 3
     ["questions", "spent_ms", "longest_ms"].map(|name| state["asked"][name].as_u64().unwrap())
 }
 
-/// Processes without end do not fill its memory, and it is still there for what matters.
+/// An endless stream of processes does not fill the daemon's memory, and it still reports relevant changes.
 #[test]
 fn a_fork_storm_neither_fills_memory_nor_blocks_the_daemon() {
     if !is_able("a_fork_storm_neither_fills_memory_nor_blocks_the_daemon") {
@@ -59,7 +61,7 @@ fn a_fork_storm_neither_fills_memory_nor_blocks_the_daemon() {
     assert_eq!(daemon.end(), Some(0));
 }
 
-/// Writes without end are asked about at a pace: not more often, and at no larger part of a CPU than that allows.
+/// An endless stream of writes is checked at a limited rate: neither more often nor with a larger share of a CPU.
 #[test]
 fn a_storm_of_writes_causes_only_a_few_checks() {
     if !is_able("a_storm_of_writes_causes_only_a_few_checks") {
@@ -85,7 +87,8 @@ fn a_storm_of_writes_causes_only_a_few_checks() {
         (2..=most).contains(&questions),
         "{questions} questions within {elapsed_ms} ms: {before:?}, {after:?}"
     );
-    // A share of what passes from the end of one to the next: less than that of the whole, and the last is not over yet.
+    // The limit is a share of the time between two checks, so it is below the same share of the whole. The last
+    // interval is still open.
     let share = Interval::QUESTIONS.share(Duration::from_millis(after[2]));
     let most_ms = elapsed_ms as f64 * share + after[2] as f64;
     assert!(

@@ -1,5 +1,7 @@
-//! `watch --daemon --install-unit` and `--remove-unit`, each in a mount namespace with its own `/etc`, `/run` and `/var/lib`. That
-//! systemd starts what is installed is seen on real kernels (`lab/src/scenarios/daemon_unit.rs`).
+//! `watch --daemon --install-unit` and `--remove-unit`, each in a mount namespace with its own `/etc`, `/run` and
+//! `/var/lib`.
+//!
+//! `lab/src/scenarios/daemon_unit.rs` tests on real kernels that systemd starts the installed unit.
 
 use crate::support::watched::{DaemonDirectory, is_able};
 use std::path::Path;
@@ -8,12 +10,13 @@ use std::process::Output;
 const UNIT: &str = "etc/systemd/system/quietcore-watch.service";
 const LINK: &str = "etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
 
-/// Runs it from `/mnt`: a program where some build, below `/tmp` or with other owners, is none to be started at boot.
+/// Runs a copy of the program in `/mnt`. A program in a build directory, below `/tmp` or with other owners must not be
+/// started at boot.
 fn run(place: &DaemonDirectory, words: &str) -> (Option<i32>, String) {
     run_after(place, "true", words)
 }
 
-/// As [`run`], after a line of shell that changes the copy.
+/// Like [`run`], after a shell command that changes the copy.
 fn run_after(place: &DaemonDirectory, line: &str, words: &str) -> (Option<i32>, String) {
     let line = format!(
         "mount -t tmpfs -o mode=0755 none /mnt && install -m 0755 {} /mnt/quietcore && {line} && \
@@ -59,7 +62,7 @@ fn the_unit_is_installed_and_removed() {
     assert!(said.contains("no unit of `watch` was installed"), "{said}");
 }
 
-/// A program that another user can replace would be run by root at each boot.
+/// Root would run a program at each boot that another user can replace.
 #[test]
 fn a_program_that_other_users_can_change_is_not_installed() {
     if !is_able("a_program_that_other_users_can_change_is_not_installed") {
@@ -79,7 +82,7 @@ fn a_program_that_other_users_can_change_is_not_installed() {
     }
 }
 
-/// Whoever edits the unit keeps it.
+/// An edited unit belongs to the user who edited it.
 #[test]
 fn an_edited_unit_is_left_alone() {
     if !is_able("an_edited_unit_is_left_alone") {

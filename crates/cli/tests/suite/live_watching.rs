@@ -1,4 +1,4 @@
-//! `watch` in a real terminal, driven by keys and signals: the screens of a recording, the terminal given back; and files
+//! `watch` in a real terminal, driven by keys and signals: the screens of a recording, the restored terminal, and files
 //! that cannot be played.
 
 use crate::support::program::quietcore;
@@ -14,7 +14,7 @@ fn screen(name: &str) -> String {
     std::fs::read_to_string(fixtures().join("screens").join(name)).unwrap()
 }
 
-/// A terminal of its own, with a shell that starts one program, says how it ended, and waits.
+/// A private terminal with a shell that starts one program, prints its exit status, and waits.
 struct Terminal {
     socket: String,
     _dir: tempfile::TempDir,
@@ -64,7 +64,7 @@ impl Terminal {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Waits until the screen is so; a minute is long enough for any machine.
+    /// Waits until the screen satisfies the condition, for at most one minute.
     fn shows(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let begun = Instant::now();
         loop {
@@ -82,7 +82,7 @@ impl Terminal {
         self.shows(&format!("{name}:\n{wanted}\nbut"), |seen| seen == wanted);
     }
 
-    /// The program that the shell started.
+    /// Returns the pid of the program that the shell started.
     fn program(&self) -> u32 {
         let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
         let shell = shell.trim();
@@ -176,7 +176,7 @@ fn without_unicode_the_screen_is_ascii_and_signals_restore_the_terminal() {
     terminal.check_restored("ended 0");
 }
 
-/// A program that reads a terminal that is gone would do so for ever, with a whole CPU.
+/// A program that keeps reading from a closed terminal would use a whole CPU forever.
 #[test]
 fn the_view_ends_when_its_terminal_is_gone_even_without_sighup() {
     for (name, environment) in [("hangup", "LC_ALL=C"), ("unheard", "trap '' HUP; LC_ALL=C")] {
@@ -187,7 +187,7 @@ fn the_view_ends_when_its_terminal_is_gone_even_without_sighup() {
         let program = terminal.program();
         terminal.tmux(&["kill-server"]);
         let begun = Instant::now();
-        // Whoever takes over its children may not have looked after it yet.
+        // The program's new parent may not have reaped it yet.
         let runs = || {
             let stat = std::fs::read_to_string(format!("/proc/{program}/stat"));
             stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -241,7 +241,7 @@ fn unplayable_files_are_reported_with_the_reason() {
     assert!(told("broken", &broken).contains("line 26: "));
     let gone = quietcore(&["watch", "--play", "/nonexistent/file"]);
     assert_eq!(gone.status.code(), Some(4));
-    // A file that is good fails for the terminal alone.
+    // A valid file only fails because there is no terminal.
     assert!(told("good", &whole).contains("standard output is no terminal"));
 }
 

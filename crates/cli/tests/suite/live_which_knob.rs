@@ -1,6 +1,7 @@
-//! `study which-knob` on this machine: every cell is made of the knobs that its name says, taken back, and not made twice.
+//! `study which-knob` on this machine: each cell applies exactly the knobs in its name, undoes them, and is not
+//! measured twice.
 //!
-//! The runs isolate the highest CPU for a fraction of a second each. What refuses needs no rights and runs anywhere.
+//! The runs isolate the highest CPU for a fraction of a second each. Refusals need no privileges and run anywhere.
 
 use crate::support::alone;
 use crate::support::program::quietcore;
@@ -22,7 +23,7 @@ fn output_text(output: &Output) -> String {
     )
 }
 
-/// The plan that is asked about; nothing, and why, where no CPU can be isolated.
+/// Returns the plan of the knobs. Prints the reason and returns `None` if no CPU can be isolated.
 fn plan(test: &str) -> Option<Value> {
     let is_root = fs::read_to_string("/proc/self/status").unwrap().contains("\nUid:\t0\t");
     let begun = Instant::now();
@@ -44,7 +45,7 @@ fn is_needed(knob: &str) -> bool {
     plan::knobs::knob(knob).is_some_and(|knob| !knob.needed.is_empty())
 }
 
-/// The knobs of a plan that change something and can be left out.
+/// Returns the knobs of a plan that change something and can be left out.
 fn changing(plan: &Value) -> BTreeSet<String> {
     let knobs = plan["knobs"].as_array().unwrap().iter();
     let changing = knobs.filter(|knob| knob["state"] == "changes");
@@ -52,17 +53,18 @@ fn changing(plan: &Value) -> BTreeSet<String> {
     names.filter(|name| !is_needed(name)).collect()
 }
 
-/// What a plan would find: the value before of every file that it would write.
+/// Returns the current value of every file that the plan would write.
 fn found(plan: &Value) -> BTreeMap<String, String> {
     let changes = plan["changes"].as_array().unwrap().iter();
-    // Tasks come and go.
+    // Tasks start and end at any time.
     let files = changes.filter(|change| !change["id"].as_str().unwrap().starts_with("task_placement"));
     files
         .map(|change| (change["id"].to_string(), change["before"].to_string()))
         .collect()
 }
 
-/// What a process applied for a study, one set of knobs for each time, in the order of time; without the partition's own.
+/// Returns the sets of knobs that a process applied for a study, in order of time, without those of the partition
+/// itself.
 fn applied_by(pid: u32) -> Vec<BTreeSet<String>> {
     let state = StateDir::open(Path::new(STATE)).unwrap().unwrap();
     let mut applied = Vec::new();
@@ -87,7 +89,7 @@ fn applied_by(pid: u32) -> Vec<BTreeSet<String>> {
     applied.into_iter().map(|(_, knobs)| knobs).collect()
 }
 
-/// Asks about knobs in runs of a tenth of a second; the number of the process, and what it said.
+/// Runs `study which-knob` with runs of 0.1 s. Returns the pid and the output.
 fn run_knobs(knobs: &str, out: &Path) -> (u32, Output) {
     let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["study", "which-knob", "--json", "--for", "100ms", "--cool-down", "0s"])
@@ -167,7 +169,7 @@ fn every_cell_uses_the_knobs_of_its_name_and_is_undone() {
     assert_eq!(names, ["cpuset_partition", first, other]);
     assert!(knobs.iter().all(|knob| knob["effect"] == "no_verdict"), "{answer}");
 
-    // There is nothing left to do, and the directory answers by itself.
+    // Nothing is left to run, and the answer comes from the directory alone.
     let (pid, again) = run_knobs(&format!("{first},{other}"), &out);
     assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
     assert_eq!((applied_by(pid), &again.stdout), (Vec::new(), &output.stdout));
@@ -223,7 +225,7 @@ fn impossible_questions_are_refused_and_change_nothing() {
         Some(2)
     );
 
-    // What is written by hand is held to the same: no cell may have a knob that does nothing in it.
+    // The same rule applies to a hand-written file: no cell may contain a knob that has no effect in it.
     let text = format!(
         "repetitions = 1\n[measure]\nwhat = \"latency\"\ncpus = \"{cpu}\"\nfor = \"1s\"\n[axes]\n\
          isolation = [\"none\", \"balanced\"]\n[[which_knob]]\nknob = \"irq_affinity\"\nalone = [\"none\", \"balanced\"]\n"
@@ -277,7 +279,8 @@ fn the_expected_time_is_reported_before_anything_runs() {
     assert_eq!(said_so["schema"], "quietcore.study-plan/1");
     let cells = said_so["cells"].as_array().unwrap().len() as u64;
     assert_eq!(cells, 5, "{said_so}");
-    // Three comparisons: with 5 repetitions they can be told apart, and two more are made. A run is 1 s, 1 s, and about 2 s.
+    // Three comparisons: they can be distinguished with 5 repetitions, and two more are added. A run takes 1 s of
+    // measurement, 1 s of pause and about 2 s of overhead.
     assert_eq!(
         (&said_so["runs"], &said_so["seconds"]),
         (&(cells * 7).into(), &(cells * 7 * 4).into())

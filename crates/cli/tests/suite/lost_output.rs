@@ -1,4 +1,4 @@
-//! Standard output that takes nothing: whoever started a verb hears that the result is not there.
+//! Standard output that cannot be written: the command reports that the result is lost.
 
 use std::process::{Command, Stdio};
 

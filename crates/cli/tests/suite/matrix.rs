@@ -1,13 +1,13 @@
-//! Level 2: every captured machine x every reading verb against golden output.
+//! Level 2: every captured machine with every read-only command, compared with golden files.
 //!
-//! `make bless` writes the golden files anew; their diff is to be read. The captured machines of `fixtures/` come
-//! with the project; those beside the checkout are run where they are.
+//! `make bless` rewrites the golden files; review their diff. The captured machines of `fixtures/` belong to the
+//! project. Those beside the checkout are tested where they exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Verbs and the names of their golden files.
+/// Commands and the names of their golden files.
 const VERBS: [(&str, &[&str]); 7] = [
     ("inspect", &["inspect"]),
     ("tasks", &["inspect", "--tasks"]),
@@ -18,7 +18,7 @@ const VERBS: [(&str, &[&str]); 7] = [
     ("check", &["check", "-v"]),
 ];
 
-/// A plan in the words of others, on machines with cgroup v1, with two memory nodes, and with cgroup v2.
+/// Exported plans, on machines with cgroup v1, with two memory nodes, and with cgroup v2.
 const EXPORTS: [(&str, &[&str]); 4] = [
     ("export-shell", &["plan", "--count", "1", "--export", "shell"]),
     ("export-systemd", &["plan", "--count", "1", "--export", "systemd"]),
@@ -27,7 +27,7 @@ const EXPORTS: [(&str, &[&str]); 4] = [
 ];
 const EXPORTED: [&str; 3] = ["4x86-2p2c-v1-6.1", "4x86-2p2n2c-v1-6.1", "8x86-2p2c2t-v2-7"];
 
-/// The machine that was captured in the first boot with the line of what it declares.
+/// The machine that was captured in the first boot with its declared command line.
 const BOOT: [(&str, &[&str]); 4] = [
     ("boot-show", &["boot", "show"]),
     ("boot-check", &["boot", "check"]),
@@ -56,7 +56,7 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
     archives
 }
 
-/// What a verb says: standard output, then errors, then its status.
+/// Returns what a command prints: standard output, then errors, then its status.
 fn output_text(archive: &Path, verb: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(verb)
@@ -74,7 +74,7 @@ fn output_text(archive: &Path, verb: &[&str]) -> String {
     text
 }
 
-/// Compares every archive of a folder with the golden files; gives the number of comparisons.
+/// Compares every archive of a directory with the golden files. Returns the number of comparisons.
 fn compare(folder: &Path, golden: &Path) -> usize {
     let bless = std::env::var_os("QUIETCORE_BLESS").is_some();
     let mut compared = 0;

@@ -1,11 +1,11 @@
-//! Captured machines with a kernel older than those that quietcore is made for: every read-only command warns.
+//! Captured machines with a kernel older than quietcore supports: every read-only command warns.
 
 use crate::support::boot_files::{captured, with};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A machine of four CPUs with a kernel.
+/// Creates a captured machine with four CPUs and this kernel.
 fn machine(release: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     captured(dir.path());

@@ -1,12 +1,13 @@
 //! `partrt`, `bitcalc` and `count_ticks` as scripts call them: by the name of the binary and as `quietcore NAME`, with
-//! the messages, streams and statuses that scripts know. Nothing here makes a partition: what they do is seen on real
-//! kernels (`lab/src/scenarios/partrt.rs`).
+//! the messages, streams and statuses that scripts expect.
+//!
+//! Nothing here creates a partition. `lab/src/scenarios/partrt.rs` tests that on real kernels.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 
-/// By the name of the binary, and behind quietcore's.
+/// Runs a command by the name of the binary and as `quietcore NAME`.
 fn both_ways(name: &str, arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_quietcore");
     let own = Command::new(program).arg0(name).args(arguments).output().unwrap();
@@ -89,7 +90,7 @@ fn partrt_reports_missing_partitions_and_tasks() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert_eq!(text(&output.stderr), format!("partrt: Failed execution: {said}\n"));
     }
-    // A mask that no machine has: refused before anything is looked at.
+    // An impossible mask is refused before the machine is inspected.
     let output = both_ways("partrt", &["create", "0"]);
     assert!(
         text(&output.stderr).starts_with("partrt: Failed execution: "),
@@ -158,7 +159,7 @@ fn cpus_evaluates_bitcalc_scripts() {
 fn ticks_are_counted_while_a_command_runs() {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     let online = online.trim();
-    // A busy CPU ticks: this process keeps one busy.
+    // A busy CPU ticks. The test's command keeps one busy.
     let busy = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 7";
     let output = both_ways("count_ticks", &["-b", "--cpu", online, "sh", "-c", busy]);
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));

@@ -1,6 +1,7 @@
-//! `run` and `move` as a user calls them wrongly, or where nothing is in force: status, three lines, nothing changed.
+//! Wrong calls of `run` and `move`, and calls without an active partition: exit status, a message of three lines, no
+//! changes.
 //!
-//! Nothing here makes a partition: what they do in one is seen on real kernels (`lab/src/scenarios/run_move.rs`).
+//! Nothing here creates a partition. `lab/src/scenarios/run_move.rs` tests both in a partition on real kernels.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -16,7 +17,7 @@ fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Cgroup and mask of this very process, which a wrong call might move.
+/// Returns cgroup and affinity of this process, which a wrong call might move.
 fn place() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mask = status
@@ -70,7 +71,8 @@ fn a_missing_partition_is_an_error_and_changes_nothing() {
     let marker = tempfile::tempdir().unwrap();
     let touched = marker.path().join("the program ran");
     let touch = ["touch", touched.to_str().unwrap()];
-    // Without permission for the journal it says so (3, or 125), with it that there is no such partition (4, or 125).
+    // Without permission to read the journal the commands report that (3, or 125). With permission they report that the
+    // partition does not exist (4, or 125).
     let run = quietcore(&[&["run", "--partition", "not-there", "--"][..], &touch].concat());
     assert_eq!(run.status.code(), Some(125), "{}", error_text(&run));
     let held = [

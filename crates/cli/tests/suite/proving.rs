@@ -1,5 +1,5 @@
-//! `prove`, as far as it comes without a partition: what is wrong with its files is said before it touches anything. The story
-//! itself is told by the lab on real kernels.
+//! `prove` without a partition: unwritable output files are reported before anything is changed. The lab tests complete
+//! proofs on real kernels.
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
-//! `report` and `compare` on what other tools wrote, against golden output, and on what nobody wrote.
+//! `report` and `compare` on output of other tools, compared with golden files, and on invalid files.
 //!
-//! `make bless` writes the golden files anew; their diff is to be read.
+//! `make bless` rewrites the golden files; review their diff.
 
 use serde_json::Value;
 use std::fs;
@@ -25,7 +25,7 @@ fn quietcore(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Standard output, then errors, then the status.
+/// Returns standard output, then errors, then the status.
 fn output_text(arguments: &[&str]) -> String {
     let output = quietcore(arguments);
     let mut text = String::from_utf8(output.stdout).unwrap();
@@ -41,7 +41,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&quietcore(arguments).stdout).unwrap()
 }
 
-/// A result of ours: latency on CPU 1, so many samples of 7 us.
+/// Writes a quietcore result: latency on CPU 1, this number of samples of 7 us.
 fn own(dir: &Path, name: &str, release: &str, samples: u64) -> String {
     let environment = measure::Environment {
         tool_version: "0.1.0".to_owned(),
@@ -236,7 +236,7 @@ fn unreadable_files_are_usage_errors() {
         quietcore(&["report", "systress.txt", "--as", "xml"]).status.code(),
         Some(2)
     );
-    // For `compare` a folder is a set of repetitions.
+    // `compare` takes a directory as a set of repetitions.
     let output = quietcore(&["report", &folder]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be read"));

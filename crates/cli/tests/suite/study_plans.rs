@@ -1,4 +1,4 @@
-//! `study plan`: what it says before anything runs, and what it refuses. Nothing is isolated here.
+//! `study plan`: what it prints before anything runs, and what it refuses. Nothing is isolated here.
 
 use crate::support::alone;
 use crate::support::program::quietcore;
@@ -79,7 +79,7 @@ fn the_plan_lists_boots_and_the_number_of_restarts() {
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&plan["runs"], &plan["restarts"]), (&Value::from(16), &Value::from(8)));
-    // Within a block what shares a boot stands together.
+    // Within a block, runs that share a boot are adjacent.
     for block in plan["order"].as_array().unwrap() {
         let boot = |cell: &Value| cell.as_str().unwrap().replace("-idle", "").replace("-cpu", "");
         let mut boots: Vec<String> = block.as_array().unwrap().iter().map(boot).collect();
@@ -95,7 +95,7 @@ fn the_plan_lists_boots_and_the_number_of_restarts() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // It is not run with what this machine has instead.
+    // The study does not run with the axes that this machine supports instead.
     let out = dir.path().join("out");
     let output = run(&file, &out);
     assert_ne!(output.status.code(), Some(0), "{}", output_text(&output));

@@ -1,4 +1,5 @@
-//! `trace` on texts and files of other programs: what articles read out of them by hand, and what is no trace.
+//! `trace` on texts and files of other programs: values that articles read from them by hand, and files that are not
+//! traces.
 
 use events::dat::{DatWriter, PlannedBuffer, TraceFile, written};
 use serde_json::Value;
@@ -47,7 +48,7 @@ fn the_waits_of_the_article_are_found_with_the_running_thread() {
     );
 }
 
-/// The same trace as a file of the kernel's pages and as the kernel's words: the same waits, but for digits that text lacks.
+/// The same trace as a `trace.dat` file and as text gives the same waits, except for digits that the text lacks.
 #[test]
 fn a_trace_dat_file_and_its_text_give_the_same_waits() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +81,7 @@ fn a_trace_dat_file_and_its_text_give_the_same_waits() {
 
 #[test]
 fn the_longest_run_agrees_with_the_awk_script_of_the_article() {
-    // The article counts every line from the first of its program on; here only that program's time counts.
+    // The article counts every line after the first one of its program. Only the time of that program counts here.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.txt");
     let text = "# tracer: function\n#\n# entries-in-buffer/entries-written: 4/4   #P:48\n#\n\
@@ -101,7 +102,7 @@ fn the_longest_run_agrees_with_the_awk_script_of_the_article() {
     assert_eq!(answer["events"], 4);
 }
 
-/// From `kswapd0` taking a lock to giving it back: 49 ms with interrupts off, and no run without interruption.
+/// `kswapd0` holds a lock for 49 ms with interrupts off. This is not a run without interruption.
 #[test]
 fn the_meaning_of_the_time_in_a_latency_trace_is_explained() {
     let irqsoff = "trace-text/irqsoff.txt";
@@ -125,7 +126,7 @@ fn the_meaning_of_the_time_in_a_latency_trace_is_explained() {
             "{verb}"
         );
     }
-    // Without such a tracer nothing changes.
+    // Without a latency tracer the answer is unchanged.
     let answer = json(&["--json", "trace", "longest-run", "trace-text/sched_switch.txt"]);
     assert!(answer.get("latency").is_none() && answer["cpus"].as_array().is_some_and(|cpus| !cpus.is_empty()));
 }
@@ -230,7 +231,7 @@ fn a_trace_truncated_while_it_is_read_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.dat");
     std::fs::write(&path, longer_than_any_pipe()).unwrap();
-    // A pipe of one page: the report has to wait for us in the middle of its events.
+    // A pipe of one page makes the report wait for the test in the middle of its events.
     let (mut reading, writing) = std::io::pipe().unwrap();
     // SAFETY: a plain call on an open pipe.
     let size = unsafe { libc::fcntl(writing.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) };
@@ -259,7 +260,7 @@ fn a_trace_truncated_while_it_is_read_is_reported() {
     assert_eq!(said.lines().count(), 3, "{said}");
 }
 
-/// The pages of a fixture a hundred times.
+/// Returns a trace file that repeats the pages of a fixture 100 times.
 fn longer_than_any_pipe() -> Vec<u8> {
     let bytes = include_bytes!("../../../../fixtures/trace-dat/events.v6.dat");
     let file = TraceFile::parse(bytes, 0).unwrap();

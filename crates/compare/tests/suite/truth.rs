@@ -1,9 +1,9 @@
-//! Verdicts where the truth is known: how often something is called a difference where there is none, how often one that is
-//! there is shown, and how often the interval holds it.
+//! Verdicts for data with a known truth: the rates of false differences, of detected differences, and of intervals that
+//! contain the true value.
 
 use compare::{ComparisonQuestion, RISK, Verdict, judge};
 
-/// Numbers without a pattern, the same in every run of the test.
+/// A pseudorandom number generator that is the same in every run of the test.
 struct TruthRng(u64);
 
 impl TruthRng {
@@ -18,29 +18,30 @@ impl TruthRng {
         (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Standard normal, by the sum of twelve.
+    /// A standard normal number, computed as a sum of twelve.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 }
 
-/// How the numbers of a machine scatter from run to run.
+/// How the values of a machine vary from run to run.
 #[derive(Clone, Copy, Debug)]
 enum Scatter {
-    /// Evenly to both sides.
+    /// Symmetric.
     Normal,
-    /// With a long tail to the right, as latencies do.
+    /// With a long tail to the right, like latencies.
     Skew,
-    /// Now and then something else happens.
+    /// With occasional outliers.
     Outliers,
-    /// Something that few runs see at all.
+    /// A rare event that few runs see.
     Rare,
 }
 
 impl Scatter {
     const ALL: [Scatter; 4] = [Scatter::Normal, Scatter::Skew, Scatter::Outliers, Scatter::Rare];
 
-    /// A run's level and a quantile's own part of it: quantiles of one run go up and down together.
+    /// Combines the level of a run with an individual part for each quantile, because the quantiles of a run are
+    /// correlated.
     fn run(self, random: &mut TruthRng, questions: usize) -> Vec<f64> {
         let level = random.normal();
         let one = |random: &mut TruthRng| {
@@ -57,7 +58,7 @@ impl Scatter {
     }
 }
 
-/// Runs of a machine and of one that is so much slower, as questions.
+/// Returns the runs of a machine and of one that is slower by this amount, as questions.
 fn experiment(
     random: &mut TruthRng,
     scatter: Scatter,
@@ -117,7 +118,7 @@ fn false_differences_are_at_most_five_percent() {
 fn detectable_differences_are_detected_in_four_of_five_cases() {
     for runs in [(6, 6), (10, 10)] {
         let mut random = TruthRng(11);
-        // What can be detected is estimated from the same few runs, so the mean of many estimates is taken.
+        // The detectable difference is estimated from the same few runs, so the mean of many estimates is used.
         let sizes: Vec<f64> = (0..TRIALS)
             .map(|_| judge(&experiment(&mut random, Scatter::Normal, runs, 3, 0.0)).unwrap()[0].detectable)
             .collect();
@@ -189,7 +190,7 @@ fn few_repetitions_and_constant_values_are_no_proof() {
     assert_eq!(one(&[5.0; 4], &[5.0; 4], 0.0).verdict, Verdict::NotShown);
     let apart = one(&[5.0; 4], &[9.0; 4], 1.0);
     assert_eq!((apart.verdict, apart.interval), (Verdict::Higher, [3.0, 5.0]));
-    // As far apart as the file's own unit.
+    // As far apart as the resolution of the file.
     let close = one(&[5.0; 4], &[6.0; 4], 1.0);
     assert_eq!(close.verdict, Verdict::NotShown);
     assert_eq!(

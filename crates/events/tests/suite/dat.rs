@@ -1,4 +1,5 @@
-//! Files of trace-cmd, read as trace-cmd reads them; files of ours, read by ourselves and, where it is installed, by it.
+//! Files of trace-cmd, read with the same result as trace-cmd. Files of quietcore, read by quietcore and, if installed,
+//! by trace-cmd.
 
 use events::dat::{CpuPages, DatError, DatOption, DatWriter, PlannedBuffer, TraceFile, id, planned, written};
 use events::text::{TextEvent, TextItem, TextReader};
@@ -6,7 +7,7 @@ use events::{ClockUnit, LineFormatter, StreamItem};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
-/// Room for what is packed.
+/// The memory limit for compressed data.
 const ROOM: usize = 1 << 24;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -18,7 +19,7 @@ fn parse(bytes: &[u8]) -> TraceFile<'_> {
     TraceFile::parse(bytes, ROOM).unwrap()
 }
 
-/// What one event says, without the columns that only one of two reports has.
+/// The contents of an event, without the columns that only one of two reports has.
 #[derive(Clone, Debug, PartialEq)]
 struct ReportedEvent {
     instance: String,
@@ -30,8 +31,8 @@ struct ReportedEvent {
     fields: Vec<(String, String)>,
 }
 
-/// Where trace-cmd words a value differently from the kernel: hexadecimal numbers and addresses have `0x` in front, it does
-/// not know the names of constants, and up to 3.1.6 shows flags of a timer that its mask takes away.
+/// Converts values that trace-cmd prints differently from the kernel. It prefixes hexadecimal numbers and addresses
+/// with `0x` and does not know the names of constants. Up to 3.1.6 it prints timer flags without the mask.
 fn as_trace_cmd(event: &TextEvent, at: u64) -> ReportedEvent {
     let value = |key: &str, value: &str| match (event.name, key, value) {
         (_, "mode", _) | ("timer_start", "flags", _) => String::from("?"),
@@ -135,7 +136,7 @@ fn options() -> Vec<DatOption> {
     ]
 }
 
-/// Writes again what was read.
+/// Writes the file that was read.
 fn again(file: &TraceFile, options: &[DatOption]) -> Vec<u8> {
     let (buffers, pages) = planned(&file.buffers);
     let writing = DatWriter {
@@ -183,7 +184,7 @@ fn a_missing_cpu_leaves_an_empty_section() {
     assert_eq!(lens, [true, true, false, true, true, false]);
 }
 
-/// `trace-cmd report` of a file, or nothing where there is no trace-cmd.
+/// Runs `trace-cmd report` on a file; `None` if trace-cmd is not installed.
 fn report(bytes: &[u8]) -> Option<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("written.dat");
@@ -268,7 +269,7 @@ fn a_truncated_trace_file_is_reported() {
         let bytes = fixture(name);
         let whole = own_events(&parse(&bytes));
         for len in (0..bytes.len()).step_by(97) {
-            // Behind everything else version 7 has names of its sections, which nobody needs.
+            // At its end, version 7 has the names of its sections, which are not needed.
             if let Ok(cut) = TraceFile::parse(&bytes[..len], ROOM) {
                 assert_eq!(own_events(&cut), whole, "{name} of {len} bytes");
                 assert!(len + 100 > bytes.len(), "{name} of {len} bytes");
@@ -277,7 +278,7 @@ fn a_truncated_trace_file_is_reported() {
     }
 }
 
-/// The same file, packed with zlib as trace-cmd packs: section by section, and the pages some at a time.
+/// Compresses the file with zlib as trace-cmd does: section by section, and the pages in chunks.
 fn repacked(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let file = parse(bytes);
@@ -362,7 +363,7 @@ fn zlib_compressed_files_are_read() {
     let bytes = fixture("tsc.v7.dat");
     let packed = repacked(&bytes);
     let mut expected = own_events(&parse(&bytes));
-    // The times of the original are ticks, and are shown as they are; here they are nanoseconds.
+    // The original file's times are ticks and are shown unchanged; here they are nanoseconds.
     let read = own_events(&parse(&packed));
     expected.iter_mut().for_each(|one| one.instance.clear());
     assert_eq!(read, expected);
@@ -416,7 +417,7 @@ proptest! {
     #[test]
     fn no_damage_causes_a_panic(place in any::<prop::sample::Index>(), value in any::<u32>(), which in 0_usize..3) {
         let mut bytes = fixture(["events.v6.dat", "instance.v7.dat", "events.v7.dat"][which]);
-        // The texts in the middle are long; what decides stands at the beginning and, in version 7, at the end.
+        // The texts in the middle are long. The important parts are at the start and, in version 7, at the end.
         let at = place.index(bytes.len() - 4);
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         if let Ok(file) = TraceFile::parse(&bytes, ROOM) {

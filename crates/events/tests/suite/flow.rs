@@ -1,4 +1,4 @@
-//! Pages that come in pieces give the events that they give when they come at once.
+//! Pages that arrive in pieces give the same events as pages that arrive at once.
 
 use events::{Endian, Flow, Merge, PageLayout, PageSource, StreamItem};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ fn layout() -> PageLayout {
     PageLayout::of_64_bit(Endian::Little, 256)
 }
 
-/// A page of events with one word each, so many nanoseconds after each other.
+/// A page of events with one word each, at these distances in nanoseconds.
 fn page(at: u64, deltas: &[u32], lost: Option<u64>) -> Vec<u8> {
     let mut page = at.to_le_bytes().to_vec();
     let says = deltas.len() as u64 * 8;
@@ -25,12 +25,12 @@ fn page(at: u64, deltas: &[u32], lost: Option<u64>) -> Vec<u8> {
     page
 }
 
-/// Takes what there is, three items at once.
+/// Takes the available items, three at a time.
 fn take_some(flow: &mut Flow, until: Option<u64>, mut each: impl FnMut(StreamItem<'_>) -> ControlFlow<()>) {
     while !flow.take(until, 3, &mut each) {}
 }
 
-/// Pages of each CPU with the time of the last event of each page.
+/// The pages of each CPU, with the time of the last event of each page.
 type Pages = Vec<Vec<(u64, Vec<u8>)>>;
 
 fn pages(all: &[Vec<(Vec<u32>, Option<u64>)>]) -> Pages {
@@ -39,7 +39,7 @@ fn pages(all: &[Vec<(Vec<u32>, Option<u64>)>]) -> Pages {
         let mut page_of = |(deltas, lost): &(Vec<u32>, Option<u64>)| {
             let first = now;
             now += deltas.iter().map(|delta| u64::from(*delta)).sum::<u64>();
-            // One that nobody can read, now and then.
+            // An occasional unreadable page.
             match lost {
                 Some(77) => (first, vec![0xff; 20]),
                 _ => (now, page(first, deltas, *lost)),
@@ -82,7 +82,7 @@ proptest! {
         let mut got = Vec::new();
         for cut in cuts {
             for (place, pages) in pages.iter().enumerate() {
-                // What has an event before the cut has come, and nothing else.
+                // The pages with an event before the cut have arrived, and no others.
                 let has_come = pages.iter().rposition(|(last, _)| *last < cut).map_or(0, |last| last + 1);
                 let needed = (has_come + 1).min(pages.len());
                 for (_, page) in &pages[given[place]..needed.max(given[place])] {

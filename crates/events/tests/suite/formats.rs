@@ -1,4 +1,4 @@
-//! The common fields of events, where they usually stand and where a description puts them elsewhere.
+//! The common fields of events at their usual offsets, and at the offsets that a format describes.
 
 use events::{CommonValues, Endian, EventFormat, Formats};
 

@@ -1,4 +1,4 @@
-//! Every event of a real kernel's buffers, written as a line, is the line that this kernel wrote itself.
+//! Every event of a real kernel's buffers, formatted as a line, equals the line that the kernel printed.
 
 use events::{
     ClockUnit, Endian, EventFormat, Formats, KernelNames, LineFormatter, Merge, PageLayout, PageSource, StreamItem,
@@ -58,15 +58,15 @@ fn every_printed_line_equals_the_one_of_the_kernel() {
             for event in Merge::new(vec![PageSource::new(cpu, layout, raw.chunks(layout.page_len))]) {
                 let record = match event {
                     StreamItem::Record { record, .. } => record,
-                    // These buffers had run full when they were read.
+                    // These buffers had overflowed when they were read.
                     StreamItem::Lost { .. } => continue,
                     other => panic!("{kernel:?}: {other:?}"),
                 };
                 let mut line = String::new();
                 lines.write(&mut line, cpu, &record);
-                // A buffer that lost something says so where it begins.
+                // A buffer with lost events reports that at its beginning.
                 let own = expected.by_ref().find(|line| !line.contains("EVENTS ****"));
-                // The address of a page is counted from a base that only the running kernel knows.
+                // The address of a page depends on a base that only the running kernel knows.
                 let own = own.map(|own| match (own.split_once(": page="), own.find(" pfn=")) {
                     (Some((before, _)), Some(pfn)) => format!("{before}: page=?{}", &own[pfn..]),
                     _ => own.to_owned(),

@@ -1,9 +1,9 @@
-//! Pages of the ring buffer: every kind of entry, both orders of bytes, and bytes that no kernel wrote.
+//! Pages of the ring buffer: every kind of entry, both byte orders, and invalid bytes.
 
 use events::{Endian, LostEntries, Merge, Page, PageError, PageLayout, PageSource, StreamItem};
 use proptest::prelude::*;
 
-/// An entry of a page, as a test writes it.
+/// An entry of a page.
 #[derive(Clone, Debug)]
 enum TestEntry {
     Short { delta: u32, words: Vec<u32> },
@@ -127,7 +127,7 @@ fn an_absolute_time_stamp_takes_its_upper_bits_from_the_last_one() {
                 delta: 1,
                 words: vec![0],
             },
-            // Less than the time before: the 59 bits have come round.
+            // Less than the previous time: the 59 bits have wrapped around.
             TestEntry::Absolute { low: 10, high: 0 },
             TestEntry::Short {
                 delta: 0,
@@ -210,7 +210,7 @@ fn truncated_pages_are_errors_and_never_wrong_events() {
             Page::parse(&whole[..len], &layout),
             Err(PageError::TooLong { .. })
         ));
-        // The page says less than its entries need.
+        // The stated length of the page is shorter than its entries.
         let mut cut = whole.clone();
         cut[8..16].copy_from_slice(&(len as u64 - 16).to_le_bytes());
         let records: Vec<_> = Page::parse(&cut, &layout).unwrap().records().collect();

@@ -1,4 +1,4 @@
-//! Text of ftrace: every kind of line that kernels and trace-cmd have written since 2.6.32, and lines that nobody wrote.
+//! Text output of ftrace: every kind of line that kernels and trace-cmd have printed since 2.6.32, and invalid lines.
 
 use events::ClockUnit;
 use events::text::{LONGEST_LINE, TextEvent, TextItem, TextReader};
@@ -12,7 +12,7 @@ fn event(line: &str) -> TextEvent<'_> {
 type Columns<'a> = (&'a str, i32, u32, &'a str, u64, &'a str, &'a str);
 
 const LINES: &[(&str, Columns)] = &[
-    // 2.6.32, latency format, tracer sched_switch.
+    // 2.6.32, latency format, tracer `sched_switch`.
     (
         "TradeApp-31594   1d.s.. 70251098us!:  31594:115:R   + [001]     6:120:R ksoftirqd",
         (
@@ -100,7 +100,7 @@ const LINES: &[(&str, Columns)] = &[
             "#1     context    irq timer_latency       932 ns",
         ),
     ),
-    // Five columns of flags, and names with everything in them.
+    // Five columns of flags, and names with special characters.
     (
         " lto 74yrp-4: [x]-7435    [001] d..2.  1783.517521: call_function_single_entry: vector=251",
         (
@@ -125,7 +125,7 @@ const LINES: &[(&str, Columns)] = &[
             "work struct 0: function x",
         ),
     ),
-    // PREEMPT_RT 3.x to 5.x: lazy preemption has a column of its own.
+    // `PREEMPT_RT` 3.x to 5.x: lazy preemption has its own column.
     (
         "            bash-2078  [001] d...211  4242.000001: sched_waking: comm=rcuc/1 pid=21 prio=98 target_cpu=001",
         (
@@ -138,7 +138,7 @@ const LINES: &[(&str, Columns)] = &[
             "comm=rcuc/1 pid=21 prio=98 target_cpu=001",
         ),
     ),
-    // trace-cmd report, of version 3 without flags, with whole nanoseconds, with ticks, of an instance.
+    // `trace-cmd report`, version 3, without flags, with whole nanoseconds, with ticks, of an instance.
     (
         "            bash-21820 [000]  1783.315536: sched_switch:         bash:21820 [120] S ==> bash:21829 [120]",
         (
@@ -175,7 +175,7 @@ const LINES: &[(&str, Columns)] = &[
             "vector=236",
         ),
     ),
-    // trace-cmd report -l.
+    // `trace-cmd report -l`.
     (
         "sampler/-10345   1d..2. 77895.111982: sched_switch:         prev_comm=a prev_pid=10345",
         (
@@ -188,7 +188,7 @@ const LINES: &[(&str, Columns)] = &[
             "prev_comm=a prev_pid=10345",
         ),
     ),
-    // Latency format of today, with marks and without.
+    // The current latency format, with and without marks.
     (
         "  <idle>-0         0d..2.    4us : tick_nohz_idle_stop_tick",
         ("<idle>", 0, 0, "d..2.", 4000, "tracer", "tick_nohz_idle_stop_tick"),
@@ -362,7 +362,8 @@ fn the_header_of_a_latency_trace_has_task_and_places() {
     assert_eq!(found.latency_task, Some((String::from("kswapd0"), 91)));
     assert_eq!(found.started_at.as_deref(), Some("_raw_spin_lock_irq+0x1a/0x40"));
     assert_eq!(found.ended_at.as_deref(), Some("shrink_inactive_list+0x165/0x420"));
-    // A tracer of wake-ups states no places; what stood in an earlier head is gone. A name may hold anything.
+    // A tracer of wake-ups states no start and end functions, and those of an earlier header are gone. A name may
+    // contain any character.
     let next = "# latency: 5 us, #4/4, CPU#3 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)\n\
         #    | task: a-b (uid:1)-c-2389 (uid:0 nice:0 policy:1 rt_prio:5)\n";
     let found = head(&format!("{text}# tracer: wakeup_rt\n#\n{next}"));

@@ -1,4 +1,4 @@
-//! Files that are wrong: what is said of them, with line and column, and how little memory a huge one takes.
+//! Invalid files: the errors with line and column, and the memory that a huge file takes.
 
 use formats::{ReadError, read};
 use std::io::{BufReader, Read};
@@ -166,7 +166,7 @@ fn a_truncated_file_is_read_and_reported_as_truncated() {
     }
 }
 
-/// The same line again and again, up to so many bytes.
+/// A reader that repeats a line up to this many bytes.
 struct RepeatedLine {
     block: Vec<u8>,
     place: usize,
@@ -202,7 +202,7 @@ fn resident_kib() -> u64 {
 #[test]
 fn reading_a_huge_file_takes_little_memory() {
     let before = resident_kib();
-    // The longest one is first; the others show that no other reader keeps its lines either.
+    // The largest file is first. The others show that no other reader keeps its lines either.
     for (mebibytes, head, line, ends) in [
         (100, "", "       0:       1:      14\n", "read"),
         (8, "", "T: 0 (1) P:80 I:1000 C: 5 Min: 6 Act: 6 Avg: 6 Max: 8\n", "read"),

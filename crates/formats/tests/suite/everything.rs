@@ -1,5 +1,5 @@
-//! A result that holds everything that a result can hold, in every form that we write: each shows each part of it, or says
-//! which it has no place for.
+//! A result with every field in every output format: each format contains each part, or reports which parts it cannot
+//! hold.
 
 use formats::{
     Basis, FormatCapability, Recording, Series, SeriesKind, format_written, omissions, read, writer, writers,
@@ -24,7 +24,7 @@ fn all(recording: &Recording) -> impl Iterator<Item = &Series> {
     recording.series.iter().flat_map(Series::with_those_beside)
 }
 
-/// The end of each value in a document: its path, and the value as text.
+/// Collects the leaf values of a document: path, and value as text.
 fn leaves(path: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Null => {}
@@ -40,7 +40,7 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// So that a new part of a result has to be put into the file, and then into every form.
+/// A new field of a result must be added to the fixture, and then to every format.
 #[test]
 fn the_fixture_has_every_field_of_a_result() {
     let sources = [
@@ -180,7 +180,7 @@ fn a_gnuplot_script_contains_every_value() {
     for note in &recording.notes {
         assert!(text.contains(&note.message), "{}", note.message);
     }
-    // Both kinds, period, early, what came when, and single samples: six panels, as many plots.
+    // Both kinds, period, early wake-ups, values over time, and single samples: six panels with one plot each.
     assert!(text.contains("set multiplot layout 6,1"), "{text}");
     assert_eq!(text.matches("\nplot ").count(), 6);
     assert!(text.contains("title \"CPU 3 latest\"") && text.contains("title \"CPU 3 stolen\""));
@@ -217,7 +217,7 @@ fn openmetrics_output_has_everything_but_times() {
     assert!(text.contains("quietcore_wakeups_missed_total{cpu=\"3\"} 305\n"));
     assert!(text.contains("quietcore_noise_gaps_missed_total{cpu=\"3\"} 3\n"));
     assert!(text.contains("message=\"the hypervisor took 30 ms\""));
-    // Each family stands together, under its own name, once.
+    // The lines of each metric family are contiguous, and each family has its own name.
     let types: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     let mut names: Vec<&str> = types.iter().filter_map(|line| line.split(' ').next()).collect();
     let before = names.len();

@@ -1,5 +1,5 @@
-//! Files that the tools themselves wrote, read back: every statistic that a file states is compared with the one that
-//! its own histogram gives.
+//! Output files of the real tools, read back: every stated statistic is compared with the one computed from the file's
+//! own histogram.
 
 use crate::support::{folder, has, recording};
 use formats::statistics::{best_mean_ns, mean_ns, quantile, statistics};
@@ -7,7 +7,7 @@ use formats::{Recording, Series, SeriesKind, WakeUpPart};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// What a series states and what its buckets say must agree within the file's own rounding.
+/// Checks that the stated values of a series agree with its buckets, within the rounding of the file.
 fn agrees(name: &str, recording: &Recording, series: &Series) {
     let unit = recording.unit_ns;
     let whole = series.overflow == Some(0) && !series.buckets.is_empty();
@@ -35,7 +35,7 @@ fn agrees(name: &str, recording: &Recording, series: &Series) {
     if let (true, Some(mean)) = (whole, stated.mean_ns) {
         let low = mean_ns(series).unwrap();
         let most = low + statistics(series).mean_uncertainty_ns.unwrap();
-        // Means are cut to a unit, or rounded to its hundredth.
+        // Means are truncated to a unit, or rounded to a hundredth of it.
         let (down, up) = (mean - unit as f64 / 100.0, mean + unit as f64);
         assert!(low <= up && most >= down, "{name}: mean {mean}, ours {low} to {most}");
     }
@@ -81,7 +81,7 @@ fn stated_statistics_agree_with_the_histogram_of_each_file() {
         seen += 1;
     }
     assert!(seen >= 30, "{seen} files");
-    // Round trips test our own two.
+    // Round trips test our own two formats.
     let readers = formats::FORMATS.iter().filter(|format| format.reader.is_some());
     for format in readers.filter(|format| !["json", "csv"].contains(&format.name)) {
         assert!(
@@ -92,7 +92,7 @@ fn stated_statistics_agree_with_the_histogram_of_each_file() {
     }
 }
 
-/// Every file is in exactly the format that it is read as, so the order of the list decides nothing here.
+/// Every file matches only the format that it is read as, so the order of the formats does not matter.
 #[test]
 fn every_file_looks_like_exactly_one_format() {
     for entry in fs::read_dir(folder()).unwrap() {
@@ -108,7 +108,7 @@ fn every_file_looks_like_exactly_one_format() {
     }
 }
 
-/// The numbers of the file itself, read with other means.
+/// Returns the numbers on a line of the file, read without the parser.
 fn line(name: &str, start: &str) -> Vec<u64> {
     let text = fs::read_to_string(folder().join(name)).unwrap();
     let line = text.lines().find_map(|line| line.trim().strip_prefix(start)).unwrap();
@@ -133,7 +133,7 @@ fn cyclictest_files_with_a_sum_column_are_read() {
         assert_eq!(series.overflow_from_ns, 100_000);
         assert_eq!(series.stated.max_ns, Some(largest[place] * 1_000));
         assert_eq!(series.missed, None);
-        // Above the histogram only the largest is known.
+        // Above the histogram only the maximum is known.
         let span = quantile(series, 0.999).unwrap();
         assert_eq!(
             (span.low_ns, span.high_ns),
@@ -225,7 +225,7 @@ fn oslat_json_and_text_give_the_same_result() {
     assert_eq!(recording("oslat-2.4-z.txt").series[0].overflow, Some(240));
 }
 
-/// Rows are named by their upper ends; 2.6 rounds a time up before it looks for its row, 2.10 cuts extremes.
+/// Rows are named by their upper ends. 2.6 rounds a time up before it selects the row; 2.10 truncates extremes.
 #[test]
 fn rows_of_oslat_depend_on_its_version() {
     let first = |name: &str| {
@@ -234,7 +234,7 @@ fn rows_of_oslat_depend_on_its_version() {
         let meant = series.meant(max);
         ((bucket.low_ns, bucket.width_ns), (max - meant.0, meant.1 - max))
     };
-    // In all of them the first row with samples has the turns of the loop, which take some 24 ns.
+    // In all files the first row with samples contains the turns of the loop, about 24 ns each.
     assert_eq!(first("oslat-2.4.txt"), ((0, 1_000), (999, 0)));
     for name in ["oslat-2.6.txt", "oslat-2.6.json"] {
         assert_eq!(first(name), ((0, 1_000), (999, 0)), "{name}");
@@ -264,7 +264,7 @@ fn rows_of_oslat_depend_on_its_version() {
     assert_eq!(quiet.overflow, Some(0), "the last row is empty");
     let (max, last) = (quiet.stated.max_ns.unwrap(), quiet.buckets.last().unwrap());
     assert_eq!((last.width_ns, max / 1_000_000), (1_000_000, last.low_ns / 1_000_000));
-    // Its own mean takes the upper end of each row: ours is that much lower.
+    // The tool's own mean uses the upper end of each row, so ours is lower by that much.
     let upper: f64 = quiet
         .buckets
         .iter()
@@ -340,7 +340,7 @@ fn files_of_other_tools_are_read() {
     );
     assert_eq!(series.overflow, Some(10_000 - series.in_buckets()));
     assert!(has(&stress, "samples_lost") && has(&stress, "rows_omitted"));
-    // Its own median is inside of ours.
+    // The stated median is within our range.
     let span = quantile(series, 0.5).unwrap();
     assert!(span.low_ns <= 20_288 && 20_288 <= span.high_ns.unwrap());
 }

@@ -1,4 +1,4 @@
-//! hwlatdetect: its settings and samples in the forms of both detectors, and what such a run cannot show.
+//! hwlatdetect: settings and samples in the formats of both detectors, and what such a run cannot show.
 
 use crate::support::{fact, has, ids, outcome, recording, recording_of, refused};
 use formats::requirement::RequirementOutcome;
@@ -22,7 +22,7 @@ fn output_of_hwlatdetect_with_the_tracer_is_read() {
         "half of the time was watched, and one gap of each window is known"
     );
     assert_eq!(fact(&found.facts, "test duration"), "900 seconds");
-    // The longer of both gaps counts, whichever it is.
+    // The longer of both gaps counts.
     let spikes: Vec<(u64, u64)> = series
         .spikes
         .iter()
@@ -77,14 +77,14 @@ fn without_samples_hwlatdetect_shows_only_its_threshold() {
 
 #[test]
 fn nanoseconds_are_parsed_in_both_sample_formats() {
-    // The module prints nanoseconds with ten digits, the tracer as a fraction.
+    // The module prints nanoseconds with ten digits, the tracer prints them as a fraction.
     let module = recording_of("hwlatdetect:  test duration 1 seconds\n7.0286324723\t18\t17\n8.0000000001\t3\n");
     let at = |recording: &Recording| -> Vec<(u64, u64)> {
         let spikes = recording.series[0].spikes.iter();
         spikes.map(|spike| (spike.at_ns, spike.duration_ns)).collect()
     };
     assert_eq!(at(&module), [(7_286_324_723, 18_000), (8_000_000_001, 3_000)]);
-    // The file of --report has samples alone.
+    // The file of `--report` has only samples.
     let report = recording_of("ts: 7.28632472, inner:5, outer:9\n");
     assert_eq!(at(&report), [(7_286_324_720, 9_000)]);
     assert_eq!(report.series[0].samples(), Some(1));

@@ -1,5 +1,5 @@
-//! Output of older releases, and of options that leave out what others print: oslat 1.x, `timerlat hist` before 2024,
-//! `stress-ng --cyclic` without its distribution.
+//! Output of older releases, and of options that omit usual parts: oslat 1.x, `timerlat hist` before 2024, `stress-ng
+//! --cyclic` without its distribution.
 
 use crate::support::{has, recording, recording_of, refused, text};
 use formats::requirement::{Requirement, RequirementOutcome, judge};
@@ -30,10 +30,10 @@ fn oslat_1_rounds_up_even_without_iterations_below_a_microsecond() {
         .replace("7120334 6904411", "0 0")
         .replace("Minimum:\t 1 1", "Minimum:\t 2 2");
     assert_eq!(first_bucket(&slow), (1, 1, 3_120));
-    // Of a file without its beginning the name of the frequency tells the release.
+    // In a file without its beginning, the name of the frequency identifies the release.
     let (_, tail) = slow.split_once("Test completed.\n").unwrap();
     assert_eq!(first_bucket(tail), (1, 1, 3_120));
-    // 2.6 names it as 2.x does, and rounds before it sorts.
+    // 2.6 uses the name of 2.x, and rounds before it selects the row.
     let newer = tail.replace("    CPU Freq", "Counter Freq");
     assert_eq!(first_bucket(&newer), (0, 1, 3_120));
 }
@@ -49,7 +49,7 @@ fn with_a_bias_the_first_row_of_oslat_contains_everything_below() {
     assert_eq!(us, [(0, 3), (3, 1), (4, 1), (5, 1)]);
     assert!(has(&biased, "bias"));
     assert!(biased.facts.contains(&("global bias".to_owned(), "2 (us)".to_owned())));
-    // Rows that are left out (-z) do not make the others wider.
+    // Omitted rows (`-z`) do not widen the others.
     let sparse = text("oslat-1.10-bias.txt").replace("    004 (us):\t 1120 866\n", "");
     let sparse = sparse
         .replace("    006 (us):\t 3 0\n", "")
@@ -100,7 +100,7 @@ fn without_a_distribution_the_sample_count_of_stress_ng_is_unknown() {
         max.why,
         "the largest sample is at most 2859998 ns; the file does not state how many samples there were"
     );
-    // No format that we write may state that there was none.
+    // No output format may claim that there were no samples.
     let text = writer("openmetrics").unwrap()(&stress);
     assert!(!text.contains("_count") && text.contains("largest_seconds"), "{text}");
     let json = writer("cyclictest-json").unwrap()(&stress);

@@ -1,4 +1,4 @@
-//! HdrHistogram's percentile tables: counts between their values, what they state themselves, and broken ones.
+//! HdrHistogram's percentile tables: counts between values, stated statistics, and invalid tables.
 
 use crate::support::{ids, outcome, recording, recording_of, refused};
 use formats::requirement::RequirementOutcome;
@@ -17,7 +17,7 @@ fn a_percentile_table_gives_counts_and_stated_statistics() {
         (series.stated.max_ns, series.stated.mean_ns),
         (Some(49_320_000_000), Some(28_490_000_000.0))
     );
-    // The file states the median; between 90 % and all nothing is stated, and counts say where it lies.
+    // The file states the median. Above 90 % it states nothing, and the counts give the range.
     let exact = best_quantile(series, 0.5).unwrap();
     assert_eq!((exact.low_ns, exact.high_ns), (28_475_391_000, Some(28_475_391_999)));
     let between = best_quantile(series, 0.99).unwrap();
@@ -46,7 +46,7 @@ const USUAL: [&str; 2] = ["unit_not_stated", "percentiles_only"];
 
 #[test]
 fn rows_become_buckets_that_end_at_their_values() {
-    // Java prints a value twice where two percentiles have it, and no fourth column in the last row.
+    // Java prints a value twice if two percentiles have it, and omits the fourth column of the last row.
     let text = format!(
         "{HEAD}0.2 0.0 2 1.00\n0.2 0.5 2 2.00\n0.75 0.9 9 10.00\n1.5 1.0 10\n\
          #[Mean = 0.71, StdDeviation = 0.3]\n#[Max = 1.5, Total count = 10]\n#[Buckets = 27, SubBuckets = 2048]\n\
@@ -80,7 +80,7 @@ fn the_table_in_the_output_of_wrk2_is_found() {
          1.0 0.0 1 1.00\n2.0 1.0 4 inf\n#[Mean = 1.0, StdDeviation = 0.1]\n----------\nRequests/sec: 5\n"
     );
     assert_eq!(recording_of(&text).series[0].in_buckets(), 4);
-    // One that answered nothing.
+    // A run without any response.
     let text =
         format!("{HEAD}0.000 1.000000 0 inf\n#[Mean = -nan, StdDeviation = -nan]\n#[Max = 0.000, Total count = 0]\n");
     let recording = recording_of(&text);
@@ -101,7 +101,7 @@ fn a_truncated_or_inconsistent_table_is_reported() {
     assert_eq!(ids(&recording_of(&cut))[0], "truncated");
     let differs = cut.replace("count = 10", "count = 8");
     assert_eq!(ids(&recording_of(&differs))[0], "sums_differ");
-    // Without the first row nothing says that the least value is near.
+    // Without the first row the minimum is not known to be near.
     let cut = format!("{HEAD}0.75 0.9 9 10.00\n1 1 10 inf\n#[Buckets = 27, SubBuckets = 2048]\n");
     assert_eq!(recording_of(&cut).series[0].buckets[0].low_ns, 0);
 }

@@ -1,5 +1,6 @@
-//! Files of other tools, and the statistics that the tool itself printed into them: read here by the simplest means that
-//! there are, and compared with what our readers say. Exactly, where the format allows it; where it does not, the test says why.
+//! Output files of other tools with statistics printed by the tool itself. The tests parse these with minimal code and
+//! compare them with our readers. The comparison is exact where the format allows it; elsewhere the test gives the
+//! reason.
 
 use formats::statistics::{mean_ns, statistics};
 use formats::{Recording, Series, read};
@@ -10,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign")
 }
 
-/// The files whose names begin and end like this, with their text and what we read.
+/// Returns the files whose names start and end like this, with their text and our recording.
 fn files(start: &str, end: &str) -> Vec<(String, String, Recording)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder()).unwrap() {
@@ -25,7 +26,7 @@ fn files(start: &str, end: &str) -> Vec<(String, String, Recording)> {
     found
 }
 
-/// The numbers behind a word at the beginning of a line.
+/// Returns the numbers after a word at the start of a line.
 fn numbers(text: &str, start: &str) -> Option<Vec<f64>> {
     let line = text.lines().map(str::trim).find_map(|line| line.strip_prefix(start))?;
     let words = line.split_whitespace();
@@ -44,7 +45,7 @@ fn as_f64(value: Option<u64>) -> Option<f64> {
     value.map(|value| value as f64)
 }
 
-/// Mean of the samples as the tool adds them up: each at the number of its row.
+/// Returns the mean of the samples as the tool sums them up: each counts with the number of its row.
 fn mean_of_rows(series: &Series) -> Option<f64> {
     (series.overflow == Some(0)).then(|| mean_ns(series)).flatten()
 }
@@ -56,7 +57,7 @@ fn printed_statistics_of_cyclictest_histograms_agree() {
         let Some(min) = numbers(&text, "# Min Latencies:") else {
             continue;
         };
-        // 2.10 prints no sum of its rows any more.
+        // 2.10 no longer prints the totals of its rows.
         let totals = numbers(&text, "# Total:");
         let rows: Vec<Vec<u64>> = text
             .lines()
@@ -77,11 +78,11 @@ fn printed_statistics_of_cyclictest_histograms_agree() {
             close(&name, "smallest", min[place] * 1e3, as_f64(series.stated.min_ns), 0.0);
             close(&name, "largest", max[place] * 1e3, as_f64(series.stated.max_ns), 0.0);
             close(&name, "mean", avg[place] * 1e3, series.stated.mean_ns, 0.0);
-            // The tool cuts its mean to whole microseconds, so from its rows it is only known to one.
+            // The tool truncates its mean to whole microseconds.
             if let Some(mean) = mean_of_rows(series) {
                 close(&name, "mean of the rows", avg[place] * 1e3 + 500.0, Some(mean), 500.0);
             }
-            // Each row, by its number and column.
+            // The count of each row and column.
             let kept: Vec<(u64, u64)> = series
                 .buckets
                 .iter()
@@ -134,7 +135,7 @@ fn printed_statistics_of_cyclictest_and_oslat_json_agree() {
                     .sum();
                 if start == "oslat" {
                     seen[1] += 1;
-                    // Always in microseconds, and rounded to a millionth.
+                    // Always in microseconds, rounded to a millionth.
                     close(&name, "mean", printed("avg") * 1e3, series.stated.mean_ns, 1e-6);
                     close(&name, "samples", all as f64, as_f64(series.samples()), 0.0);
                     continue;
@@ -234,7 +235,7 @@ fn printed_statistics_of_oslat_text_agree() {
             close(&name, "samples", all, as_f64(series.samples()), 0.0);
             let last = rows.last().unwrap().1[place];
             match series.overflow {
-                // The format does not tell overflows from samples that belong into the last row.
+                // The format does not distinguish overflows from samples in the last row.
                 Some(above) if above > 0 => close(&name, "the last row", last, Some(above as f64), 0.0),
                 _ => assert!(printed("Maximum:") <= rows.last().unwrap().0, "{name}"),
             }
@@ -290,7 +291,7 @@ fn printed_statistics_of_rtla_text_agree() {
     let mut seen = 0;
     let histograms = files("rtla", ".txt").into_iter();
     for (name, text, recording) in histograms.filter(|(_, _, recording)| recording.format == "rtla") {
-        // The block of each column stands above the one that sums them up.
+        // The block of each column comes before the one that sums them up.
         let text = text.split("ALL:").next().unwrap();
         for (place, series) in recording.series.iter().enumerate() {
             let unit = recording.unit_ns as f64;
@@ -304,7 +305,7 @@ fn printed_statistics_of_rtla_text_agree() {
             close(&name, "samples", count, as_f64(series.samples()), 0.0);
             close(&name, "over", printed("over:").unwrap(), as_f64(series.overflow), 0.0);
             if count == 0.0 {
-                // What a release prints here is no statistic: `-`, or 2^64-1 and 0.
+                // Some releases print `-` here, others 2^64-1 and 0. Neither is a statistic.
                 let stated = &series.stated;
                 assert_eq!(
                     (stated.min_ns, stated.mean_ns, stated.max_ns),
@@ -368,7 +369,8 @@ fn printed_statistics_of_systress_and_sysjitter_text_agree() {
         close(&name, "median", us(8), as_f64(series.stated.median_ns), 0.0);
         close(&name, "deviation", us(9), series.stated.stddev_ns, 0.0);
         close(&name, "mode", us(10), as_f64(series.stated.mode_ns), 0.0);
-        // An article leaves rows out; a whole file has them all, and its own statistics follow from them, cut to whole units.
+        // An article omits rows. A complete file has all of them, and its statistics follow from them, truncated to
+        // whole units.
         if series.overflow.is_some() {
             close(&name, "in rows", summary[6], Some(series.in_buckets() as f64), 0.0);
             let mean = mean_ns(series).unwrap();

@@ -1,10 +1,10 @@
-//! What we write is read back by our own readers as the same samples, and by gnuplot where that is installed.
+//! Written files are read back with the same samples, by our own readers and, if installed, by gnuplot.
 
 use formats::{Bucket, Recording, SeriesKind, read, writer, writers};
 use proptest::prelude::*;
 use std::process::Command;
 
-/// A result of ours with these histograms: lowest value and count, ascending.
+/// Returns a quietcore result with these histograms: lowest value and count, ascending.
 fn result(kind: &str, histograms: &[Vec<(u64, u64)>]) -> Recording {
     let threads: Vec<serde_json::Value> = (0_u32..)
         .zip(histograms)
@@ -33,7 +33,7 @@ fn again(recording: &Recording, format: &str) -> Recording {
     read(&mut text.as_bytes()).unwrap_or_else(|error| panic!("{format}: {error}\n{text}"))
 }
 
-/// Samples by whole microsecond.
+/// Returns the samples by whole microsecond.
 fn by_us(buckets: &[Bucket]) -> Vec<(u64, u64)> {
     let mut rows: std::collections::BTreeMap<u64, u64> = std::collections::BTreeMap::new();
     for bucket in buckets {
@@ -79,7 +79,7 @@ proptest! {
         for (one, two) in first.series.iter().zip(&log.series) {
             prop_assert_eq!(one.cpu, two.cpu);
             prop_assert_eq!(one.in_buckets(), two.in_buckets());
-            // Three significant digits; every sample is in the bucket that holds it.
+            // Three significant digits: every sample is in the bucket that contains it.
             let mut seen = two.buckets.iter();
             for bucket in &one.buckets {
                 let inside = |two: &&Bucket| two.low_ns <= bucket.low_ns && bucket.low_ns <= two.high_ns();
@@ -109,7 +109,8 @@ fn foreign_files_survive_a_round_trip_through_foreign_formats() {
             }
         }
     }
-    // The rows that cyclictest itself wrote, to the last sample; below that, and above, it has empty ones.
+    // The rows equal those of cyclictest up to the last sample. Above the last and below the first, cyclictest prints
+    // empty rows.
     let text = std::fs::read_to_string(folder.join("cyclictest-2.4-h.txt")).unwrap();
     let ours = writer("cyclictest").unwrap()(&read(&mut text.as_bytes()).unwrap());
     let rows = |text: &str| -> Vec<String> {
@@ -170,7 +171,7 @@ fn latency_and_noise_in_one_result_stay_separate() {
 #[test]
 fn empty_results_contain_no_invalid_numbers() {
     let recording = result("noise", &[vec![]]);
-    // Base64 may hold any three letters.
+    // Base64 text may contain any three letters.
     for format in writers().filter(|format| format.name != "hlog") {
         let text = format.write.unwrap()(&recording);
         assert!(!text.to_lowercase().contains("nan"), "{}: {text}", format.name);

@@ -1,4 +1,4 @@
-//! `rtla timerlat top`, `osnoise top` and `hwnoise`: each number is compared with the one in the file, and no distribution is
+//! `rtla timerlat top`, `osnoise top` and `hwnoise`: each number equals the one in the file, and no distribution is
 //! claimed.
 
 use crate::support::{fact, has, outcome, recording, recording_of, refused, text};
@@ -57,7 +57,7 @@ fn osnoise_top_gives_the_maximum_and_sums() {
     assert_eq!(fact(&noisy.facts, "available_percent"), "99.98441");
     assert_eq!(fact(&noisy.facts, "irq"), "53778");
     assert!(has(&found, "no_histogram") && has(&found, "runtime_only"));
-    // Where nothing was above the threshold it is known that there was no noise.
+    // If nothing exceeded the threshold, there was no noise.
     let quiet = header.replace(
         "           5            5           0",
         "           0            0           0",
@@ -83,10 +83,10 @@ fn the_last_table_of_rtla_top_counts_and_terminal_codes_are_skipped() {
     let all = "---------------|-----|----\nALL #123450 e1 |                  0         1        28 |     3         9        41\n";
     let both = format!("{coloured}{all}{table}{all}rtla timerlat hit{end}");
     assert_eq!(recording_of(&both), recording("rtla-timerlat-top.txt"));
-    // A table that was cut behind its head is none.
+    // A table that is truncated after its header is ignored.
     let cut = format!("{table}\u{1b}c                  Timer Latency\n");
     assert_eq!(recording_of(&cut).series, recording("rtla-timerlat-top.txt").series);
-    // Without the title, and in nanoseconds; a part without samples has no number.
+    // Without the title, and in nanoseconds. A part without samples has no number.
     let (_, untitled) = table.split_once('\n').unwrap();
     let nano = untitled
         .replace("(us)", "(ns)")

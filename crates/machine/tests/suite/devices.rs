@@ -1,4 +1,4 @@
-//! Where devices are, and that a snapshot still tells it.
+//! The NUMA nodes of devices, on a machine and in its snapshot.
 
 use machine::devices::{Locality, locate, nodes_with_devices};
 use machine::{capture, settings};
@@ -44,7 +44,7 @@ fn made(dir: &Path) {
         "sys/devices/virtual/net/bond0/lower_eth0",
         "../../../pci0000:3a/0000:3a:00.0/0000:3b:00.0/net/eth0",
     );
-    // A volume on a RAID of a disk near node 1, and one on that disk and another near node 0.
+    // One volume is on a RAID of a disk near node 1. The other is on that disk and a disk near node 0.
     file("sys/devices/pci0000:00/0000:00:02.0/numa_node", "0");
     file("sys/devices/pci0000:00/0000:00:02.0/local_cpulist", "0-3");
     file("sys/devices/pci0000:00/0000:00:02.0/block/sda/queue/rq_affinity", "1");
@@ -154,7 +154,7 @@ fn paths_are_near_the_cpus_of_their_disk() {
     }
     assert!(node("/proc/version").unwrap_err().contains("proc on /proc"));
     assert!(node("/nowhere").unwrap_err().contains("no such file"));
-    // The disk of the root is not in this tree.
+    // The disk of the root file system is not in this tree.
     assert!(node("/dev/../srv").is_err());
 }
 
@@ -189,7 +189,7 @@ fn a_snapshot_has_the_settings_of_the_machine() {
     assert_eq!(names(&Root::open(&archive).unwrap()), now);
 }
 
-/// Reading one of the two while both detectors are off changes the state of the kernel.
+/// Reading one of the two files while both detectors are off changes the state of the kernel.
 #[test]
 fn files_that_change_the_kernel_when_read_are_not_read() {
     let dir = tempfile::tempdir().unwrap();

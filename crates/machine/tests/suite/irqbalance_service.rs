@@ -1,4 +1,4 @@
-//! What systemd gives irqbalance: the unit, drop-ins and environment files, on a machine and in its snapshot.
+//! The systemd configuration of irqbalance: unit, drop-ins and environment files, on a machine and in its snapshot.
 
 use machine::{Machine, capture, irqbalance};
 use root::Root;
@@ -12,7 +12,7 @@ const UNIT: &str = "usr/lib/systemd/system/irqbalance.service";
 const DEBIAN: &str = "etc/default/irqbalance";
 const LIST: &str = "IRQBALANCE_BANNED_CPULIST";
 
-/// The unit of Debian 12, as far as the environment goes.
+/// The lines of Debian 12's unit that concern the environment.
 const OF_DEBIAN: &str = "[Unit]\nDescription=irqbalance daemon\n[Service]\nEnvironmentFile=-/etc/default/irqbalance\n\
                          ExecStart=/usr/sbin/irqbalance --foreground $OPTIONS\n";
 
@@ -25,7 +25,7 @@ fn write_file(top: &Path, path: &str, text: &str) {
     }
 }
 
-/// Each ban as the files that say it and the CPUs.
+/// Returns each ban as its files and its CPUs.
 fn bans(root: &Root) -> Vec<(String, String)> {
     let bans = Machine::read(root).irqbalance_bans.into_iter();
     bans.map(|ban| {
@@ -171,7 +171,7 @@ fn a_masked_unit_counts_as_absent() {
     check("replaced", &[unit(), own, replaced], &[]);
 }
 
-/// The files of `/proc` that show a process.
+/// Writes the files of `/proc` that show a process.
 fn process(top: &Path, pid: u32, comm: &str, arguments: &str) {
     let stat = format!(
         "{pid} ({comm}) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1000{}\n",
@@ -225,7 +225,7 @@ fn a_snapshot_has_the_command_line_of_irqbalance_and_of_no_other_process() {
     assert_eq!(captured.text("/proc/201/cmdline").unwrap(), None);
 }
 
-/// What is configured and cannot be judged, as the file and the text.
+/// Returns the settings that cannot be evaluated, as file and text.
 fn unjudged(files: &[(String, String)]) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     write_file(dir.path(), "proc/version", "Linux version 6.1.0\n");

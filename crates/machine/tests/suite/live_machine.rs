@@ -1,5 +1,4 @@
-//! The model of the machine that the tests run on, held against what the kernel says by other ways, and against
-//! its own snapshot.
+//! The model of this machine, compared with other interfaces of the kernel and with its own snapshot.
 
 use machine::{CpuId, CpuSet, Machine, Task, Version};
 use root::{Origin, Root};
@@ -12,7 +11,7 @@ fn the_model_agrees_with_other_sources_of_the_kernel() {
     assert_eq!(machine.origin, Origin::Live);
     let uname = rustix::system::uname();
     assert_eq!(machine.kernel.release.as_deref(), uname.release().to_str().ok());
-    // The C library counts the lists of sysfs, too; the scheduler's own answer is another way.
+    // The C library parses the same sysfs lists, so the scheduler's own mask is used for comparison.
     let own = rustix::thread::sched_getaffinity(None).unwrap();
     let allowed: CpuSet = (0..1024)
         .filter(|&cpu| own.is_set(cpu))
@@ -44,7 +43,7 @@ fn the_model_agrees_with_other_sources_of_the_kernel() {
     }
 }
 
-/// What does not change from one moment to the next, of a task that both readings have.
+/// Returns the attributes of a task that do not change between two readings.
 fn lasting(task: &Task) -> (u32, u32, Option<&CpuSet>, machine::Policy, u32, i32, Option<&str>) {
     let Task {
         pid,
@@ -106,7 +105,7 @@ fn a_snapshot_gives_the_same_machine() {
         .iter()
         .filter_map(|task| Some((task, *known.get(&task.key)?)))
         .collect();
-    // Other tests and programs come and go; most stay.
+    // Other tests and programs start and end; most remain.
     assert!(both.len() * 10 > old.len() * 7, "{} of {} tasks", both.len(), old.len());
     let changed = both.iter().filter(|(new, old)| lasting(new) != lasting(old)).count();
     assert!(changed * 20 <= both.len(), "{changed} of {} tasks differ", both.len());

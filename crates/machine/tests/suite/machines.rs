@@ -1,11 +1,11 @@
-//! Machines that other people captured, where the collection is at hand: facts counted from the files by other
-//! programs, not by the code under test.
+//! Captured machines of other people, if the collection is available. The expected facts were counted from the files by
+//! other programs, not by the code under test.
 
 use machine::{CoreKind, CpuId, Machine, Topology};
 use root::Root;
 use std::path::{Path, PathBuf};
 
-/// What is known about a machine. Caches are `(level, how many, shared by how many CPUs at most)`, of data.
+/// The known facts about a machine. Data caches are `(level, count, maximum number of CPUs that share one)`.
 struct Facts {
     online: &'static str,
     offline: &'static str,
@@ -255,7 +255,7 @@ fn read(name: &str) -> Option<Machine> {
 fn check(name: &str, facts: &Facts, topology: &Topology) {
     assert_eq!(topology.online.to_string(), facts.online, "{name}: online");
     assert_eq!(topology.offline().to_string(), facts.offline, "{name}: offline");
-    // Offline CPUs have no known place: they stand alone as cores, and together as one nameless package.
+    // Offline CPUs have no known position: each counts as a core, and all together as one unnamed package.
     assert_eq!(topology.packages().len(), facts.packages, "{name}: packages");
     assert_eq!(topology.cores().len(), facts.cores, "{name}: cores");
     let threads = topology.cores().iter().map(machine::CpuSet::len).max();
@@ -339,7 +339,7 @@ fn peculiarities_of_captured_machines_are_read_correctly() {
     let sparse = read("48amd64-4pa2n6c-sparse").unwrap();
     assert_eq!(sparse.topology.cpu(CpuId(20)).unwrap().node, Some(33));
 
-    // Every node claims all CPUs; each CPU's own link knows better.
+    // Every node claims all CPUs. The link of each CPU is correct.
     let buggy = read("8em64t-2s2ca2c-buggynuma").unwrap();
     let nodes: Vec<_> = buggy.topology.cpus.iter().map(|cpu| cpu.node).collect();
     assert_eq!(nodes, (0..8).map(Some).collect::<Vec<_>>());
@@ -349,7 +349,7 @@ fn peculiarities_of_captured_machines_are_read_correctly() {
     assert!(!zero.online && zero.package.is_none() && zero.llc.is_none());
     assert_eq!(off.topology.cpu(CpuId(1)).unwrap().node, Some(1));
     assert_eq!(off.topology.cpu(CpuId(5)).unwrap().node, Some(1));
-    // Node 0 is offline: its CPUs still know it, and it has no entry.
+    // Node 0 is offline: its CPUs still name it, but it has no entry.
     assert_eq!(off.topology.cpu(CpuId(4)).unwrap().node, Some(0));
     assert!(off.topology.node(0).is_none());
     assert_eq!(off.topology.width(), 192);
@@ -369,7 +369,7 @@ fn peculiarities_of_captured_machines_are_read_correctly() {
     assert_eq!((five.package, five.book, five.drawer), (None, Some(1), Some(4)));
     assert_eq!(five.package_cpus.as_ref().unwrap().to_string(), "3-6");
 
-    // A cpuset file system of old, without the prefix of today.
+    // An old cpuset file system, without today's file name prefix.
     let old = read("16amd64-8n2c-cpusets").unwrap();
     let tree = old.cgroups.cpuset.unwrap();
     assert_eq!((tree.mount.as_str(), tree.prefix.as_str()), ("/dev/cpuset", ""));

@@ -1,4 +1,4 @@
-//! Tasks that came and went while all were read are looked at again before anybody is accused of them.
+//! Tasks that ended or moved during the first reading are read again before they are reported.
 
 use machine::{CpuSet, Machine};
 use root::{Live, Root};
@@ -11,7 +11,7 @@ fn write_task(dir: &Path, tid: u32, state: char, flags: u32, start: u64, mask: &
         "0 ".repeat(40)
     );
     let status = format!("Tgid:\t{tid}\nCpus_allowed_list:\t{mask}\n");
-    // A thread is found by its process, and asked again by its number alone.
+    // A thread is found through its process, and read again by its own number.
     for place in [format!("proc/{tid}"), format!("proc/{tid}/task/{tid}")] {
         let proc = dir.join(place);
         fs::create_dir_all(&proc).unwrap();
@@ -29,7 +29,7 @@ fn ended_tasks_are_dropped_and_others_get_their_current_state() {
     let root = Root::of(&Live::rehearsal(dir.path()));
     let machine = Machine::read(&root).with_tasks(&root);
     assert_eq!(machine.tasks.as_ref().map(Vec::len), Some(6));
-    // One stays, one is moved, and of the others one is gone, one a zombie, one exits, one is somebody else by now.
+    // Task 11 is unchanged and 12 has moved. 13 is gone, 14 is a zombie, 15 is exiting, and 16 is another task.
     write_task(dir.path(), 12, 'R', 0, 5, "0");
     fs::remove_dir_all(dir.path().join("proc/13")).unwrap();
     write_task(dir.path(), 14, 'Z', 0, 5, "0-1");

@@ -1,4 +1,4 @@
-//! Descriptions of whole runs: the article's files, our own form, and everything that can be wrong with either.
+//! Parsing of measurement configurations: the article's files, our own format, and every error in either.
 
 use machine::Nanos;
 use measure::configuration::{
@@ -166,7 +166,7 @@ fn the_own_form_can_express_everything() {
     assert_eq!(find.after_failure, EndAction::Leave);
 }
 
-/// The place that is named, as `line:column`, and something of what is said.
+/// Checks the position of the error, as `line:column`, and a part of its message.
 fn check(text: &str, wanted: &str, words: &str) {
     let ConfigurationError {
         line,
@@ -252,7 +252,7 @@ proptest! {
     }
 }
 
-/// What reading takes of a processor: the least of several, because what disturbs only adds.
+/// Returns the CPU time of parsing: the minimum of several runs, because disturbances only add time.
 fn work_of(text: &str) -> Duration {
     let now = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -1,4 +1,4 @@
-//! What is stored about the machine, from a captured one and from this one.
+//! The stored description of the machine, for a captured one and for this one.
 
 use machine::Machine;
 use measure::Environment;

@@ -1,4 +1,4 @@
-//! The load programs on this machine: where they run, how they behave, that they end.
+//! The load programs on this machine: where they run, what they do, and that they end.
 
 use machine::CpuSet;
 use measure::MeasureError;
@@ -39,7 +39,7 @@ fn loads_run_pinned_at_the_lowest_priority_and_end() {
     for &pid in &pids {
         assert_eq!(status(pid, "Cpus_allowed_list").unwrap(), cpus.to_string());
         assert_eq!(status(pid, "Threads").unwrap(), "1");
-        // SCHED_IDLE, or nice 19 where it was refused.
+        // `SCHED_IDLE`, or nice 19 if that was refused.
         assert!(stat_field(pid, 41) == 5 || stat_field(pid, 19) == 19, "policy of {pid}");
         let anonymous: u64 = status(pid, "RssAnon").unwrap().trim_end_matches(" kB").parse().unwrap();
         assert!(anonymous <= 32 << 10, "{anonymous} kB");
@@ -89,7 +89,7 @@ fn each_kind_of_load_does_what_its_name_says() {
     let slept = |pid: u32| count(&format!("/proc/{pid}/status"), "voluntary_ctxt_switches:", 1).unwrap();
     alone(LoadKind::Timers, &|pid| slept(pid) > 1_000);
     let moved = |pid: u32, line| count(&format!("/proc/{pid}/io"), line, 1).unwrap();
-    // Its first pass is over: what was written has been read back.
+    // The first pass is over: the written data has been read back.
     alone(LoadKind::Io, &|pid| {
         moved(pid, "wchar:") >= 16 << 20 && moved(pid, "rchar:") > 1 << 20
     });
@@ -148,7 +148,7 @@ fn fork_and_shootdown_loads_run_on_two_cpus() {
     let faults = || stat_field(pid, 10);
     wait_for("unmapping", || faults() > 1_000);
     assert_eq!(status(pid, "Threads").unwrap(), "2");
-    // Only x86 counts them; arm64 tells the other CPUs in hardware.
+    // Only x86 counts shootdowns. On arm64 the hardware broadcasts them to the other CPUs.
     if let Some(before) = before {
         wait_for("a shootdown", || shot().is_some_and(|now| now > before + 100));
     }
@@ -156,11 +156,11 @@ fn fork_and_shootdown_loads_run_on_two_cpus() {
 
 #[test]
 fn a_load_ends_with_the_thread_that_started_it() {
-    // A thread that ends without ending its load stands in for a parent that dies.
+    // A thread that exits without ending its load has the same effect as a parent that dies.
     let pids = std::thread::spawn(|| {
         let mut load = RunningLoad::start(&first_cpu(), &[LoadKind::SystemCalls]).unwrap();
         let pids = load.running();
-        // The child has asked for the signal by the time that it has lowered its priority.
+        // When the child has lowered its priority, it has already requested the parent-death signal.
         let is_low = |pid| stat_field(pid, 41) == 5 || stat_field(pid, 19) == 19;
         while !pids.iter().all(|&pid| is_low(pid)) {
             std::thread::sleep(Duration::from_millis(5));
@@ -171,7 +171,7 @@ fn a_load_ends_with_the_thread_that_started_it() {
     .join()
     .unwrap();
     let gone = |pid: u32| status(pid, "State").is_none_or(|state| state.starts_with('Z'));
-    // SIGKILL needs CPU time to take effect, of which a SCHED_IDLE task gets little on a busy CPU.
+    // SIGKILL needs CPU time to take effect, of which a `SCHED_IDLE` task gets little on a busy CPU.
     for _ in 0..3_000 {
         if pids.iter().all(|&pid| gone(pid)) {
             return;

@@ -1,4 +1,5 @@
-//! Programs beside a measurement, for real: where they run, that they come back, and that nothing of them stays.
+//! Programs that run beside a measurement: where they run, that they are restarted, and that none of them is left
+//! behind.
 
 use machine::{CpuSet, Policy};
 use measure::MeasureError;
@@ -24,7 +25,7 @@ fn order(script: &str) -> Order {
     }
 }
 
-/// Tends until it is so; a program that never gets there fails the test.
+/// Tends the programs until the condition holds. A timeout fails the test.
 fn tend_until(programs: &mut RunningPrograms, mut so: impl FnMut(&mut RunningPrograms) -> bool) {
     let begun = Instant::now();
     while !so(programs) {
@@ -38,7 +39,7 @@ fn lines(path: &Path) -> usize {
     std::fs::read_to_string(path).unwrap_or_default().lines().count()
 }
 
-/// The processes whose command line has this word.
+/// Returns the processes whose command line contains this word.
 fn with_word(word: &str) -> Vec<u32> {
     let root = Root::live();
     let has = |pid: &u32| {
@@ -53,7 +54,7 @@ fn with_word(word: &str) -> Vec<u32> {
     names.iter().filter_map(|name| name.parse().ok()).filter(has).collect()
 }
 
-/// A word that no other process of the machine has: a time to sleep.
+/// Returns a sleep time that no other process of this machine has on its command line.
 fn own_word(place: u32) -> String {
     format!("{}.{}", 3_000 + place, std::process::id())
 }
@@ -107,7 +108,7 @@ fn a_program_that_exits_immediately_is_restarted_with_a_delay() {
     tend_until(&mut programs, |_| begun.elapsed() > Duration::from_millis(1500));
     let result = only(programs.end());
     assert!(result.throttled, "{result:?}");
-    // Three at once, then one each second: far below what the loop above could have started.
+    // Three starts at once, then one per second. Without the delay there would be far more.
     assert!(result.started >= 4 && result.started <= 8, "{result:?}");
 }
 
@@ -149,7 +150,7 @@ fn a_program_that_ignores_sigterm_ends_with_the_run() {
     let mut programs = RunningPrograms::start(&[order(&format!("trap '' TERM; sleep {word}; sleep {word}"))]).unwrap();
     tend_until(&mut programs, |_| with_word(&word).len() == 1);
     let _ = programs.end();
-    // What it had started was killed with it; a busy machine takes a moment to clear it away.
+    // The child of the program was killed with it. A busy machine needs a moment to reap it.
     let begun = Instant::now();
     while !with_word(&word).is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it is still there");
@@ -157,7 +158,7 @@ fn a_program_that_ignores_sigterm_ends_with_the_run() {
     }
 }
 
-/// The whole of what a killed run leaves: started here in a process of its own, which is then killed.
+/// The measurement runs in its own process, which is then killed.
 #[test]
 fn no_program_survives_a_killed_run() {
     let word = own_word(3);
@@ -192,7 +193,7 @@ fn a_load_started_later_does_not_delay_the_end_of_programs() {
     let programs = RunningPrograms::start(&[order("true")]).unwrap();
     let cpu = CpuSet::range(0, 0);
     let load = measure::load::RunningLoad::start(&cpu, &[measure::load::LoadKind::Timers]).unwrap();
-    // It has a copy of everything that we had open, and lives on.
+    // The load inherited a copy of every open file descriptor and keeps running.
     let (ended, end) = std::sync::mpsc::channel();
     std::thread::spawn(move || ended.send(programs.end().len()));
     assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(1));

@@ -1,4 +1,4 @@
-//! What is counted of single CPUs: from files of a made-up machine, and from this one.
+//! Detailed counts of single CPUs, from files of a simulated machine and from this one.
 
 use machine::{CpuId, CpuSet, Machine};
 use observe::{CloseActivity, CloseSample, IdleStateEntries, ThreadActivity, close_up, parse_timeslices};
@@ -19,7 +19,7 @@ fn time_slices_are_counted_without_scheduler_statistics() {
     assert!(short.is_empty(), "{short:?}");
 }
 
-/// A machine with the files that are read, in a directory of its own.
+/// A directory with the files that are read.
 struct CounterFiles(PathBuf);
 
 impl CounterFiles {

@@ -1,4 +1,4 @@
-//! Counters of several kinds of machine, from their texts and from this machine.
+//! Counters of several kinds of machines, from their text and from this machine.
 
 use machine::CpuId;
 use observe::{CLASSES, Class, CounterSample, activity, of_interrupt, parse_interrupts, parse_schedstat, parse_stat};
@@ -108,7 +108,7 @@ fn differences_survive_wrapping_restarts_and_new_rows() {
         .replace("57084", "57090") // 6 more
         .replace("4294967290", "         4") // wrapped: 10 more
         .replace("20412", "20512") // 100 more ticks
-        .replace("4349", "   7") // went back far below half: started anew
+        .replace("4349", "   7") // fell far below half: restarted
         .replace("NMI:", " 40:          5          0  IO-APIC    7-edge      new\nNMI:");
     let activity = activity(&of(X86, 1_000), &of(&after, 2_001_000));
     assert_eq!(activity.duration_ns, 2_000_000);
@@ -231,7 +231,7 @@ fn counters_of_this_machine_increase_between_two_samples() {
         "{}",
         activity.duration_ns
     );
-    // 200 ms of one busy CPU: at the lowest HZ of 100 there are 20 ticks somewhere.
+    // One CPU was busy for 200 ms: even with the lowest HZ of 100 there are 20 ticks.
     if activity.cpus.iter().all(|cpu| cpu.ticks.is_some()) {
         let ticks: u64 = activity.cpus.iter().filter_map(|cpu| cpu.ticks).sum();
         assert!(ticks > 0);

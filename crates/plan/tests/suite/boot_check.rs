@@ -1,4 +1,5 @@
-//! What is said of a boot line after the reboot: a kernel that obeyed, and a lie in each of the three answers.
+//! The check of the command line after the reboot: a kernel that applied it, and a contradiction in each of the three
+//! answers.
 
 use machine::{CpuId, CpuSet, Machine, Settings};
 use plan::Level;
@@ -20,7 +21,7 @@ const MESSAGES: &[&str] = &[
 /// `PF_KTHREAD`
 const KERNEL_THREAD: i64 = 0x0020_0000;
 
-/// A machine of four CPUs as its kernel shows it, and what is to be changed in that.
+/// A machine of four CPUs as its kernel shows it, which the tests modify.
 struct BootCheckScene {
     dir: tempfile::TempDir,
     origin: Origin,
@@ -151,7 +152,7 @@ fn declared(name: &str, cpus: &str, boot: BootPart) -> DeclaredPartition {
     }
 }
 
-/// Partition rt.
+/// The active partition `rt`.
 fn applied(cpus: &str, drift: &[&str]) -> PartitionDrift {
     PartitionDrift {
         name: "rt".to_owned(),
@@ -316,7 +317,7 @@ fn an_effect_that_cannot_be_observed_is_never_confirmed() {
         assert_eq!(one.works.truth, Truth::Unknown, "{one:?}");
         assert_eq!(one.outcome, ParameterOutcome::Unknown);
     }
-    // What is wrong in a capture is wrong all the same.
+    // An error in a capture is still an error.
     captured.task(30, "browser", 0, 3, "0-3");
     assert_eq!(captured.of("isolcpus").works.truth, Truth::No);
 }
@@ -393,7 +394,7 @@ fn boot_part_and_run_time_part_of_a_partition_give_one_verdict() {
     );
 }
 
-/// Without a journal, the kernel's own partitions tell what is certainly missing.
+/// Without a journal, the kernel's own partitions show what is certainly missing.
 #[test]
 fn without_a_journal_the_partitions_of_the_kernel_are_the_evidence() {
     let mut scene = obeyed(LINE)
@@ -443,7 +444,7 @@ fn a_declared_boot_part_that_is_not_active_is_reported_with_its_state() {
     scene.declared = vec![declared("rt", "3", BootPart::OnLine)];
     assert_eq!(ids(&scene), one("boot-part-without-effect", Level::Error));
 
-    // Another profile's line, and a line of somebody else.
+    // The line comes from another profile, or from another program.
     let mut scene = obeyed(LINE);
     scene.declared = vec![declared("rt", "3", BootPart::OnLine)];
     assert_eq!(
@@ -458,7 +459,7 @@ fn a_declared_boot_part_that_is_not_active_is_reported_with_its_state() {
     let said = &boot_part_findings(&scene.check())[0].message;
     assert!(said.contains("skew_tick=1") && !said.contains("nohz_full"), "{said}");
 
-    // Nothing is said, or it is said that the line does not belong to it.
+    // The declaration does not mention the line, or states that the line does not belong to it.
     scene.declared[0].boot = BootPart::RunTimeOnly;
     scene.declared[0].cpus = Ok(CpuSet::parse_list("2-3").unwrap());
     assert_eq!(scene.check().declared[0].answer.truth, Truth::Unseen);

@@ -1,4 +1,4 @@
-//! `/etc/quietcore.toml` as people write it, well and badly: what it means, and which line is blamed.
+//! `/etc/quietcore.toml`, valid and invalid: its meaning, and the line named in each error.
 
 use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration, MOST_BYTES, add, parse, set_boot_flag};
 use plan::{PlacementShape, Profile};
@@ -72,7 +72,7 @@ fn an_empty_file_is_not_an_error() {
     assert!(matches!(bare[0].cpus, CpuSpec::Chosen { count: None, .. }));
 }
 
-/// A partition with one more line: its line number is 3.
+/// A partition with one more line, which is line 3.
 fn with_line(line: &str) -> String {
     format!("[[partition]]\nname = \"a\"\n{line}\n")
 }
@@ -254,7 +254,7 @@ fn boot_true_puts_a_partition_on_the_boot_line() {
     assert!(set_boot_flag("[[partition]]\ncount = 1\n", &names[..1]).is_err());
 }
 
-/// `apply --save` twice, the second time with the boot line, is one partition; and who says nothing takes nothing away.
+/// A second `apply --save` with the boot line changes the same partition. One that does not mention the line keeps it.
 #[test]
 fn saving_with_the_boot_line_extends_the_existing_partition() {
     let text = "# mine\n[[partition]]\nname = \"rt\"\ncpus = \"3\"\n";
@@ -284,7 +284,7 @@ fn saving_with_the_boot_line_extends_the_existing_partition() {
     );
 }
 
-/// What reading takes of a processor: the least of several, because what disturbs only adds.
+/// Returns the CPU time of parsing: the minimum of several runs, because disturbances only add time.
 fn work_of(text: &str) -> std::time::Duration {
     let now = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -1,4 +1,4 @@
-//! What changed, in meanings: pairs of captured roots that differ in one thing, and what is said about it.
+//! `diff` of captured machines that differ in one thing: the meaning of each change and its report.
 
 use machine::{CpuSet, Machine};
 use plan::Level;
@@ -6,7 +6,7 @@ use plan::diff::{Diff, MachineReading, diff};
 use root::Root;
 use std::collections::BTreeMap;
 
-/// A machine as its files.
+/// The files of a machine.
 #[derive(Clone)]
 struct DiffMachine(BTreeMap<String, String>);
 
@@ -14,8 +14,8 @@ const CPU: &str = "/sys/devices/system/cpu";
 const SETS: &str = "/sys/fs/cgroup/cpuset";
 
 impl DiffMachine {
-    /// Four CPUs on one boot, CPU 2-3 isolated by the boot line and by a v1 partition, one disk, two
-    /// interrupts, some tasks.
+    /// Four CPUs, of which 2-3 are isolated by the command line and by a v1 partition, one disk, two interrupts, some
+    /// tasks.
     fn base() -> DiffMachine {
         let mut files = DiffMachine(BTreeMap::new());
         let plain = [
@@ -247,7 +247,7 @@ fn programs_that_change_settings_are_reported_first() {
 fn equal_or_unknown_facts_are_no_changes() {
     let base = DiffMachine::base();
     assert_eq!(levels_and_subjects(&diff(&base.read(), &base.read(), None)), []);
-    // What one side does not tell has not changed.
+    // Files that are missing on one side are not reported as changed.
     let nothing = DiffMachine(BTreeMap::from([("/proc/version".to_owned(), "x".to_owned())]));
     assert_eq!(levels_and_subjects(&diff(&base.read(), &nothing.read(), None)), []);
     assert_eq!(levels_and_subjects(&diff(&nothing.read(), &base.read(), None)), []);

@@ -1,9 +1,10 @@
-//! `explain` knows each finding, because an id in the code is a constant of a row. Each row has code that reports it.
+//! `explain` knows each finding, because an id in the code is a constant of a table row. Code exists that reports each
+//! row.
 
 use std::fs;
 use std::path::Path;
 
-/// Texts of all sources of the product, without the table itself.
+/// Collects the text of all sources of the product, without the table itself.
 fn sources(dir: &Path, texts: &mut Vec<String>) {
     for entry in fs::read_dir(dir).unwrap().flatten() {
         let path = entry.path();
@@ -15,7 +16,7 @@ fn sources(dir: &Path, texts: &mut Vec<String>) {
     }
 }
 
-/// Whether a text uses the constant of an id, or declares the rule of this id.
+/// Returns whether a text uses the constant of an id, or declares the rule of this id.
 fn reports(text: &str, id: &str) -> bool {
     let name = format!("FindingId::{}", id.to_uppercase().replace('-', "_"));
     let is_end = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');

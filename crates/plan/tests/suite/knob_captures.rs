@@ -1,4 +1,5 @@
-//! The files of every knob are read by a plan, captured by a snapshot, and compared by `diff`: all follow from its declaration.
+//! A plan reads the files of every knob, a snapshot captures them, and `diff` compares them. All three follow from the
+//! knob's declaration.
 
 use machine::capture::{ExtraCapture, capture};
 use machine::{CpuId, CpuSet, Machine, settings};
@@ -7,10 +8,10 @@ use plan::{KNOBS, Level, ReadbackComparison, knobs};
 use root::Root;
 use std::collections::BTreeMap;
 
-/// Parts of the machine's model: a plan takes them from there.
+/// Parts of the machine model, from which a plan reads these files.
 const MODEL: &[&str] = &["/etc/", "/proc/irq/", "/run/", "/sys/fs/cgroup/"];
 
-/// The file of a knob on some machine: words in capital letters get the name of a thing.
+/// Returns the file of a knob on an example machine: words in capital letters are replaced by names.
 fn example(file: &str) -> String {
     let names = [
         ("PID", "7"),
@@ -25,7 +26,7 @@ fn example(file: &str) -> String {
         .fold(file.to_owned(), |path, (word, name)| path.replace(word, name))
 }
 
-/// Every file that knobs set (`files`), and read.
+/// Returns every file that knobs set (`files`) or read.
 fn examples(of: fn(&plan::Knob) -> Vec<&'static str>) -> Vec<(&'static plan::Knob, String)> {
     let all = KNOBS
         .iter()
@@ -60,7 +61,7 @@ fn a_snapshot_gives_the_same_plan_as_the_machine() {
     let read = |root: &Root| settings::for_cpus(root, &cpus, knobs::planned());
     let planned = read(&root);
     assert_eq!(read(&Root::open(&archive).unwrap()), planned);
-    // The machine's model has this one.
+    // This file is part of the machine model.
     let unbound = "/sys/devices/virtual/workqueue/cpumask";
     let missing: Vec<&String> = files.iter().map(|(_, path)| path).collect();
     let missing: Vec<_> = missing

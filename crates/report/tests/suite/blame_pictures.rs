@@ -1,4 +1,5 @@
-//! Pictures of gaps: the page and the bars of a terminal, against golden files, and what no golden file shows.
+//! Drawings of gaps: the page and the bars of a terminal compared with golden files, and properties that golden files
+//! do not show.
 
 use crate::support::golden;
 use crate::support::models;
@@ -19,7 +20,7 @@ fn page(name: &str) -> String {
     )
 }
 
-/// A gap of a millisecond, most of it in one function, which was called by way of seven others.
+/// A gap of one millisecond, most of it in one function with a call path of seven others.
 fn functions(name: &str) -> FunctionsReport {
     let of = |name: &str, calls, net_ns, way: &[&str]| FunctionTime {
         name: name.to_owned(),
@@ -96,8 +97,8 @@ fn bars_are_ascii_within_eighty_columns_and_to_scale() {
     let bar = text.lines().find(|line| line.contains("AAAAAA")).expect("a bar");
     let bar = bar.split(' ').next_back().expect("a bar");
     let count = |letter: char| bar.chars().filter(|other| *other == letter).count();
-    // Of 1,100,001 ns on 66 columns: make 900 us, the interrupt 40, BLOCK 120 from column 20.4 to 27.6, nobody 40. A column
-    // belongs to whoever has most of it.
+    // 66 columns represent 1,100,001 ns: make 900 us, the interrupt 40 us, BLOCK 120 us from column 20.4 to 27.6, and
+    // 40 us unexplained. A column belongs to the cause with the largest part of it.
     assert_eq!(bar.len(), 66);
     assert_eq!((count('A'), count('B'), count('C'), count('.')), (54, 2, 8, 2), "{bar}");
     assert!(text.contains("A make\n"), "{text}");
@@ -110,7 +111,7 @@ fn the_longest_causes_get_letters_and_the_others_share_a_sign() {
     cpu.interruptions = (0..30)
         .map(|at| row(Class::Preemption, &format!("task{at}"), 1_000, None))
         .collect();
-    // The last one has by far the most.
+    // The last cause has by far the most time.
     let mut pieces: Vec<(u64, Option<usize>)> = (0..29).map(|at| (1_000, Some(at))).collect();
     pieces.push((37_000, Some(29)));
     cpu.stories = vec![story(0, &pieces)];
@@ -167,7 +168,7 @@ fn an_answer_without_gaps_gives_a_page() {
     assert!(none.ends_with("</html>\n"));
 }
 
-/// Without root, counters alone say how often something came: no share of a time that is unknown is claimed.
+/// Without root there are only counters. They give no times, so no share is shown.
 #[test]
 fn causes_known_only_by_counts_have_no_time_share() {
     let mut answer = answer("make");
@@ -191,7 +192,7 @@ fn the_page_has_functions_of_the_longest_gaps_and_hwlat_findings() {
         "CPU 1: a gap of 1\u{a0}ms, of which functions had 900\u{a0}µs",
         "at 7.000012 s of the trace",
         "<code>native_queued_spin_lock_slowpath</code>",
-        // The last four of the way, the nearest first.
+        // The last four functions of the call path, the nearest first.
         "<code>native_queued_spin_lock_slowpath &lt; f &lt; e &lt; d &lt; ...</code>",
         "<td class=\"n\">12,345</td>",
         // Three quarters of the gap.
@@ -227,7 +228,7 @@ fn names_of_functions_cannot_become_markup() {
         page_of_tracers(&refused, &silent),
     ] {
         assert!(!page.contains("<b onload") && !page.contains('\u{1b}'), "{page}");
-        // Once as a function and once on the way to it, or once for each tracer that did not run.
+        // Once as a function and once in its call path, or once for each tracer that did not run.
         let shown = page.matches("&lt;b onload='x'&gt;\\u{1b}&amp;&quot;").count();
         assert_eq!(shown, 2, "{page}");
     }

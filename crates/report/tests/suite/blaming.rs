@@ -1,4 +1,4 @@
-//! The screen of `blame`: what is not known is said as plainly as what is.
+//! The screen of `blame`: unknown values are stated as clearly as known ones.
 
 use blame::{
     BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapSource, GapStory, Interruption, InterruptionSubject,

@@ -1,4 +1,4 @@
-//! The screens of `diff` and of a choice: every line fits, what matters most comes first, names are made safe.
+//! The screens of `diff` and of a choice: every line fits, the most important one comes first, and names are escaped.
 
 use machine::CpuSet;
 use plan::diff::{Diff, MachineDifference};

@@ -1,5 +1,5 @@
-//! Every text of a model stays text on every page: the elements of a page are the same with texts that are markup as with
-//! texts that are not.
+//! Every text of a model stays text on every page: a page has the same elements with texts that contain markup and with
+//! texts that do not.
 
 use crate::support::models::{self, blamed};
 use crate::support::texts::with_text;
@@ -18,7 +18,7 @@ use report::{
 const HOSTILE: &str = "</title></style><script>alert(1)</script>&\"'\u{1b}";
 const ESCAPED: &str = "&lt;/title&gt;&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;'\\u{1b}";
 
-/// As long as the hostile text, without a meaning in HTML.
+/// A text of the same length as the hostile one, without a meaning in HTML.
 fn harmless() -> String {
     "x".repeat(HOSTILE.chars().count())
 }
@@ -28,7 +28,7 @@ fn everything() -> Measurement {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The names of the elements of a page, in order, with the number of their attributes.
+/// Returns the names of the elements of a page, in order, with the number of their attributes.
 fn elements(page: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     let mut rest = page;
@@ -44,7 +44,7 @@ fn elements(page: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// Renders the page with both texts and compares them; `least` is the least number of places that show the text.
+/// Renders the page with both texts and compares them. `least` is the minimum number of places that must show the text.
 fn stays_text(least: usize, page: impl Fn(&str) -> String) {
     let (hostile, harmless) = (page(HOSTILE), page(&harmless()));
     assert_eq!(elements(&hostile), elements(&harmless));
@@ -105,7 +105,7 @@ fn every_text_of_blame_is_escaped() {
     });
 }
 
-/// Runs of one set, each a little different, with this text in each place.
+/// Returns slightly different runs of one set, with this text in every place.
 fn runs(centre: u64, text: &str) -> Vec<Recording> {
     let run = |run: u64| models::measurement("latency", centre + run * 10, &[(700_000 + run, 1)]);
     let recording = |at| formats::of_measurement(with_text(&run(at), text));
@@ -153,7 +153,7 @@ fn every_text_of_a_study_is_escaped() {
     });
 }
 
-/// The page of a comparison of two sets, or of two files without repetitions.
+/// Returns the page of a comparison of two sets, or of two files without repetitions.
 fn comparison(text: &str, repetitions: usize) -> String {
     let (slow, quick) = (runs(9_000, text), runs(3_000, text));
     let of = |runs: &[Recording]| runs[..repetitions].to_vec();

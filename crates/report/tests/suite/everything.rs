@@ -1,5 +1,5 @@
-//! A result that holds everything that a result can hold, on the screen, on the page, and as `report` tells it: each part is
-//! in each of them, and what must not be mixed has its own name.
+//! A result with every field, on the screen, on the page and in the output of `report`. Each part appears in all three,
+//! and what must not be mixed has its own name.
 
 use measure::Measurement;
 use report::{Histograms, Style};
@@ -27,7 +27,7 @@ fn page() -> String {
     report::measurement_html(&everything(), "everything.json")
 }
 
-/// The words of a text, or of a page without its tags, one space between two.
+/// Returns the words of a text, or of a page without its tags, separated by single spaces.
 fn words(text: &str) -> String {
     let mut plain = String::new();
     let mut inside = false;
@@ -47,7 +47,7 @@ fn words(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What every one of them must say, by the part of the result that it is about.
+/// The text that all three must contain for each part of the result.
 const PARTS: [(&str, &str); 27] = [
     ("until the interrupt", "until the timer's interrupt: p50 1.7 us"),
     ("counts", "counted: core throttle 1,234"),
@@ -149,7 +149,7 @@ fn samples_and_expected_wake_ups_are_shown_separately() {
             );
         }
     }
-    // Two curves in the drawing of wake-ups, one in that of gaps, one in that of the period; each in both scales.
+    // The drawing of wake-ups has two curves, that of gaps one, that of the period one, each in both scales.
     assert_eq!(page.matches("<path class=\"curve k1\"").count(), 2);
     assert_eq!(page.matches("<path class=\"curve k0\"").count(), 6);
     for row in ["3", "3, all expected", "3, period off by"] {
@@ -165,7 +165,7 @@ fn samples_and_expected_wake_ups_are_shown_separately() {
     }
 }
 
-/// The two kinds are not one heap of samples: neither's largest or sum is the other's.
+/// The two kinds are separate sets of samples: the maximum or sum of one is not shown for the other.
 #[test]
 fn latency_and_noise_are_not_mixed_on_the_page() {
     let words = words(&page());

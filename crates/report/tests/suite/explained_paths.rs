@@ -1,9 +1,9 @@
-//! `explain PATH`: the file of one CPU, interrupt, disk, queue or cgroup finds its knob or setting.
+//! `explain PATH`: the file of one CPU, interrupt, disk, queue or cgroup is matched with its knob or setting.
 
 use machine::{CpuSet, Interrupt};
 use report::explain::{Surroundings, explain};
 
-/// No machine: a path is explained without looking at it.
+/// No machine: the path is explained without reading it.
 struct NoMachine;
 
 impl Surroundings for NoMachine {

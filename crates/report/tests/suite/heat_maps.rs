@@ -1,10 +1,10 @@
-//! All CPUs of a measurement over time: each field where its samples were, and as dark as they were bad.
+//! Heat maps of all CPUs over time: each field is at the time of its samples and as dark as they were bad.
 
 use crate::support::models;
 use report::measurement_html;
 use serde_json::{Value, json};
 
-/// A page of CPUs that were measured for ten seconds, with what came when on each.
+/// Returns a page of CPUs that were measured for ten seconds, with these values over time.
 fn page(kind: &str, cpus: &[(u32, Value)]) -> String {
     let mut result = serde_json::to_value(models::measurement(kind, 3_000, &[])).unwrap();
     let thread = result["threads"][0].clone();
@@ -18,7 +18,7 @@ fn page(kind: &str, cpus: &[(u32, Value)]) -> String {
     measurement_html(&serde_json::from_value(result).unwrap(), "x.json")
 }
 
-/// The fields that a pointer can ask, without those of the legend.
+/// Returns the fields with a tooltip, without those of the legend.
 fn fields(page: &str) -> Vec<&str> {
     page.match_indices("<rect class=\"heat ")
         .filter_map(|(place, _)| page[place..].split_once("</rect>"))
@@ -38,7 +38,7 @@ fn stolen_time_is_shown_by_cpu_and_time() {
         "noise",
         &[
             (1, over_time(SECOND, SECOND, &[500_000_000, 0, 1, 200_000])),
-            // Its last part goes beyond the window: a tenth of what is left of it was stolen.
+            // The last part extends beyond the window. A tenth of its visible time was stolen.
             (2, over_time(9_900_000_000, SECOND, &[10_000_000])),
         ],
     );

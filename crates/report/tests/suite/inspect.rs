@@ -1,7 +1,7 @@
-//! The screens and the JSON of `inspect` over whole machines: two that are built here file by file, and every
-//! captured one that is at hand.
+//! The screens and the JSON of `inspect` for whole machines: two that are built here file by file, and every available
+//! captured one.
 
-// A test may stop at what cannot happen; clippy allows it only inside `#[test]` functions by itself.
+// Tests may panic. Without this, clippy allows it only inside `#[test]` functions.
 
 use crate::support::golden;
 use machine::{CpuSet, Machine};
@@ -16,7 +16,7 @@ fn write_file(dir: &Path, path: &str, content: &str) {
     std::fs::write(path, content).expect("a file");
 }
 
-/// Shape of a machine: everything is divided evenly, threads of a core are `cores` apart.
+/// The shape of a machine. Everything is divided evenly, and the threads of a core are `cores` apart.
 struct TopologyShape {
     packages: u32,
     caches_per_package: u32,
@@ -86,7 +86,8 @@ impl TopologyShape {
     }
 }
 
-/// Two packages of two caches of two cores of two threads; two cores isolated in every way, one CPU offline.
+/// A machine of two packages with two caches each, of two cores with two threads. Two cores are isolated in every way,
+/// and one CPU is offline.
 fn isolated_machine(dir: &Path) -> Machine {
     let online = CpuSet::parse_list("0-12,14-15").expect("a list");
     TopologyShape {
@@ -328,7 +329,7 @@ fn a_machine_with_a_thousand_cpus_fits_the_screen() {
     assert!(some.contains("100b") && !some.contains("104"), "{some}");
 }
 
-/// Every number that stands alone in the drawing, which ends before the legend.
+/// Returns every separate number in the drawing, which ends before the legend.
 fn drawn(screen: &str) -> Vec<u32> {
     let rows = screen
         .lines()
@@ -337,7 +338,8 @@ fn drawn(screen: &str) -> Vec<u32> {
         .take_while(|line| !line.is_empty());
     let rows = rows.filter(|line| line.starts_with("  "));
     let words = rows.flat_map(|line| line.split(|letter: char| " []()".contains(letter)));
-    // Labels hold numbers too (`node 0`, `L3 32 MB`); a CPU follows no word and precedes no unit.
+    // Labels contain numbers too (`node 0`, `L3 32 MB`). The number of a CPU has no word before it and no unit after
+    // it.
     let mut numbers = Vec::new();
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     for (place, word) in words.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! The page of `blame` in a real browser: gaps and their pieces tell themselves under the pointer and by the keys.
+//! The page of `blame` in a real browser: the pointer and the keys show the details of gaps and their parts.
 
 use crate::support::browser::Browser;
 use crate::support::browser::screens::{beyond_a_phone, contrast, show};
 use crate::support::models;
 use report::{Tracers, blame_html};
 
-/// The strip of all gaps, and the first drawing of a single one.
+/// The strip of all gaps, and the first drawing of a single gap.
 const STRIP: &str = "figure.readout";
 const GAP: &str = "div.readout";
 

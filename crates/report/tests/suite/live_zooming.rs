@@ -1,4 +1,5 @@
-//! The page of a study in a real browser: zoom by keys, buttons and pointer, values, curves switched, dark, paper, no network.
+//! The page of a study in a real browser: zoom with keys, buttons and pointer, values, hidden curves, dark mode,
+//! printing, no network access.
 
 use crate::support::browser::Browser;
 use crate::support::browser::drawing::{WHOLE, display, focus, moved, place, stretched, values};
@@ -45,14 +46,14 @@ fn keys_and_buttons_zoom_and_the_visible_range_is_announced() {
         return;
     };
     assert_eq!(moved(&mut browser, LOGS), WHOLE);
-    // By Tab from the boxes of the legend to the drawing, and on to its buttons.
+    // Tab moves from the legend's check boxes to the drawing, and then to its buttons.
     browser.value("document.querySelector('.legend .show0').focus()");
     let mut reached = Vec::new();
     for _ in 0..4 {
         browser.key("Tab", 0);
         reached.push(browser.text(FOCUSED));
     }
-    // What is whole cannot be zoomed out of, nor moved: these buttons are passed over.
+    // A drawing at its full range cannot be zoomed out or moved, so these buttons are skipped.
     assert_eq!(reached, ["show1", "svg", "in", "download"]);
     focus(&mut browser, LOGS);
     browser.key("+", 0);
@@ -96,11 +97,11 @@ fn dragging_zooms_to_the_span_and_a_double_click_resets_the_zoom() {
         "{}",
         moved(&mut browser, LOGS)
     );
-    // The marks are those of what is shown: more than the powers of ten of the whole.
+    // The axis has the ticks of the visible range, more than the powers of ten of the full range.
     let marks = "document.querySelectorAll('.logs .times text').length";
     let near = browser.value(marks).as_u64().unwrap();
     assert!(near >= 3, "{near}");
-    // A click is no span.
+    // A click does not select a range.
     browser.drag(from, (from.0 + 2.0, from.1));
     assert!((stretched(&mut browser, LOGS) - 4.0).abs() < 0.05);
     let begin = place(&mut browser, LOGS, 0.5);
@@ -126,7 +127,7 @@ fn pointer_and_keys_show_the_values_of_visible_curves() {
         said.contains("µs · none: ") && said.contains(" · <i>strict</i>: "),
         "{said}"
     );
-    // The share of the first sample of the model, as its histogram has it.
+    // The share of the first sample of the model, according to its histogram.
     let model = measurement("latency", 3_000, &[(700_000, 1)]);
     let (first_ns, count) = model.threads[0].histogram[0];
     let share = count as f64 / model.threads[0].recorded as f64 * 100.0;
@@ -141,14 +142,14 @@ fn pointer_and_keys_show_the_values_of_visible_curves() {
     let told = said.split("strict</i>: about ").nth(1).expect(&said);
     let told: f64 = told.trim_end_matches('%').trim().parse().expect(&said);
     assert!((told / share - 1.0).abs() < 0.06, "{told} {share}");
-    // A curve that is switched off is not told of and not seen.
+    // A hidden curve is neither announced nor visible.
     browser.value("document.querySelector('.show0').click()");
     assert_eq!(display(&mut browser, ".logs .curve.k0"), "none");
     focus(&mut browser, LOGS);
     browser.key("ArrowLeft", 0);
     let said = values(&mut browser, LOGS);
     assert!(said.contains("strict") && !said.contains("none: "), "{said}");
-    // What is near the place that is read stays in sight.
+    // Zooming keeps the selected place visible.
     browser.key("+", 0);
     assert_ne!(values(&mut browser, LOGS), "");
     assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
@@ -179,7 +180,7 @@ fn printing_shows_the_whole_drawing_and_restores_the_zoom() {
     let light = browser.text(ground);
     show(&mut browser, "screen", "dark");
     assert_ne!(browser.text(ground), light);
-    // Another scale is another drawing, and a telephone scrolls only down.
+    // The other scale is a separate drawing, and on a phone only vertical scrolling remains.
     browser.value("document.querySelector('.lin').click()");
     assert_eq!(display(&mut browser, ".logs"), "none");
     assert_eq!(display(&mut browser, ".lins"), "block");

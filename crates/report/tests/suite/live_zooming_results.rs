@@ -1,5 +1,5 @@
-//! The pages of a measurement and of `prove` in a real browser: each of their drawings is zoomed, read and switched by itself, in
-//! the light, in the dark, on paper and on a phone, and nothing is fetched.
+//! The pages of a measurement and of `prove` in a real browser: each drawing can be zoomed, read and switched
+//! separately, in light and dark mode, in print and on a phone. Nothing is fetched.
 
 use crate::support::browser::Browser;
 use crate::support::browser::drawing::{WHOLE, display, focus, moved, place, stretched, values};
@@ -7,7 +7,7 @@ use crate::support::browser::screens::{beyond_a_phone, contrast, show};
 use crate::support::models;
 use std::path::Path;
 
-/// The drawings of the page of a measurement of all kinds, on logarithmic scales.
+/// The drawings on the page of a measurement of all kinds, on logarithmic scales.
 const WAKE_UPS: &str = "#samples-logs";
 const PERIOD: &str = "#period-logs";
 const GAPS: &str = "#gaps-logs";
@@ -51,7 +51,7 @@ fn values_belong_to_the_drawing_under_the_pointer() {
     let Some(mut browser) = Browser::open(name, &everything()) else {
         return;
     };
-    // 2.1 us, where 60,000 of 98,995 wake-ups are and 60,000 of 99,295 that were due.
+    // At 2.1 us there are 60,000 of 98,995 wake-ups and 60,000 of 99,295 expected ones.
     let at = browser.value(
         "(() => { const d = document.querySelector('#samples-logs svg').dataset; \
          return (Math.log10(2110) - d.from) / (d.to - d.from); })()",
@@ -68,7 +68,7 @@ fn values_belong_to_the_drawing_under_the_pointer() {
     assert!(told.contains("CPU 3: ") && !told.contains("due"), "{told}");
 }
 
-/// The flag stands where its sample is, however the curves are moved, and goes with its curve.
+/// The flag stays at its sample while the curves are moved, and is hidden with its curve.
 #[test]
 fn the_flag_of_the_worst_value_follows_its_curve() {
     let name = "the_flag_of_the_worst_value_follows_its_curve";
@@ -77,7 +77,7 @@ fn the_flag_of_the_worst_value_follows_its_curve() {
     };
     let (figure, flag) = ("#latency-logs", "#latency-logs .flag.k0");
     let sight = format!("getComputedStyle(document.querySelector('{flag}')).visibility");
-    // How far it is from the right end of what is drawn of the curve: less than a bin, which is as much wider as the curve.
+    // The distance from the right end of the visible curve is less than a bin. A bin is stretched as much as the curve.
     let apart = |browser: &mut Browser| -> f64 {
         let apart = browser.value(&format!(
             "(() => {{ const box = s => document.querySelector(s).getBoundingClientRect(); \
@@ -160,7 +160,7 @@ fn both_pages_are_readable_in_dark_mode_in_print_and_on_a_phone() {
             let scales = display(&mut browser, ".scales");
             assert_eq!(scales, wanted, "{seen}");
         }
-        // Paper says of what is drawn what it is, and of nothing else.
+        // Print shows the legend of visible curves only, without check boxes.
         browser.value("document.querySelector('.show0').click()");
         show(&mut browser, "print", "light");
         assert_eq!(display(&mut browser, ".legend label.k0"), "none", "{page}");
@@ -210,7 +210,7 @@ fn without_its_script_a_page_is_complete() {
         ));
         assert!(wide.as_f64().unwrap() > 5.0, "{part}: {wide}");
     }
-    // Scales and curves are switched by the style alone.
+    // Scales and curves are switched with CSS alone.
     browser.value("document.querySelector('.picture:has(#samples-logs) .lin').click()");
     assert_eq!(display(&mut browser, WAKE_UPS), "none");
     assert_eq!(display(&mut browser, "#samples-lins"), "block");

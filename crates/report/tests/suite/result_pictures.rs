@@ -1,5 +1,5 @@
-//! The pictures of a measurement and of `prove` as the page has them: which CPUs are drawn, that hostile names stay text, and
-//! that no two things on a page have one name.
+//! The drawings of a measurement and of `prove` on the page: which CPUs are drawn, that hostile names stay text, and
+//! that ids are unique.
 
 use crate::support::models;
 use report::{measurement_html, prove::prove_html};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A page of so many CPUs, of which one is the worst.
+/// Returns a page of this many CPUs, one of which is the worst.
 fn of_cpus(count: u32, worst: u32) -> String {
     let mut result = serde_json::to_value(models::measurement("latency", 3_000, &[])).unwrap();
     let thread = result["threads"][0].clone();
@@ -49,7 +49,7 @@ fn with_many_cpus_a_combined_curve_and_the_worst_cpu_are_drawn() {
     assert_eq!(names[11], "CPU 17");
     assert!(page.contains(">CPU 17: worst 7\u{a0}ms<"));
     assert!(page.contains("those of 9 more are in the JSON"), "{page}");
-    // None is left out of the sum.
+    // The sum contains every CPU.
     let one: u64 = models::measurement("latency", 3_000, &[]).threads[0].recorded;
     let all = (one * 20 + 1).to_string();
     let (millions, rest) = all.split_at(all.len() - 6);
@@ -61,7 +61,7 @@ fn with_many_cpus_a_combined_curve_and_the_worst_cpu_are_drawn() {
 fn ids_on_a_page_are_unique() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
     let mut everything: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    // Another CPU with all of it.
+    // A second CPU with every field.
     let mut more = everything["threads"].as_array().unwrap().clone();
     for thread in &mut more {
         thread["cpu"] = json!(4);
@@ -77,7 +77,7 @@ fn ids_on_a_page_are_unique() {
         let different: BTreeSet<&str> = ids.iter().copied().collect();
         assert_eq!(ids.len(), different.len(), "{ids:?}");
         assert!(ids.len() >= least, "the check sees them: {ids:?}");
-        // A group of switches is one drawing's.
+        // Each group of scale buttons belongs to one drawing.
         let groups = page.matches("class=\"scales\"").count();
         let names: BTreeSet<&str> = page
             .split("type=\"radio\" name=\"")

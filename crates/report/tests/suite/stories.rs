@@ -1,7 +1,9 @@
-//! Golden tests of what `prove` and `measure` show, from constructed models; hostile names; and that every
-//! number on the page comes from the model. `QUIETCORE_BLESS=1 cargo test -p report` writes the golden files anew.
+//! Golden tests of the output of `prove` and `measure` for constructed models and hostile names. Every number on the
+//! page must come from the model.
+//!
+//! `QUIETCORE_BLESS=1 cargo test -p report` rewrites the golden files.
 
-// A test may stop at what cannot happen; clippy allows it only inside `#[test]` functions by itself.
+// Tests may panic. Without this, clippy allows it only inside `#[test]` functions.
 
 use crate::support::golden;
 use crate::support::models::{hostile, measurement, plan, refused, story};
@@ -232,14 +234,15 @@ fn the_page_loads_nothing_from_outside() {
     assert_eq!(outside(&report::prove::prove_html(&story())), None);
 }
 
-/// What of a page would have to come from elsewhere. The script is inside, and what it names of drawings is no address.
+/// Returns a part of the page that would load something from outside. The script is inline, and its references to
+/// drawings are not addresses.
 fn outside(page: &str) -> Option<&'static str> {
     let page = page.replace("url(#", "").replace("\"http://www.w3.org/2000/svg\"", "");
     let parts = ["http://", "https://", "<link", "src=", "<img", "@import", "url("];
     parts.into_iter().find(|part| page.contains(part))
 }
 
-/// Scripts of a page: its own is one.
+/// Returns the number of scripts on a page. One is its own.
 fn scripts(page: &str) -> usize {
     page.to_lowercase().matches("<script").count()
 }
@@ -251,7 +254,7 @@ fn the_page_contains_the_whole_result_as_json() {
     assert_eq!(inside(&page), story.json().expect("JSON"));
 }
 
-/// The JSON in a page.
+/// Returns the JSON that is embedded in a page.
 fn inside(page: &str) -> Vec<u8> {
     let body = page
         .split("charset=utf-8,")
@@ -272,7 +275,7 @@ fn inside(page: &str) -> Vec<u8> {
     bytes
 }
 
-/// The tokens of a text that hold a digit, with their unit where one follows.
+/// Returns the tokens of a text that contain a digit, with their unit if one follows.
 fn numbers(text: &str) -> Vec<String> {
     let digit = |letter: char| letter.is_ascii_digit();
     text.split(|letter: char| !(letter.is_ascii_digit() || ".,".contains(letter)))
@@ -281,7 +284,7 @@ fn numbers(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The text of a page without its tags, its style, its script, and the labels of the axes.
+/// Returns the text of a page without its tags, style, script and axis labels.
 fn visible(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page.split_once("</head>").expect("a head").1;
@@ -299,7 +302,7 @@ fn visible(page: &str) -> String {
     text
 }
 
-/// Every form in which a number of the model may be shown.
+/// Collects every form in which a number of the model may be shown.
 fn forms(value: &Value, forms_of: &mut BTreeSet<String>) {
     match value {
         Value::Number(number) => {
@@ -336,7 +339,7 @@ fn forms(value: &Value, forms_of: &mut BTreeSet<String>) {
     }
 }
 
-/// What the page works out itself, worked out here once more from the model.
+/// Recomputes from the model every value that the page computes.
 fn derived(story: &ProveRecord) -> BTreeSet<String> {
     let mut text = String::from("99 99.9 95 %");
     let thread = |phase: &Option<ProvePhase>| {

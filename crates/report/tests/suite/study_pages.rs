@@ -1,5 +1,5 @@
-//! The page of a study: every cell is in the table and drawn, every difference is told, hostile names stay text, and what is
-//! missing is said.
+//! The page of a study: every cell is drawn and in the table, every difference is listed, hostile names stay text, and
+//! missing parts are reported.
 
 use crate::support::models::measurement;
 use compare::{RunSet, SetComparison, compared};
@@ -7,7 +7,7 @@ use formats::Recording;
 use report::study::PairRow;
 use report::{STUDY_FORMS, StudyCell, StudyPage};
 
-/// Runs of one cell, each a little different.
+/// Returns slightly different runs of one cell.
 fn cell(centre: u64) -> Vec<Recording> {
     (0..4)
         .map(|run| formats::of_measurement(measurement("latency", centre + run * 10, &[(700_000 + run, 1)])))
@@ -73,7 +73,7 @@ fn every_cell_is_drawn_and_listed_and_every_difference_is_reported() {
         "{page}"
     );
     assert!(page.contains("8 of 12 runs in 3 cells are done"), "{page}");
-    // Twice in drawings and once in the table; the cell without a run is in neither.
+    // Twice in drawings and once in the table. The cell without a run is in neither.
     for curve in ["class=\"curve k0\"", "class=\"curve k1\""] {
         assert_eq!(page.matches(curve).count(), 2, "{curve}");
     }
@@ -149,7 +149,7 @@ fn the_table_has_every_cell_even_of_many() {
     assert_eq!(page.matches("class=\"curve ").count(), 24);
 }
 
-/// Whatever a form leaves out, it has every cell, and names that are markup elsewhere are none in it.
+/// Markdown contains every cell, and escapes names that are markup elsewhere.
 #[test]
 fn markdown_has_the_tables_of_the_page() {
     let (slow, quick) = (cell(9_000), cell(3_000));
@@ -180,7 +180,7 @@ fn markdown_has_the_tables_of_the_page() {
         text.contains("\n| kernel | ") && text.contains("\n| began | "),
         "{text}"
     );
-    // Every line of a table has the columns of its head.
+    // Every row of a table has as many columns as its head.
     let columns = |line: &str| line.replace("\\|", "").matches('|').count();
     let mut wanted = 0;
     for line in text.lines() {

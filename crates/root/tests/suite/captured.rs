@@ -1,4 +1,4 @@
-//! Captured machines, good and hostile. Everything hostile is built here, byte by byte.
+//! Captured machines, valid and malicious. The malicious archives are built here, byte by byte.
 
 use root::{DirectoryEntryType, Origin, PathKind, Root, RootError};
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tar::{EntryType, Header};
 
-/// Builds a tar archive. Names are written as they are, which the tar crate's own builder refuses to do.
+/// Builds a tar archive. Names are written unchanged, which the builder of the tar crate refuses.
 #[derive(Default)]
 struct Tar {
     bytes: Vec<u8>,
@@ -84,7 +84,7 @@ fn packed_in_every_way(plain: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What every kind of root must answer about the machine of [`good`].
+/// Checks the content of the machine of [`good`] in any kind of root.
 fn check_good(root: &Root, what: &str) {
     assert_eq!(root.origin(), Origin::Captured);
     let value = |path: &str| {
@@ -171,7 +171,7 @@ fn nothing_outside_a_directory_is_read() {
     symlink("../../proc/../../secret", top.join("sys/deep/late")).unwrap();
     symlink("/proc/self/environ", top.join("proc/own")).unwrap();
     let root = Root::open(&top).unwrap();
-    // Absolute targets begin at the root, where there is no such file.
+    // Absolute targets start at the root, where there is no such file.
     assert_eq!(root.bytes("/proc/absolute").unwrap(), None);
     assert_eq!(root.bytes("/proc/own").unwrap(), None);
     for path in ["/proc/relative", "/proc/above/secret", "/sys/deep/late", "/../secret"] {
@@ -270,7 +270,7 @@ fn refusal(bytes: &[u8]) -> String {
 
 #[test]
 fn every_truncation_is_noticed() {
-    // Random bytes do not compress, so that each packed form has many places to be cut at.
+    // Random bytes do not compress, so each compressed form can be cut at many places.
     let noise: Vec<u8> = (0..40_000_u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
@@ -279,7 +279,8 @@ fn every_truncation_is_noticed() {
         .end();
     for (packing, bytes) in packed_in_every_way(&plain) {
         for cut in [1, 2, 7, 100, 511, 512, 600, bytes.len() / 2, bytes.len() * 9 / 10] {
-            // The last 512 bytes of the plain form are half of the end mark and padding: nothing is lost.
+            // The last 512 bytes of the uncompressed form are half of the end marker and padding, so cutting them loses
+            // nothing.
             let keep = if cut >= bytes.len() / 2 { cut } else { bytes.len() - cut };
             if packing == "plain" && bytes.len() - keep <= 512 {
                 continue;
@@ -329,7 +330,7 @@ fn garbage_is_reported_as_no_archive() {
 #[test]
 fn an_archive_without_a_machine_is_refused() {
     assert!(refusal(&Tar::default().file("top/etc/passwd", "x").end()).contains("neither `proc` nor `sys`"));
-    // Two folders at the top: neither is the root.
+    // Two directories at the top: neither is the root.
     assert!(refusal(&Tar::default().file("a/proc/x", "x").file("b/proc/x", "x").end()).contains("single folder"));
     let dir = tempfile::tempdir().unwrap();
     assert!(matches!(Root::open(dir.path()), Err(RootError::Archive { why, .. }) if why.contains("neither")));
@@ -337,7 +338,7 @@ fn an_archive_without_a_machine_is_refused() {
     assert_eq!(absent.err().and_then(|error| error.errno()), Some(libc::ENOENT));
 }
 
-/// A header that claims a size, followed by so many zeros.
+/// A header that claims a size, followed by this many zeros.
 fn claim(kind: EntryType, claimed: u64, zeros: u64) -> impl std::io::Read {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);
@@ -363,7 +364,7 @@ fn decompression_bombs_are_refused_early() {
     std::io::copy(&mut claim(EntryType::Regular, 128 << 20, 128 << 20), &mut bz2).unwrap();
     let why = refusal(&bz2.finish().unwrap());
     assert!(why.contains("bomb"), "{why}");
-    // A long name is read by the tar library into memory, whole.
+    // The tar library reads a long name completely into memory.
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::copy(&mut claim(EntryType::GNULongName, 1 << 30, 32 << 20), &mut gz).unwrap();
     let why = refusal(&gz.finish().unwrap());
@@ -404,7 +405,7 @@ fn compressed_files_are_unpacked_within_a_limit() {
     assert!(read(&packed(&vec![0; (root::MAX_INFLATED + 1) as usize])).is_err());
 }
 
-/// A few bytes that say that their decoder needs 1.5 and 2 GiB: refused before that is taken.
+/// A few bytes whose decoder would need 1.5 or 2 GiB. They are refused before that memory is allocated.
 #[test]
 fn archives_whose_decoder_needs_too_much_memory_are_refused() {
     const XZ_WITH_A_DICTIONARY_OF_1536_MIB: &str = "fd377a585a000004e6d6b44602002101250000003b787b41e027ff002c5d0000\
@@ -415,7 +416,7 @@ fn archives_whose_decoder_needs_too_much_memory_are_refused() {
         .chunks(2)
         .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
         .collect();
-    // A frame with a window of 2 GiB, and blocks of one byte each that is repeated 128 KiB long (RFC 8878).
+    // A frame with a window of 2 GiB and blocks of one byte each, repeated 128 KiB long (RFC 8878).
     let block = |is_last: u32| {
         let header = (128 << 10) << 3 | 1 << 1 | is_last;
         let [low, middle, high, _] = u32::to_le_bytes(header);

@@ -1,4 +1,5 @@
-//! What another user has placed in a directory decides nothing about where root writes (root only: the links are given away).
+//! Files of another user in a directory do not affect where root writes. Needs root, because the links change their
+//! owner.
 
 use root::RootError;
 use root::output::{Appender, Draft, NewFile, ReadAccess, check, make_folder, write, write_new};
@@ -9,7 +10,7 @@ const OTHER: u32 = 4242;
 
 type WriteFunction = fn(&Path) -> Result<(), RootError>;
 
-/// Each way to write a file, or to make a folder, that the user has named.
+/// Every way to write a file or create a directory at a path that another user controls.
 const WRITERS: [(&str, WriteFunction); 9] = [
     ("folder", make_folder),
     ("new file in a new folder", |path| {
@@ -64,7 +65,7 @@ fn a_link_of_another_user_is_not_followed() {
         for path in ["last", "middle/file", "middle/absent"] {
             for (name, writer) in WRITERS {
                 let outcome = writer(&open.join(path));
-                // Some follow no link as the last component, be it an own one; a new file may not be there.
+                // Some follow no link at all as the last component, and a new file must not exist yet.
                 let refusals = [("new file", libc::EEXIST), ("child", libc::ELOOP), ("log", libc::ELOOP)];
                 let is_refused = match outcome {
                     Err(RootError::ForeignLink { uid, .. }) => uid == OTHER,
@@ -80,7 +81,7 @@ fn a_link_of_another_user_is_not_followed() {
             .collect();
         assert_eq!(names, ["file"], "nothing is written there");
         assert_eq!(std::fs::read(safe.join("file")).unwrap(), b"old");
-        // One's own link in the same place is followed.
+        // An own link in the same place is followed.
         symlink(safe.join("file"), open.join("own")).unwrap();
         write(&open.join("own"), b"new").unwrap();
         assert_eq!(std::fs::read(safe.join("file")).unwrap(), b"new");

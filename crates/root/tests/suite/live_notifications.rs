@@ -1,10 +1,10 @@
-//! The running kernel tells of what these tests do. They need root; without, they say so.
+//! Notifications of the running kernel about actions of these tests. Without root the tests are skipped.
 
 use root::notification::{Netlink, ReceiveOutcome, WriteListener, WriteMessage, wait};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// What a source tells within some seconds, until `wanted` has come.
+/// Reads messages of a source for some seconds, until `wanted` matches one.
 fn until<T>(mut more: impl FnMut(&mut Vec<T>), wanted: impl Fn(&T) -> bool) -> Vec<T> {
     let begun = Instant::now();
     let mut told = Vec::new();
@@ -50,7 +50,7 @@ fn process_events_are_received() {
     assert!(told.iter().any(exec), "{} messages, none of process {pid}", told.len());
 }
 
-/// A uevent that is asked for (`uevent` of a device takes the action's name) comes from the kernel.
+/// The kernel sends a requested uevent (a device's `uevent` file accepts the name of the action).
 #[test]
 fn device_events_are_received() {
     if !is_root() {
@@ -85,7 +85,7 @@ fn writers_of_kernel_files_are_received() {
             println!("SKIP: no {path} here");
             continue;
         };
-        // What only triggers something can be read by nobody, and must not end the listening.
+        // A write-only file, which no process can read, must not end the listening.
         let script = format!(
             "echo change >/sys/devices/system/cpu/cpu0/uevent; printf %s '{}' >{path}",
             value.trim()
@@ -103,7 +103,7 @@ fn writers_of_kernel_files_are_received() {
         );
         assert!(told.contains(&wanted), "{told:?}");
     }
-    // Our own are left out.
+    // Our own writes are omitted.
     std::fs::write("/proc/self/comm", "told").unwrap();
     writes
         .take(&mut |one| assert!(!matches!(&one, WriteMessage::By { pid, .. } if *pid == std::process::id())))

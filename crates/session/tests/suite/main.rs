@@ -1,4 +1,4 @@
-//! The integration tests of `session`, in one program.
+//! The integration tests of `session` in one program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

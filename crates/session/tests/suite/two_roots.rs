@@ -1,4 +1,4 @@
-//! Two machines in one process: each session has files, state, lock and machine of its own.
+//! Two machines in one process: each session has its own files, state, lock and machine.
 
 use root::{Failure, Live, Root, Status};
 use session::{Reporter, Session};

@@ -1,4 +1,5 @@
-//! Boots: which of them cells need, in which order they come, what a resumed study needs next, and which line is whose.
+//! Boots of a study: which ones the cells need, their order, the next step of a resumed study, and which boot a command
+//! line belongs to.
 
 use crate::support::story::{StudyScenario, of, right};
 use machine::CpuSet;
@@ -7,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use study::{BootSession, MAX_ATTEMPTS, NextStep, RunPosition, RunSchedule, StudyRecord, blocks};
 
-/// The article's study, with an isolation of the user's own.
+/// The article's study, with an additional isolation defined by the user.
 const AXES: &str = "isolation = [\"none\", \"minimal\", \"isolcpus\", \"isolcpus_and_cpuset\", \"quiet\"]\n\
                     load = [\"idle\", \"cpu\"]\npreemption = [\"none\", \"full\"]\n\
                     [isolation.quiet]\nprofile = \"none\"\nboot = [\"nohz_full={cpus}\", \"skew_tick=1\"]";
@@ -112,7 +113,7 @@ fn a_boot_line_identifies_one_boot() {
         ("root=/dev/sda1 quiet", Some(0)),
         ("root=/dev/sda1 isolcpus=2-3 panic=30", Some(1)),
         ("nohz-full=2-3 root=/dev/sda1", Some(2)),
-        // Somebody's own isolation of other CPUs is not the line without isolation either.
+        // A different isolation of other CPUs does not count as the line without isolation.
         ("isolcpus=1", None),
         ("nohz_full=2-3 isolcpus=2-3", None),
         ("isolcpus=2-31", None),
@@ -126,7 +127,7 @@ fn a_boot_line_identifies_one_boot() {
 
 #[test]
 fn after_power_cuts_every_run_is_measured_once_in_its_boot() {
-    // In one telling power goes at each step of every kind.
+    // Each story has a power cut at one step, of every kind.
     for cut in 0..60 {
         let mut story = StudyScenario::start();
         let (mut steps, mut measured) = (0, 0);
@@ -138,7 +139,7 @@ fn after_power_cuts_every_run_is_measured_once_in_its_boot() {
                     assert_eq!(story.line, right(sitting.boot));
                     story.note(sitting, true);
                     if steps == cut {
-                        // The one-shot entry is used up: the old line comes back.
+                        // The one-shot entry is used up, so the old line is booted.
                         story.boot("quiet");
                         continue;
                     }
@@ -152,7 +153,7 @@ fn after_power_cuts_every_run_is_measured_once_in_its_boot() {
                 }
                 NextStep::Restart(sitting) => {
                     story.note(sitting, false);
-                    // It goes between the note and the entry.
+                    // The power cut is between the record and the entry.
                     story.boot(if steps == cut { "quiet" } else { right(sitting.boot) });
                 }
                 NextStep::GiveUp {
@@ -233,17 +234,17 @@ fn a_boot_that_never_comes_up_or_crashes_is_skipped() {
         assert_eq!(restarts, MAX_ATTEMPTS);
         let why = given_up.unwrap();
         assert!(why.contains("isolcpus=2-3 is not on the line"), "{why}");
-        // The other boot's runs are all there.
+        // The other boot has all its runs.
         assert_eq!(story.schedule.runs_done(), 6);
     }
 }
 
-/// Restarts count, and so does what the machine did meanwhile.
+/// Restarts count, and so does the time between them.
 #[test]
 fn a_budget_counts_from_the_start_and_allows_at_least_one_result() {
     let mut story = StudyScenario::start();
     story.study.budget = Some(Duration::from_secs(120));
-    // Longer than it may: what was begun without any result goes on.
+    // The budget is exceeded, but a study without any result continues.
     story.under_way_for = Duration::from_secs(3_600);
     let NextStep::Restart(sitting) = story.next() else {
         panic!("{:?}", story.next());
@@ -278,7 +279,7 @@ fn a_machine_that_crashes_with_its_usual_line_is_skipped_too() {
             NextStep::Measure(sitting) => {
                 measures[sitting.boot] += 1;
                 story.note(sitting, true);
-                // Whatever is measured stops it, and it comes up as it always does.
+                // Every measurement crashes the machine, which then boots its usual line.
                 story.boot("quiet");
             }
             NextStep::Restart(sitting) => {
@@ -315,7 +316,7 @@ proptest! {
             cells.sort_unstable();
             prop_assert_eq!(cells, (0..20).collect::<Vec<_>>());
         }
-        // Three blocks in the same order of 720 would be no lot.
+        // There are 720 orders, so three blocks should not all have the same one.
         prop_assert!(orders.len() > 1);
     }
 

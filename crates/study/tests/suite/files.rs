@@ -1,4 +1,4 @@
-//! Study files, right and wrong: what cells they make, and with which line and words they are refused.
+//! Study files, valid and invalid: the cells that they define, and the errors with their lines.
 
 use proptest::prelude::*;
 use study::{MOST_BYTES, parse};
@@ -42,7 +42,7 @@ fn cells_are_the_product_of_the_axes() {
     assert_eq!(study.cells[15].load.len(), 2);
     assert_eq!(study.levels_of(&study.cells[15])["timer_migration"], "on");
 
-    // Every pair differs in its axis and in no other; four axes of two levels have 4 * 8 of them.
+    // Every pair differs in its axis and in no other. Four axes of two levels have 4 * 8 pairs.
     let pairs = study::pairs(&study.axes, &study.cells);
     assert_eq!(pairs.len(), 32);
     for pair in pairs {
@@ -239,7 +239,7 @@ fn errors_in_study_files_are_reported_with_their_line() {
 
 #[test]
 fn a_million_cells_are_refused_without_creating_them() {
-    // 20 knobs that a profile can do without are 2^20 cells.
+    // 20 optional knobs of a profile are 2^20 cells.
     let can_go = |knob: &&plan::Knob| knob.needed.is_empty() && matches!(knob.takes, plan::KnobValueKind::Nothing);
     let knobs: Vec<String> = plan::KNOBS
         .iter()

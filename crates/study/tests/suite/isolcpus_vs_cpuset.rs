@@ -1,4 +1,4 @@
-//! The study of the article: what the file that is written for the user means when it is read.
+//! The article's study: the meaning of the file that is generated for the user.
 
 use machine::CpuSet;
 use study::isolcpus_vs_cpuset::{IsolationVariant, Levels, text};
@@ -53,7 +53,7 @@ fn every_isolation_is_measured_idle_and_loaded_under_every_model() {
             "{line}"
         );
     }
-    // Without the line and with a partition, a machine need not be booted anew.
+    // The cell without isolation and the cell with only a partition share a boot.
     assert_eq!(study.boots.len(), 4);
 }
 

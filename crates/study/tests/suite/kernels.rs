@@ -1,4 +1,4 @@
-//! Boots of named kernels on a machine that is restarted for them.
+//! Boots of named kernels on a machine that is rebooted for them.
 
 use crate::support::story::{OTHER, OWN, StudyScenario, of, right};
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn each_run_is_measured_under_its_kernel() {
 fn a_kernel_that_never_boots_is_skipped_and_others_are_measured() {
     for axes in [
         format!("kernel = [\"{OWN}\", \"{OTHER}\"]\nload = [\"idle\", \"cpu\"]"),
-        // Without the axis every boot is to have the kernel with which the study began.
+        // Without the axis, every boot must have the kernel with which the study started.
         "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]".to_owned(),
     ] {
         let mut story = StudyScenario::of(&axes);
@@ -54,7 +54,8 @@ fn a_kernel_that_never_boots_is_skipped_and_others_are_measured() {
                 NextStep::Restart(sitting) => {
                     restarts += usize::from(sitting.boot == 1);
                     story.note(sitting, false);
-                    // With the axis the default comes back; without it a line brings another kernel along.
+                    // With the axis, the default kernel is booted again. Without it, the changed line selects another
+                    // kernel.
                     if named {
                         story.boot_kernel(OWN);
                     } else {
@@ -89,7 +90,7 @@ fn a_result_from_another_kernel_is_recognized() {
         (0, OWN, false),
         (0, OTHER, true),
         (1, OWN, true),
-        // What an image says of itself is not known here.
+        // The version inside an image file is not known here.
         (2, "6.12.1", false),
         (2, OWN, true),
     ] {

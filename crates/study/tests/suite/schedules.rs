@@ -1,4 +1,4 @@
-//! The order of the runs, and what is left of it after an interruption.
+//! The order of the runs, and the remaining runs after an interruption.
 
 use machine::CpuSet;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ proptest! {
             sorted.sort_unstable();
             prop_assert_eq!(sorted, (0..cells).collect::<Vec<_>>());
         }
-        // More repetitions change nothing before them.
+        // More repetitions do not change the earlier ones.
         prop_assert_eq!(&blocks(cells, repetitions + 3, seed)[..repetitions], order.as_slice());
     }
 
@@ -50,7 +50,7 @@ proptest! {
 
 #[test]
 fn cells_are_distributed_evenly_over_the_places_of_a_block() {
-    // Of 6 cells in 6,000 blocks each stands 1,000 times at each place; 5 standard deviations of that are 144.
+    // In 6,000 blocks each of 6 cells is 1,000 times at each position. Five standard deviations of that are 144.
     let mut seen = [[0_i32; 6]; 6];
     for block in blocks(6, 6_000, 7) {
         for (place, cell) in block.into_iter().enumerate() {
@@ -79,7 +79,7 @@ fn foreign_results_do_not_count_as_done() {
 fn the_remaining_time_follows_the_duration_of_past_runs() {
     let study = of(2, 1);
     let mut schedule = RunSchedule::new(&study, []);
-    // 12 runs of 10 s, each after 2 s, and about 2 s to make and take back.
+    // 12 runs of 10 s, each after a pause of 2 s, and about 2 s to apply and undo.
     assert_eq!(schedule.remaining(), Duration::from_secs(12 * 14));
     let place = schedule.next().unwrap();
     schedule.finish(place, Duration::from_secs(17));

@@ -1,4 +1,4 @@
-//! Which cells ask about the knobs of a plan, and what is answered where the truth is known.
+//! The cells of a study of a plan's knobs, and the answers for data with a known truth.
 
 use compare::{ComparisonAnswer, ComparisonQuestion, Number, Quantity, RISK, SetComparison, Verdict, judge};
 use formats::{Basis, SeriesKind};
@@ -20,7 +20,7 @@ fn candidates(takes: &[&str], asked: &[&str]) -> Candidates {
     }
 }
 
-/// The knobs of these that an intent takes; each changes something, but for those that lack what they need.
+/// Returns those of the knobs that an intent takes and that change something. One with an unmet requirement does not.
 fn changing(intent: &plan::Intent, needs: Option<(&str, &str)>) -> BTreeSet<String> {
     let names = KNOBS.map(|knob| knob.split('=').next().unwrap());
     let is_able = |knob: &&str| needs.is_none_or(|(one, other)| **knob != *one || plan::takes(intent, other));
@@ -74,7 +74,7 @@ fn the_study_file_has_each_knob_alone_and_omitted() {
     assert_eq!(study.policy.as_ref().unwrap().text, "other");
     assert_eq!(study.budget.unwrap().as_secs(), 3_600);
 
-    // What each cell takes of the candidates, and that the one that changes nothing is in none.
+    // Checks the candidates that each cell takes. The one that changes nothing is in no cell.
     let taken = |place: usize| match &study.cells[place].intent {
         None => None,
         Some(intent) => {
@@ -109,7 +109,7 @@ fn other_knobs_stay_in_the_plan_and_no_set_of_knobs_runs_twice() {
     let matrix = made(&KNOBS, &["ksm_run"], None);
     assert_eq!(names(&matrix), ["bare", "full", "only_ksm_run", "without_ksm_run"]);
     assert_eq!(matrix.levels[3].takes.len(), 3);
-    // Of two knobs one alone is the other left out, and of one knob both are there already.
+    // With two knobs, one alone equals the other one left out. With one knob, both cells exist already.
     let two = made(&KNOBS[1..3], &["rq_affinity", "irq_affinity"], None);
     assert_eq!(names(&two), ["bare", "full", "only_rq_affinity", "without_rq_affinity"]);
     assert_eq!(
@@ -166,7 +166,7 @@ fn every_knob_gives_a_valid_cell_name() {
         };
         let all = |_: &plan::Intent| Some(one.takes.iter().cloned().collect());
         let text = experiment().text(&matrix(&one, &mut { all }).unwrap());
-        // The others are refused because they have no value of their own.
+        // Other knobs are refused because they need a value.
         if let Err(error) = parse(text.as_bytes()) {
             assert!(!error.to_string().contains("directory's name"), "{error}");
         }
@@ -193,11 +193,11 @@ fn impossible_questions_are_refused_with_their_line() {
     }
 }
 
-/// Numbers without a pattern, the same in every run of the test.
+/// A pseudorandom number generator that is the same in every run of the test.
 struct NoiseRng(u64);
 
 impl NoiseRng {
-    /// Standard normal, by the sum of twelve.
+    /// A standard normal number, computed as a sum of twelve.
     fn normal(&mut self) -> f64 {
         let mut unit = || {
             self.0 = self
@@ -215,7 +215,7 @@ impl NoiseRng {
 
 const NUMBERS: usize = 3;
 
-/// What runs of a cell say: numbers that go up and down together.
+/// Returns correlated numbers for the runs of a cell.
 fn runs(random: &mut NoiseRng, level: f64, count: usize) -> Vec<[f64; NUMBERS]> {
     let run = |random: &mut NoiseRng| {
         let own = 0.7 * random.normal();
@@ -258,9 +258,10 @@ fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> SetCompariso
     }
 }
 
-/// A study of the knobs of the list, whose cells have the sum of what their knobs do; the names with what is said of them.
+/// Runs a study of these knobs, whose cells have the sum of the effects of their knobs. Returns the names with the
+/// reported effects.
 fn experienced(does: &[(&str, f64)], repetitions: usize, random: &mut NoiseRng) -> Vec<(String, KnobEffect)> {
-    // Cells: bare, full, then for every knob alone and left out.
+    // Cells: bare, full, and then each knob alone and left out.
     let all: f64 = does.iter().map(|(_, what)| what).sum();
     let mut cells = vec![runs(random, 100.0, repetitions), runs(random, 100.0 + all, repetitions)];
     let mut questions = Vec::new();
@@ -335,11 +336,12 @@ fn without_enough_results_there_is_no_verdict() {
         (answers[0].effect, answers[0].sides().count()),
         (KnobEffect::NoVerdict, 0)
     );
-    // With 4 of each there are 70 deals: 2 / 70 is below 5 % once, and 2 / 252 six times.
+    // With 4 runs each there are 70 permutations: 2 / 70 is below 5 % for one question. With 5 there are 252, and 2 /
+    // 252 is below 5 % / 6.
     assert_eq!([1, 2, 6, 7, 23, 24].map(least_repetitions), [4, 5, 5, 6, 6, 7]);
 }
 
-/// Answers of one comparison: what was asked, how it was and is, what follows.
+/// The answers of one comparison: quantity, value before and after, verdict.
 fn side(answers: &[(Number, f64, f64, Verdict)]) -> SetComparison {
     let runs = |level: f64| vec![[level; NUMBERS]; 4];
     let mut made = compared(&runs(1.0), &runs(1.0));
@@ -364,7 +366,7 @@ fn side(answers: &[(Number, f64, f64, Verdict)]) -> SetComparison {
     made
 }
 
-/// What a user wants to know is how much time is stolen and how long the longest gaps are.
+/// Users care about how much time is stolen and how long the longest gaps are.
 #[test]
 fn more_short_gaps_are_no_harm_if_less_time_is_stolen() {
     use Verdict::{Higher, Lower, NotShown};
@@ -389,20 +391,20 @@ fn more_short_gaps_are_no_harm_if_less_time_is_stolen() {
     };
     let less = (stolen, 810e6, 15e6, Lower);
     let more = (short, 400.0, 2_000.0, Higher);
-    // What was seen on a machine whose thread had the CPU five times as long with the partition.
+    // Observed on a machine whose thread had the CPU five times as long with the partition.
     let seen = [less, more, (middle, 9.0, 9.0, NotShown), (long, 30.0, 0.0, Lower)];
     assert_eq!(judged(&seen), (KnobEffect::Helped, vec![1], Some(3)));
-    // As much time stolen as before, or not known to be less: more gaps are harm.
+    // If the stolen time is the same, or not known to be less, more gaps count as harm.
     let same = (stolen, 15e6, 15e6, NotShown);
     assert_eq!(judged(&[same, more, (long, 1.0, 1.0, NotShown)]).0, KnobEffect::DidHarm);
-    // Longer gaps are more frequent as well, or it is the longest ones that are.
+    // Longer gaps are more frequent too, or it is the longest ones that are.
     let longer = (long, 1.0, 30.0, Higher);
     assert_eq!(
         judged(&[less, more, longer]),
         (KnobEffect::HelpedAndDidHarm, Vec::new(), Some(0))
     );
     assert_eq!(judged(&[less, more]).0, KnobEffect::HelpedAndDidHarm);
-    // More time stolen is harm, whatever becomes of short gaps.
+    // More stolen time is harm, even with fewer short gaps.
     let stolen_more = (stolen, 15e6, 810e6, Higher);
     assert_eq!(
         judged(&[stolen_more, (short, 2_000.0, 400.0, Lower)]).0,

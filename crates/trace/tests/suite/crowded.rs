@@ -1,4 +1,4 @@
-//! Memory that is too small for what one CPU has told while another was silent, or while we read.
+//! A recorder whose memory is full of the events of one CPU, while another CPU is silent or while it reads.
 
 use events::{Endian, PageLayout, StreamItem};
 use machine::CpuId;
@@ -12,7 +12,7 @@ fn layout() -> PageLayout {
     PageLayout::of_64_bit(Endian::Little, PAGE)
 }
 
-/// A page with one event of one word, at its own time.
+/// A page at this time, with one event of one word.
 fn page(at: u64) -> Vec<u8> {
     let mut page = at.to_le_bytes().to_vec();
     page.extend(8_u64.to_le_bytes());
@@ -22,7 +22,7 @@ fn page(at: u64) -> Vec<u8> {
     page
 }
 
-/// Buffers as files: what is appended to them has come meanwhile.
+/// The buffers of CPUs as files. Appending to a file simulates new events.
 struct BufferFiles(tempfile::TempDir);
 
 impl BufferFiles {
@@ -60,7 +60,7 @@ fn add_events(file: &Path, times: impl Iterator<Item = u64>) {
     file.write_all(&times.flat_map(page).collect::<Vec<u8>>()).unwrap();
 }
 
-/// Gives out what may be; the times.
+/// Takes the events that may be delivered and returns their times.
 fn given(recorder: &mut Recorder, until: Option<u64>) -> Vec<u64> {
     let mut times = Vec::new();
     let is_all = recorder.take(until, usize::MAX, |event| {
@@ -73,14 +73,14 @@ fn given(recorder: &mut Recorder, until: Option<u64>) -> Vec<u64> {
     times
 }
 
-/// One CPU is silent, then the other fills the memory with what lies after it: the silent one must still be asked.
+/// One CPU is silent while the other fills the memory with later events. The silent CPU must still be read.
 #[test]
 fn full_memory_does_not_stop_reading_the_silent_cpu() {
     const SECOND: u64 = 1_000_000_000;
     let buffers = BufferFiles::new(2);
     let mut recorder = buffers.recorder(2, 1);
     assert_eq!(recorder.drain(|| SECOND).unwrap(), DrainEnd::Empty);
-    // Within the time in which an event may still be on its way.
+    // Events within the time in which an earlier one may still arrive.
     buffers.add_events(0, SECOND..SECOND + 100);
     let later = SECOND + 1_000;
     assert_eq!(recorder.drain(|| later).unwrap(), DrainEnd::Full);
@@ -106,7 +106,7 @@ fn full_memory_does_not_stop_reading_the_silent_cpu() {
     assert_eq!(times, wanted);
 }
 
-/// Whoever reads on a CPU that is traced makes events there: each look finds a new one.
+/// Reading on a traced CPU causes events there, so each read finds a new one.
 #[test]
 fn events_that_arrive_during_a_read_are_left_for_the_next_one() {
     let buffers = BufferFiles::new(1);

@@ -1,5 +1,5 @@
-//! A buffer that is mapped gives what one that is read gives: the same events, at any point of a page, and the same account
-//! of what was lost. On the running kernel, in instances of our own.
+//! A mapped buffer gives the same events and the same number of lost ones as one that is read, wherever a page is cut.
+//! Runs on this kernel, in tracing instances of its own.
 
 use events::{PageLayout, StreamItem};
 use machine::CpuId;
@@ -10,10 +10,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use trace::{BufferSource, DrainEnd, PageAccess, PageMemory, Recorder, RecordingOutcome, catalogue};
 
-/// An instance into which somebody writes by hand; it goes with the test.
+/// A tracing instance with a writable marker; removed on drop.
 struct Instance {
     dir: PathBuf,
-    /// Closed before the instance goes: the kernel keeps what somebody has open.
+    /// Closed before the instance is removed, because the kernel refuses to remove an open one.
     marker: Option<fs::File>,
 }
 
@@ -51,7 +51,7 @@ impl Instance {
         recorder.finish(&Root::live(), self.dir.to_str().unwrap()).unwrap()
     }
 
-    /// Notes number `number`, in a text whose length depends on it.
+    /// Writes the mark `number`, with a text whose length depends on it.
     fn mark(&mut self, number: usize) {
         let text = format!("{number} {}", "x".repeat(number % 61));
         self.marker.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
@@ -62,14 +62,14 @@ impl Drop for Instance {
     fn drop(&mut self) {
         self.marker = None;
         let gone = fs::remove_dir(&self.dir);
-        // Who panics already leaves files open.
+        // After a panic, files are still open.
         if !std::thread::panicking() {
             gone.unwrap();
         }
     }
 }
 
-/// What this kernel has, with this thread on CPU 0; what stands in the way otherwise.
+/// Returns the tracing files of this kernel and pins this thread to CPU 0, or the reason why that is not possible.
 fn kernel() -> Result<(Tracefs, PageLayout), String> {
     let tracefs = match Tracefs::find() {
         Ok(Some(tracefs)) => tracefs,
@@ -82,7 +82,7 @@ fn kernel() -> Result<(Tracefs, PageLayout), String> {
     Ok((tracefs, layout))
 }
 
-/// The kernel with the buffers that can be mapped; a name where it has none.
+/// Returns a kernel with mappable buffers. Prints a skip message if there is none.
 fn mapping_kernel(test: &str) -> Option<(Tracefs, PageLayout)> {
     let found = kernel().and_then(|(tracefs, layout)| {
         let probe = Instance::create(&tracefs, &format!("probe-{test}"), "64");
@@ -95,14 +95,14 @@ fn mapping_kernel(test: &str) -> Option<(Tracefs, PageLayout)> {
     found.map_err(|why| println!("SKIP: {test}: {why}")).ok()
 }
 
-/// Takes what there is: the bytes.
+/// Reads everything available and returns the number of bytes.
 fn read_bytes(recorder: &mut Recorder) -> usize {
     let before = recorder.waiting();
     assert_eq!(recorder.drain(|| u64::MAX).unwrap(), DrainEnd::Empty);
     recorder.waiting() - before
 }
 
-/// The number that each mark begins with, and the times between them, which only one instance has.
+/// Returns the numbers of the marks and how many events were lost.
 fn numbers(recording: &RecordingOutcome) -> (Vec<usize>, u64) {
     let (mut numbers, mut lost, mut last) = (Vec::new(), 0, 0);
     for event in recording.last.stored_events() {
@@ -110,7 +110,7 @@ fn numbers(recording: &RecordingOutcome) -> (Vec<usize>, u64) {
             StreamItem::Record { record, .. } => {
                 assert!(record.at >= last, "{} after {last}", record.at);
                 last = record.at;
-                // Common fields, the place of the caller, then the text.
+                // Common fields, the address of the caller, then the text.
                 let text = String::from_utf8_lossy(record.payload.get(16..).unwrap());
                 numbers.push(text.split(' ').next().unwrap().parse().unwrap());
             }
@@ -137,7 +137,7 @@ fn mapping_and_reading_a_buffer_give_the_same_events() {
             both.iter_mut().for_each(|one| one.mark(number));
         }
         at += step;
-        // From less than one event to several pages between two looks.
+        // From less than one event to several pages between two reads.
         step = step * 5 % 997;
         recorders
             .iter_mut()
@@ -169,7 +169,8 @@ fn mapping_and_reading_a_buffer_give_the_same_events() {
             times.enumerate().collect()
         })
         .collect();
-    // Each mark was written into one instance right before the other; a wrong time base of a page would move all behind it.
+    // Each mark was written to one instance right before the other. A wrong time base of a page would shift all its
+    // marks.
     for (number, read_at) in &spans[0] {
         let next_at = spans[0].get(&(number + 1)).copied().unwrap_or(u64::MAX);
         let mapped_at = spans[1][number];

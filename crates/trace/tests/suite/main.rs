@@ -1,6 +1,6 @@
-//! The integration tests of `trace`, in one program: a module for each topic.
+//! The integration tests of `trace` in one program, with a module for each topic.
 //!
-//! `live_*` modules measure or trace this machine, need root, or drive other programs; `make check` leaves them out.
+//! `live_*` modules measure or trace this machine, need root, or run other programs. `make check` leaves them out.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,4 +1,4 @@
-//! Descriptions are read from a tracefs as it stands in a directory; accounts of buffers as kernels write them.
+//! Event formats read from a tracefs directory, and buffer statistics as kernels write them.
 
 use root::Root;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn machine() -> tempfile::TempDir {
         put(&format!("events/{system}/{name}/format"), text);
         put(&format!("events/{system}/{name}/enable"), "0\n");
     }
-    // A system has files of its own beside its events.
+    // A system directory contains files beside its events.
     put("events/irq_vectors/enable", "0\n");
     put("events/irq_vectors/filter", "none\n");
     for name in ["header_page", "header_event"] {

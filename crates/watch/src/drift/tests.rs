@@ -115,7 +115,7 @@ fn a_device_concerns_the_layers_that_depend_on_it() {
     assert_eq!(device("change", "/devices/pci0000:00/0000:00:03.0"), [] as [&str; 0]);
 }
 
-/// A thousand processes within a second, reported one by one, cause a few checks; the writer among them is kept.
+/// A thousand processes within a second, reported one by one, cause a few checks. The writer among them is not lost.
 #[test]
 fn a_burst_of_events_causes_a_few_checks() {
     let mut burst = Burst::default();
@@ -140,7 +140,7 @@ fn a_burst_of_events_causes_a_few_checks() {
             .iter()
             .any(|one| one.layers.has(LayerName::Interrupts) && one.writers.iter().any(|one| one.pid == 77))
     );
-    // Nothing of a second accumulates.
+    // After a check nothing is left to check.
     let _ = burst.take();
     assert_eq!(burst.check_time(ms(0)), None);
 }

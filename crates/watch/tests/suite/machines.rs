@@ -1,11 +1,11 @@
-//! The screens of machines that are not at hand: many CPUs, some of them offline, a partition. What was recorded on two CPUs
-//! is spread over them.
+//! Screens of generated machines: many CPUs, some of them offline, a partition. The recording of two CPUs is
+//! distributed over them.
 
 use crate::support::drawn::{cells, now, recording, screen, text};
 use machine::{CpuId, CpuSet};
 use watch::{Glyphs, KeyPress, ScreenStyle, ViewState, WatchRecording, press};
 
-/// A machine with so many CPUs; of those of the partition the last is offline.
+/// A machine with this many CPUs. The last CPU of the partition is offline.
 fn machine(cpus: u32, isolated: &str) -> WatchRecording {
     let mut recording = recording();
     let isolated = CpuSet::parse_list(isolated).unwrap();
@@ -19,7 +19,7 @@ fn machine(cpus: u32, isolated: &str) -> WatchRecording {
                 let from = usize::from(isolated.contains(cpu));
                 let mut one = recorded[from].clone();
                 one.cpu = cpu;
-                // No two of them are alike, and most of the isolated ones are quiet.
+                // All CPUs differ, and most of the isolated ones are quiet.
                 let share = if from == 0 { u64::from(cpu.0) + 1 } else { 50 };
                 one.interrupts
                     .iter_mut()
@@ -50,7 +50,7 @@ fn screens_of_machines_with_many_cpus_match_the_golden_files() {
             let seen = text(&cells(&now, &ViewState::default(), size, ScreenStyle::Plain));
             screen(&format!("{}x{}-{cpus}-cpus.txt", size.0, size.1), &seen);
         }
-        // The last one, which is offline, can be reached.
+        // The last CPU, which is offline, can be selected.
         let mut view = ViewState::default();
         press(&mut view, KeyPress::Char('1'), &now);
         press(&mut view, KeyPress::Char('a'), &now);

@@ -1,4 +1,4 @@
-//! Metrics of a recorded machine as golden text, and of machines that do what counters do not like.
+//! Metrics of a recorded machine as golden text, and of machines whose counters wrap, restart or disappear.
 
 use crate::support::golden::{fixtures, golden};
 use machine::{CpuId, CpuSet};
@@ -44,7 +44,7 @@ fn count(totals: &ActivityTotals, cpu: u32, class: Class) -> Option<u64> {
     total.classes.get(&class).copied()
 }
 
-/// What was recorded, as counters that grew: the moments added up.
+/// Returns the recorded moments summed up as counters.
 fn recorded() -> (ActivityTotals, CpuSet) {
     let recording = watch::parse(&std::fs::read(fixtures().join("partition.jsonl")).unwrap()).unwrap();
     let isolated = recording.moments[0].scene.as_ref().unwrap().isolated.clone();
@@ -208,7 +208,7 @@ fn totals_never_decrease() {
         let tick = |cpu| count(&totals, cpu, Class::Tick);
         (tick(2), tick(3), count(&totals, 2, Class::Device))
     };
-    // The first look takes what was counted since boot; CPU 3 is offline and has nothing.
+    // The first sample takes the counts since boot. CPU 3 is offline and has none.
     let first = add(
         "0-2",
         &[
@@ -217,7 +217,7 @@ fn totals_never_decrease() {
         ],
     );
     assert_eq!(first, (Some(100), None, Some(40)));
-    // It comes, with what it had counted; an interrupt was freed and asked for again.
+    // CPU 3 comes online with its counts. Interrupt 36 was freed and requested again.
     let second = add(
         "0-3",
         &[
@@ -226,10 +226,10 @@ fn totals_never_decrease() {
         ],
     );
     assert_eq!(second, (Some(110), Some(7), Some(43)));
-    // CPU 2 goes, and what is known of it stays.
+    // CPU 2 goes offline, and its totals remain.
     let third = add("0-1,3", &[("LOC", "Local timer interrupts", &[(3, 8)])]);
     assert_eq!(third, (Some(110), Some(8), Some(43)));
-    // It is back with counters that began anew, and counts on.
+    // CPU 2 is back with restarted counters, and its totals continue.
     let fourth = add("0-3", &[("LOC", "Local timer interrupts", &[(2, 5), (3, 8)])]);
     assert_eq!(fourth, (Some(110), Some(8), Some(43)));
     let fifth = add(
@@ -237,7 +237,7 @@ fn totals_never_decrease() {
         &[("LOC", "Local timer interrupts", &[(2, 6), (3, u64::from(u32::MAX))])],
     );
     assert_eq!((fifth.0, fifth.2), (Some(111), Some(43)));
-    // 32 bits wrap.
+    // Counters of 32 bits wrap.
     let sixth = add("0-3", &[("LOC", "Local timer interrupts", &[(2, 6), (3, 4)])]);
     assert_eq!(sixth.1.unwrap(), fifth.1.unwrap() + 5);
 }
@@ -284,7 +284,7 @@ fn steal_is_exported_in_seconds() {
     );
 }
 
-/// However many findings and CPUs: the lines are bounded.
+/// The number of lines is bounded for any number of findings and CPUs.
 #[test]
 fn the_number_of_lines_is_bounded() {
     let mut known = known(set("1-63"));
@@ -311,7 +311,7 @@ fn the_number_of_lines_is_bounded() {
     assert!(text.contains("level=\"warning\"} 1000\n"));
 }
 
-/// The rule of `check`: a CPU that nothing isolates is not isolated, whatever is intended.
+/// As in `check`, a CPU that nothing isolates is not isolated, whatever is intended.
 #[test]
 fn a_cpu_that_nothing_isolates_has_the_value_zero() {
     let mut known = known(CpuSet::range(3, 3));

@@ -1,6 +1,6 @@
-//! The screens that a person sees, from a recording of a real machine, and what keys do to them.
+//! The screens of a recording of a real machine, and the effect of keys on them.
 //!
-//! `QUIETCORE_BLESS=1` writes the golden screens anew.
+//! `QUIETCORE_BLESS=1` rewrites the golden screens.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ fn focused(pane: usize) -> ViewState {
     view
 }
 
-/// Colours beside the text: a letter for each cell that is not plain.
+/// Returns the colors of a screen: a letter for each cell with a style.
 fn colours(buffer: &Buffer) -> String {
     let mut text = String::new();
     for y in 0..buffer.area.height {
@@ -44,7 +44,7 @@ fn colours(buffer: &Buffer) -> String {
     text
 }
 
-/// Where room is short the name of the kernel goes, and the verdict stays.
+/// If the screen is narrow, the kernel's name is left out and the verdict stays.
 #[test]
 fn a_narrow_screen_keeps_the_verdict() {
     let recording = recording();
@@ -159,7 +159,7 @@ fn keys_sort_filter_and_select() {
             .map(str::to_owned)
             .collect()
     };
-    // Rates fall, whatever their unit; sorted by name they do not.
+    // Rates descend, whatever their unit. Sorted by name they do not.
     typed(&mut view, "2");
     let by_rate: Vec<String> = lines(&view)
         .into_iter()
@@ -177,7 +177,7 @@ fn keys_sort_filter_and_select() {
     let mut sorted = who.clone();
     sorted.sort_unstable();
     assert_eq!(who, sorted);
-    // The filter is typed, kept, and dropped.
+    // The filter is typed, kept, and removed.
     typed(&mut view, "/timer");
     assert!(view.typing && lines(&view).last().unwrap().contains("filter: timer_"));
     press(&mut view, KeyPress::Enter, &now);
@@ -197,7 +197,7 @@ fn keys_sort_filter_and_select() {
     );
     press(&mut view, KeyPress::Escape, &now);
     assert!(view.filter.is_empty());
-    // Only the chosen CPU, and its question.
+    // Only the selected CPU, and the request to blame it.
     typed(&mut view, "1");
     press(&mut view, KeyPress::Enter, &now);
     let first = now.scene.isolated.first().unwrap();

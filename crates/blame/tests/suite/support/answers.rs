@@ -1,4 +1,5 @@
-//! What is asked of a stream: who took CPU 1 from the probe, in these gaps. What each answer must add up to is looked at here.
+//! Answers for an event stream: which threads took CPU 1 from the probe in these gaps. Every answer's times are checked
+//! here.
 
 use crate::support::stream::{TestNames, TestStream};
 use blame::{
@@ -6,7 +7,7 @@ use blame::{
     attribute,
 };
 
-/// The thread whose time it is.
+/// The probe thread.
 pub const PROBE: i32 = 100;
 
 pub fn gaps(gaps: &[(u64, u64)]) -> Option<Vec<Gap>> {
@@ -52,7 +53,7 @@ pub fn answer_keeping(stream: &TestStream, gaps: Option<Vec<Gap>>, keep: GapSele
     cpu
 }
 
-/// Each gap is covered by its pieces, and the pieces of a row are as long as the row says, whatever was attributed.
+/// Checks that each gap is covered by its pieces, and that the pieces of a row add up to its total.
 fn stories_add_up(cpu: &CpuAnswer) {
     let mut of_row = vec![0; cpu.interruptions.len()];
     let mut unexplained_ns = 0;

@@ -1,4 +1,4 @@
-//! Shared by the tests of this suite.
+//! Shared code of the tests of this suite.
 
 pub mod answers;
 pub mod stream;

@@ -1,9 +1,9 @@
-//! Writes events as a kernel would, by the descriptions of a real one.
+//! Writes event streams as a kernel would, with the formats of a real one.
 
 use events::{Endian, EventFormat, Formats, PageRecord, StreamItem, Symbol};
 use std::path::Path;
 
-/// Functions of this kernel of ours.
+/// The functions of the simulated kernel.
 const FUNCTIONS: &[(u64, &str)] = &[
     (0x100, "tick_nohz_handler"),
     (0x200, "membarrier"),
@@ -15,7 +15,7 @@ const FUNCTIONS: &[(u64, &str)] = &[
     (0x780, "process_timeout"),
 ];
 
-/// An event of context tracking, as 6.1 describes it.
+/// An event of context tracking, in the format of 6.1.
 const TRACKING: &str = "name: NAME
 ID: NUMBER
 format:
@@ -29,7 +29,7 @@ format:
 print fmt: \"%s\", \"\"
 ";
 
-/// Their names.
+/// The names of these functions.
 pub struct TestNames;
 
 impl events::AddressNames for TestNames {
@@ -53,7 +53,7 @@ enum Item {
     Lost { cpu: u32, count: u64 },
 }
 
-/// A stream being written.
+/// A stream that is being written.
 pub struct TestStream {
     pub formats: Formats,
     items: Vec<Item>,
@@ -72,7 +72,7 @@ fn comm(pid: i32) -> String {
     }
 }
 
-/// Descriptions of kprobes as a kernel gives them: each field with its type.
+/// Formats of kprobes, as a kernel describes them: each field with its type.
 const KPROBES: &[(&str, &[(&str, usize)])] = &[
     (
         "asks_one",
@@ -101,7 +101,7 @@ const KPROBES: &[(&str, &[(&str, usize)])] = &[
 ];
 
 impl TestStream {
-    /// Of a kernel before 6.4 with our kprobes.
+    /// A stream of a kernel before 6.4 with our kprobes.
     pub fn with_kprobes() -> TestStream {
         let mut stream = TestStream::new();
         let mut formats = Formats::new(Endian::Little);
@@ -145,7 +145,7 @@ impl TestStream {
             let (system, rest) = one.split_once('\n').unwrap();
             formats.add(EventFormat::parse(system, rest).unwrap()).unwrap();
         }
-        // This kernel has no `nohz_full`; those that have it describe these two so.
+        // The kernel of these formats has no `nohz_full`. Kernels that have it describe the two events in this way.
         for (name, id) in [("user_enter", 9_001), ("user_exit", 9_002)] {
             let text = TRACKING.replace("NAME", name).replace("NUMBER", &id.to_string());
             formats
@@ -161,12 +161,12 @@ impl TestStream {
         }
     }
 
-    /// From here on on this CPU, with this thread current.
+    /// Sets the CPU and the current thread of the following events.
     pub fn on(&mut self, cpu: u32, pid: i32, flags: u8) {
         (self.cpu, self.pid, self.flags) = (cpu, pid, flags);
     }
 
-    /// Gives a thread a name, as `sched_waking` of it on another CPU would.
+    /// Names a thread, as its `sched_waking` on another CPU would.
     pub fn named(&mut self, pid: i32, comm: &str) {
         let at = 0;
         self.add_event(at, "sched_waking", &[("pid", pid as u64)], &[("comm", comm.to_owned())]);
@@ -186,7 +186,7 @@ impl TestStream {
         self.switch_prio(at, (prev, 120), state, (next, 120));
     }
 
-    /// Threads with their priorities, as the kernel counts them: below 100 is real time.
+    /// A switch between threads with priorities in the kernel's scale: below 100 is real time.
     pub fn switch_prio(&mut self, at: u64, prev: (i32, u64), state: u64, next: (i32, u64)) {
         let fields = [
             ("prev_pid", prev.0 as u64),

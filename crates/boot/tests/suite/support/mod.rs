@@ -1,3 +1,3 @@
-//! What several modules of this suite share.
+//! Shared code of several modules of this suite.
 
 pub mod random_shell;

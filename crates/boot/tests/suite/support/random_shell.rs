@@ -1,11 +1,11 @@
-//! Random files as a shell reads them: what files of settings have, and what should not be written.
+//! Random shell files: usual contents of settings files, and contents that should not be written.
 
 use std::fmt::Write as _;
 
 /// The variables that are compared.
 pub const NAMES: [&str; 6] = ["A", "B", "C", "D", "LINE", "LINE_DEFAULT"];
 
-/// Numbers that look random, the same for the same seed.
+/// A pseudorandom number generator with a seed.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -157,7 +157,7 @@ impl Dice {
         }
     }
 
-    /// A test of a file that every machine has, or has not.
+    /// A test of a file that exists on every machine, or on none.
     fn file_test(&mut self) -> String {
         let operator = self.one(&["-d", "-e", "-f", "-r", "-s", "-x"]);
         let path = self.one(&[
@@ -257,7 +257,7 @@ impl Dice {
         )
     }
 
-    /// What nobody is expected to compute.
+    /// A statement that quietcore need not compute.
     fn unusual(&mut self) -> String {
         self.one(&[
             "for i in a b; do A=$i; done",

@@ -1,4 +1,4 @@
-//! What the tests of the layers share: a captured machine whose partition was in force, to be broken in the model.
+//! A captured machine with an active partition, whose model the tests break.
 
 use check::{
     CheckCase, CheckEvidence, CheckFinding, CheckVerdict, IntendedIsolation, Intention, IntentionSource,
@@ -11,14 +11,14 @@ use root::Root;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A machine with `apply --cpus 3` in force on cgroup v1, and what was counted there.
+/// A machine with `apply --cpus 3` active on cgroup v1, and the events counted there.
 pub struct CheckFixture {
     pub machine: Machine,
     pub isolation: IntendedIsolation,
-    /// Files that read otherwise than captured; `None` is one that is gone.
+    /// Files with other contents than captured; `None` is a missing file.
     pub files: BTreeMap<String, Option<String>>,
     pub counters: ObservedActivity,
-    /// What is not known of the intention.
+    /// Unknown parts of the intention.
     pub unseen: Vec<String>,
 }
 
@@ -27,14 +27,14 @@ fn root() -> Root {
     Root::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(archive)).unwrap()
 }
 
-/// It as it was captured.
+/// The machine as captured.
 pub fn bench() -> CheckFixture {
     let root = root();
     let machine = Machine::read(&root).with_interrupts(&root).with_task_cgroups(&root);
     let cpus = CpuSet::parse_list("3").unwrap();
     let intent = Intent::new(PartitionName::default(), cpus, Profile::Minimal);
     let mut wish = IntendedIsolation::new(intent, IsolationMeans::Partition);
-    // What a kernel of that version refuses.
+    // Changes that a kernel of that version refuses.
     for irq in ["irq_affinity/0", "irq_affinity/2", "irq_affinity/28"] {
         wish.refused
             .insert(irq.to_owned(), "refused: Input/output error".to_owned());
@@ -49,7 +49,7 @@ pub fn bench() -> CheckFixture {
     }
 }
 
-/// What was counted on CPU 3 in a second.
+/// Events counted on CPU 3 in one second.
 pub fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
     let interrupts = interrupts.iter().map(|&(name, class, count)| CounterIncrease {
         name: name.to_owned(),
@@ -114,7 +114,7 @@ impl CheckFixture {
     }
 }
 
-/// The CPUs of whoever may run everywhere.
+/// The mask of a task that may run on all CPUs.
 pub fn three() -> Option<CpuSet> {
     CpuSet::parse_list("0-3").ok()
 }

@@ -1,3 +1,3 @@
-//! Shared by the tests of this suite.
+//! Shared code of the tests of this suite.
 
 pub mod bench;

@@ -1,4 +1,4 @@
-//! What tests that measure on this machine share: one at a time, on one CPU, with disks that nobody else sees.
+//! Support for tests that measure on this machine: one at a time, on one CPU, with private disks.
 
 use std::fs;
 use std::path::Path;
@@ -11,8 +11,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Does something, and lets threads of this scope know that it is over, also when it panics: a scope waits for its threads
-/// for ever.
+/// Runs `work` and then sets `over`, even if `work` panics. Otherwise the scope would wait forever for its threads.
 pub fn until_over<T>(over: &AtomicBool, work: impl FnOnce() -> T) -> T {
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
@@ -24,7 +23,7 @@ pub fn until_over<T>(over: &AtomicBool, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The highest CPU that we may use.
+/// The highest CPU that this process may use.
 pub fn cpu() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let list = status
@@ -34,13 +33,13 @@ pub fn cpu() -> String {
     list.trim().rsplit([',', '-']).next().unwrap().to_owned()
 }
 
-/// A disk of half a megabyte that only this thread and its children see, and that is gone with them; the errno without
-/// the right.
+/// Mounts a disk of 512 KiB that only this thread and its children see, and that disappears with them. Fails with the
+/// errno if not permitted.
 pub fn small_disk(at: &Path) -> Result<(), std::io::Error> {
     mounted(at, c"size=512k")
 }
 
-/// As [`small_disk`], with room.
+/// Like [`small_disk`], with more space.
 pub fn own_mount(at: &Path) -> Result<(), std::io::Error> {
     mounted(at, c"size=256m")
 }
@@ -51,7 +50,7 @@ fn mounted(at: &Path, size: &std::ffi::CStr) -> Result<(), std::io::Error> {
         _ => Err(std::io::Error::last_os_error()),
     };
     let at = std::ffi::CString::new(at.to_str().unwrap()).unwrap();
-    // SAFETY: the strings end in NUL and live; a mount namespace of this thread alone touches nobody else's mounts.
+    // SAFETY: the strings end in NUL and live long enough. The mount namespace of this thread affects no other mounts.
     unsafe {
         check(libc::unshare(libc::CLONE_NEWNS))?;
         let none = std::ptr::null();

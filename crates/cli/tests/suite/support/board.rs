@@ -1,4 +1,4 @@
-//! A board that is this machine: a server of ssh of our own, on the loopback, with its own keys and its own configuration.
+//! A simulated remote board: a private SSH server on this machine's loopback, with its own keys and configuration.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server that runs as long as this lives.
+/// A server that runs until it is dropped.
 pub struct SshServer {
     server: Child,
     /// Keys and configuration.
     dir: PathBuf,
-    /// Where it listens.
+    /// The port of the server.
     pub port: u16,
-    /// The directory in which studies make theirs.
+    /// The directory in which studies create theirs.
     pub there: PathBuf,
 }
 
@@ -26,13 +26,13 @@ impl Drop for SshServer {
     }
 }
 
-/// The server's program, and where the libraries are that were unpacked with it.
+/// Returns the server program and the directories of the libraries unpacked with it.
 fn program() -> Option<(PathBuf, OsString)> {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../sshd");
     let installed = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"];
     let mut programs = installed.map(PathBuf::from).to_vec();
     programs.push(own.join("usr/sbin/sshd"));
-    // It starts itself anew for each login, by its whole path.
+    // The server executes itself by its absolute path for each login.
     let program = programs.into_iter().find(|path| path.is_file())?.canonicalize().ok()?;
     let folders = fs::read_dir(own.join("usr/lib")).into_iter().flatten();
     let folders = folders.map(|entry| entry.unwrap().path());
@@ -46,7 +46,8 @@ fn succeeds(command: &mut Command) -> bool {
 }
 
 impl SshServer {
-    /// Starts one in this directory, whose logins have these variables; says why where that is impossible.
+    /// Starts a server in this directory whose logins have these environment variables. Prints a skip message if that
+    /// is not possible.
     pub fn start(test: &str, dir: &Path, variables: &str) -> Option<SshServer> {
         let skip = |why: &str| {
             println!("SKIP: {test}: {why}");
@@ -85,7 +86,7 @@ impl SshServer {
             at("authorized")
         );
         fs::write(at("config"), text).unwrap();
-        // A server needs a user of its own and an empty directory. Both are there for it alone.
+        // The server needs its own user and an empty directory. Only the server sees them.
         fs::copy("/etc/passwd", at("passwd")).unwrap();
         let script = "mount --make-rprivate / && \
                       { grep -q '^sshd:' \"$1\" || echo 'sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin' >> \"$1\"; } && \
@@ -112,7 +113,7 @@ impl SshServer {
             assert!(begun.elapsed() < Duration::from_secs(60), "the server does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
-        // What it says must not fill its pipe.
+        // Drain standard error so that the pipe never fills up.
         let said = server.stderr.take().unwrap();
         std::thread::spawn(move || BufReader::new(said).lines().for_each(drop));
         let there = dir.join("it's \"there\"");
@@ -125,7 +126,7 @@ impl SshServer {
         })
     }
 
-    /// How its ssh is called, with this key and these keys of hosts.
+    /// Returns the command line of `ssh` with this key and this file of host keys.
     pub fn ssh(&self, key: &str, known: &str) -> String {
         let at = |name: &str| self.dir.join(name).display().to_string();
         format!(
@@ -137,7 +138,7 @@ impl SshServer {
         )
     }
 
-    /// A study of this file that runs there, with its results here.
+    /// Returns the command that runs a study on the board, with its results in `out`.
     pub fn study(&self, file: &str, out: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
         command
@@ -152,17 +153,17 @@ impl SshServer {
         command
     }
 
-    /// Cuts every link: ends the children of the server, each of which serves one.
+    /// Cuts every connection by killing the children of the server, each of which serves one.
     pub fn cut(&self) -> usize {
         let children = children_of(self.server.id());
         for pid in &children {
-            // SAFETY: plain numbers; it is a child of our own server.
+            // SAFETY: `kill` only takes integers; the process is a child of our own server.
             unsafe { libc::kill(i32::try_from(*pid).unwrap(), libc::SIGKILL) };
         }
         children.len()
     }
 
-    /// What studies have left there.
+    /// Returns the files that studies left on the board.
     pub fn left(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.there).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()

@@ -1,4 +1,4 @@
-//! Captured boot trees, with files changed, and what the verbs of `boot` answer on them.
+//! Captured boot trees, their modified copies, and the output of the `boot` commands on them.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub fn trees() -> Vec<PathBuf> {
     trees
 }
 
-/// A verb of `boot` on a tree.
+/// Runs a `boot` command on a tree.
 pub fn boot(tree: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .arg("boot")
@@ -27,24 +27,24 @@ pub fn boot(tree: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What makes a directory a captured machine.
+/// Creates the directories that make a directory a captured machine.
 pub fn captured(dir: &Path) {
     for name in ["proc", "sys"] {
         std::fs::create_dir(dir.join(name)).unwrap();
     }
 }
 
-/// What it wrote to standard error.
+/// Returns standard error as text.
 pub fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Its JSON.
+/// Parses standard output as JSON.
 pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A tree with one file more, or with another text in one.
+/// Copies a tree and adds or replaces one file.
 pub fn with(tree: &Path, path: &str, text: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let copied = Command::new("cp")
@@ -60,14 +60,14 @@ pub fn with(tree: &Path, path: &str, text: &str) -> tempfile::TempDir {
     dir
 }
 
-/// An EFI variable: four bytes of attributes, then the text.
+/// Writes an EFI variable: four bytes of attributes, then the text.
 pub fn efi(dir: &Path, name: &str, value: &[u8]) {
     let dir = dir.join("sys/firmware/efi/efivars");
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join(name), [&[6, 0, 0, 0], value].concat()).unwrap();
 }
 
-/// The tree of a name.
+/// Returns the tree with this name.
 pub fn tree(name: &str) -> PathBuf {
     trees().into_iter().find(|path| path.ends_with(name)).unwrap()
 }

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-/// Its files, until this is dropped.
+/// The unpacked files, deleted on drop.
 pub struct CaptureFixture {
     _dir: tempfile::TempDir,
-    /// Where they are.
+    /// The directory of the files.
     pub root: PathBuf,
 }
 
 impl CaptureFixture {
-    /// One of `fixtures/machines`, by its name without the end.
+    /// Unpacks one of `fixtures/machines`, named without its extension.
     pub fn of(machine: &str) -> CaptureFixture {
         let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines");
         let archive = std::fs::File::open(machines.join(format!("{machine}.tar.gz"))).unwrap();
@@ -23,7 +23,7 @@ impl CaptureFixture {
         CaptureFixture { _dir: dir, root }
     }
 
-    /// Another text for a file, also for one that is not there.
+    /// Replaces the content of a file, or creates it.
     pub fn write_file(&self, path: &str, text: &str) {
         let path = self.root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

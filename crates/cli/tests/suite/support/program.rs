@@ -1,8 +1,8 @@
-//! What tests that ask the program and read its answer share.
+//! Runs the program and captures its output.
 
 use std::process::{Command, Output, Stdio};
 
-/// Runs it with these arguments, with nothing to read, and waits for its end.
+/// Runs the program with these arguments and empty standard input, and waits for its end.
 pub fn quietcore(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(arguments)

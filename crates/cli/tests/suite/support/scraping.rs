@@ -1,4 +1,4 @@
-//! What tests of metrics share: the programs that they are for, ports, and one number of a text.
+//! Support for tests of metrics: the Prometheus tools, free ports, HTTP requests, and single values of a text.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A tool of Prometheus: installed, or where `scripts/setup test` puts it. Says so where it is missing.
+/// Finds a Prometheus tool that is installed or unpacked by `scripts/setup test`. Prints a skip message if it is
+/// missing.
 pub fn tool(name: &str, test: &str) -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../prometheus/usr/bin");
     let places = std::env::var_os("PATH").unwrap_or_default();
@@ -20,17 +21,17 @@ pub fn tool(name: &str, test: &str) -> Option<PathBuf> {
     found
 }
 
-/// Where the project is.
+/// The root directory of the project.
 pub fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A port that nobody has. Somebody may take it meanwhile; then the test fails and says so.
+/// Returns a free port. If another process takes it before the test binds it, the test fails with that message.
 pub fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// The whole answer to a request, by HTTP on loopback.
+/// Returns the complete HTTP response to a request on loopback.
 pub fn response_to(port: u16, request: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -40,7 +41,7 @@ pub fn response_to(port: u16, request: &str) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Tries until it is there, for a minute.
+/// Retries for a minute until the value is available.
 pub fn until<T>(what: &str, mut there: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(60) {
@@ -52,7 +53,7 @@ pub fn until<T>(what: &str, mut there: impl FnMut() -> Option<T>) -> T {
     panic!("{what} did not come within a minute")
 }
 
-/// The value of the only line that begins so.
+/// Returns the value of the only line that starts with this text.
 pub fn value(text: &str, start: &str) -> f64 {
     let mut lines = text.lines().filter(|line| line.starts_with(start));
     let line = lines
@@ -62,7 +63,7 @@ pub fn value(text: &str, start: &str) -> f64 {
     line.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
-/// A program that ends with its test.
+/// A process that is killed when it is dropped.
 pub struct ScopedChild(pub Child);
 
 impl Drop for ScopedChild {

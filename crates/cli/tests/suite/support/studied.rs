@@ -1,4 +1,5 @@
-//! What tests of `study` share: a study of two cells, whether this machine can run it, and what must be as before.
+//! Support for tests of `study`: a study of two cells, whether this machine can run it, and the state that must be
+//! restored.
 
 use crate::support::alone;
 use crate::support::program::quietcore;
@@ -8,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// There while anything is in force.
+/// Exists while a partition is active.
 pub const JOURNAL: &str = "/run/quietcore/journal";
 
-/// Two repetitions of a second each on a CPU, over these axes.
+/// Returns a study with two repetitions of one second each on a CPU, over these axes.
 pub fn study_of(cpu: &str, axes: &str) -> String {
     format!(
         "repetitions = 2\nseed = 3\n[measure]\nwhat = \"latency\"\ncpus = \"{cpu}\"\nfor = \"1s\"\npolicy = \"other\"\n\
@@ -19,14 +20,14 @@ pub fn study_of(cpu: &str, axes: &str) -> String {
     )
 }
 
-/// The file of a study.
+/// Writes the file of a study.
 pub fn written(dir: &Path, text: &str) -> String {
     let file = dir.join("study.toml");
     fs::write(&file, text).unwrap();
     file.display().to_string()
 }
 
-/// Both of what it wrote.
+/// Returns standard output and standard error.
 pub fn output_text(output: &Output) -> String {
     format!(
         "{}{}",
@@ -35,7 +36,7 @@ pub fn output_text(output: &Output) -> String {
     )
 }
 
-/// Whether studies can run here; says so where not.
+/// Returns whether studies can run here. Prints a skip message if not.
 pub fn is_able(test: &str) -> bool {
     let is_root = fs::read_to_string("/proc/self/status").unwrap().contains("\nUid:\t0\t");
     let plan = quietcore(&["plan", "--cpus", &alone::cpu(), "--json"]);
@@ -46,9 +47,9 @@ pub fn is_able(test: &str) -> bool {
         );
         return false;
     }
-    // Somebody else's partition is no leftover of ours: it is waited for.
+    // Waits for another process's partition, which is not a leftover of these tests.
     until("that nothing is in force", || !Path::new(JOURNAL).exists());
-    // A container may be told what it could change, and not be let.
+    // In a container a plan may list changes that are then not permitted.
     let apply = quietcore(&["apply", "--cpus", &alone::cpu()]);
     let undo = quietcore(&["undo"]);
     if matches!(apply.status.code(), Some(3 | 4)) {
@@ -64,7 +65,7 @@ pub fn is_able(test: &str) -> bool {
     true
 }
 
-/// Waits, and stops the test where that is in vain.
+/// Waits for a condition, and fails the test after a timeout.
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -73,7 +74,7 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// What isolation changes, as far as nobody else changes it meanwhile.
+/// Returns the state that isolation changes and that other programs normally leave alone.
 pub fn state() -> BTreeMap<String, String> {
     let mut paths: Vec<PathBuf> = [
         "/proc/irq/default_smp_affinity",
@@ -109,5 +110,5 @@ pub fn run(file: &str, out: &Path) -> Output {
     quietcore(&["study", "run", file, "--json", "--out", &out.display().to_string()])
 }
 
-/// An axis.
+/// The axis of both isolation levels.
 pub const BOTH: &str = "isolation = [\"none\", \"balanced\"]";

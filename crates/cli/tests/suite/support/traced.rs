@@ -1,4 +1,4 @@
-//! What tests that trace this kernel share.
+//! Support for tests that trace this kernel.
 
 use root::Tracefs;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The tracing files of this kernel, with a `/run` of our own; what stands in the way otherwise.
+/// Returns the tracing files of this kernel and mounts a private `/run`, or the reason why that is not possible.
 pub fn tracing() -> Result<Tracefs, String> {
     let tracefs = match Tracefs::find() {
         Ok(Some(tracefs)) => tracefs,
@@ -18,7 +18,7 @@ pub fn tracing() -> Result<Tracefs, String> {
     Ok(tracefs)
 }
 
-/// Instances of quietcore that there are now.
+/// Returns the current tracing instances of quietcore.
 pub fn instances(tracefs: &Tracefs) -> Vec<String> {
     let names = fs::read_dir(tracefs.file("instances")).unwrap();
     let mut names: Vec<String> = names
@@ -29,9 +29,9 @@ pub fn instances(tracefs: &Tracefs) -> Vec<String> {
     names
 }
 
-/// Puts this thread on one CPU.
+/// Pins this thread to one CPU.
 pub fn pin_to(cpu: usize) {
-    // SAFETY: a set of CPUs is plain bits, and its size is the one that is given.
+    // SAFETY: `cpu_set_t` is plain data, and its size is passed.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);
@@ -39,8 +39,8 @@ pub fn pin_to(cpu: usize) {
     }
 }
 
-/// Does something while a thread `disturber` takes the CPU that tests may use: for so long, each time after such a pause. Also
-/// says how often it did.
+/// Runs `work` while a thread `disturber` repeatedly pauses and then takes the CPU of the tests for this long. Also
+/// returns how often it did.
 pub fn disturbed<T>(pause: Duration, takes: Duration, work: impl FnOnce() -> T) -> (T, u64) {
     let end = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -62,7 +62,7 @@ pub fn disturbed<T>(pause: Duration, takes: Duration, work: impl FnOnce() -> T) 
     })
 }
 
-/// The sums of one CPU of the answer of `blame`.
+/// Checks that the times of one CPU in the answer of `blame` add up.
 pub fn check_accounts(cpu: &Value) {
     let number = |name: &str| cpu[name].as_u64().unwrap();
     assert_eq!(

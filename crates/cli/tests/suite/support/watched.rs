@@ -1,4 +1,4 @@
-//! What tests of `watch --daemon` share: a daemon with an `/etc` and a `/run` of its own, what it logs and what it keeps.
+//! Support for tests of `watch --daemon`: a daemon with its own `/etc` and `/run`, its log and its state.
 
 use crate::support::alone;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whether a daemon can have a place of its own here; says so where not.
+/// Returns whether a daemon can have a private mount namespace here. Prints a skip message if not.
 pub fn is_able(test: &str) -> bool {
     let done = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/run"])
@@ -18,7 +18,7 @@ pub fn is_able(test: &str) -> bool {
     is_able
 }
 
-/// A place with its own `/etc` and `/run`.
+/// A directory with the `/etc` and `/run` of a daemon.
 pub struct DaemonDirectory {
     dir: tempfile::TempDir,
 }
@@ -42,12 +42,12 @@ impl DaemonDirectory {
         std::fs::write(self.path("etc/quietcore.toml"), text).unwrap();
     }
 
-    /// `quietcore` with these words in this place.
+    /// Returns the command that runs `quietcore` with these arguments in this directory.
     pub fn command(&self, words: &str) -> Command {
         self.line(&format!("exec {} {words}", env!("CARGO_BIN_EXE_quietcore")))
     }
 
-    /// A line of shell in this place.
+    /// Returns the command that runs a shell line in this directory.
     pub fn line(&self, line: &str) -> Command {
         let script = format!(
             "mount --bind {0}/run /run && mount --bind {0}/etc /etc && mount --bind {0}/lib /var/lib && {line}",
@@ -76,7 +76,7 @@ impl DaemonDirectory {
         )
     }
 
-    /// A line of shell that becomes the daemon.
+    /// Starts a shell line that executes the daemon.
     pub fn start_line(&self, line: &str, environment: &[(&str, &str)]) -> TestDaemon {
         let mut command = self.line(line);
         command
@@ -93,7 +93,7 @@ impl DaemonDirectory {
 
     pub fn lines(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.log()).unwrap_or_default();
-        // A line that is being written has no end yet.
+        // A line that is still being written has no newline yet.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -103,7 +103,7 @@ impl DaemonDirectory {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// What is counted of questions, once it is such.
+    /// Waits for a state that satisfies the condition and returns it.
     pub fn state_with(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(60) {
@@ -116,7 +116,7 @@ impl DaemonDirectory {
         panic!("the state stays as it is: {}", self.state())
     }
 
-    /// Waits until a line is such.
+    /// Waits for a log line that satisfies the condition and returns it.
     pub fn until(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(60) {
@@ -129,7 +129,7 @@ impl DaemonDirectory {
         panic!("{what} was never told: {:?}; {said}", self.lines())
     }
 
-    /// Waits until the first look is done.
+    /// Waits until the first check is done.
     pub fn until_it_watches(&self) {
         let begun = Instant::now();
         while !std::fs::read_to_string(self.path("said"))
@@ -146,14 +146,14 @@ impl DaemonDirectory {
     }
 }
 
-/// A daemon that runs.
+/// A running daemon.
 pub struct TestDaemon {
     pub child: Child,
 }
 
 impl TestDaemon {
     pub fn signal(&self, signal: i32) {
-        // SAFETY: plain numbers; the child is ours and was not waited for.
+        // SAFETY: `kill` only takes integers; the child is ours and has not been waited for.
         unsafe { libc::kill(i32::try_from(self.child.id()).unwrap(), signal) };
     }
 

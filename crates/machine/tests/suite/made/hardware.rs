@@ -1,4 +1,4 @@
-//! Topologies and kernels that no captured machine shows.
+//! Topologies and kernels that no captured machine has.
 
 use super::{CPU, MachineFixture, list};
 use machine::{CoreKind, CpuId, Preemption};
@@ -47,7 +47,7 @@ fn without_topology_files_cpuinfo_is_used() {
     assert_eq!(topology.online.to_string(), "0-3");
     assert_eq!(topology.packages().len(), 2);
     assert_eq!(topology.cpus[0].siblings, list("0,2"));
-    // The topology of the files wins where there is any.
+    // Topology files take precedence if there are any.
     let made = MachineFixture::new(&[
         ("/proc/cpuinfo", &cpuinfo),
         (&format!("{CPU}/cpu0/topology/core_id"), "7"),

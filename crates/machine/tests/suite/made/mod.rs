@@ -1,4 +1,4 @@
-//! Machines that are made here, file by file, for what no captured one shows.
+//! Machines that are built file by file, for cases that no captured machine has.
 
 mod hardware;
 mod running;

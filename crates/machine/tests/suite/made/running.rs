@@ -1,4 +1,4 @@
-//! Partitions, guests, interrupts and tasks that no captured machine shows.
+//! Partitions, guests, interrupts and tasks that no captured machine has.
 
 use super::{MachineFixture, list};
 use machine::{Owner, Version};
@@ -53,7 +53,7 @@ fn cpuset_partitions_of_v2_are_read() {
         machine.cgroups.owners,
         [Owner::Systemd, Owner::Docker, Owner::Kubernetes]
     );
-    // Without the controller in it, v2 has no cpusets.
+    // Without the cpuset controller, v2 has no cpusets.
     made.file(&format!("{base}/cgroup.controllers"), "cpu io memory\n");
     assert_eq!(made.read().cgroups.cpuset, None);
 }
@@ -78,7 +78,7 @@ fn cpuset_partitions_of_v1_are_read() {
     ]);
     let machine = made.read();
     let tree = machine.cgroups.cpuset.as_ref().unwrap();
-    // A mount that can be written is better than one of the whole tree that cannot.
+    // A writable mount is preferred to a read-only one of the whole tree.
     assert_eq!((tree.mount.as_str(), tree.read_only), ("/mnt/part", false));
     made.file(
         "/proc/self/mountinfo",

@@ -1,4 +1,4 @@
-//! Every due time and every gap is accounted for: under stalls, death, cancellation and full rings.
+//! Every expected wake-up and every gap is accounted for: with stalls, kills, cancellation and full rings.
 
 use super::{allowed, alone, assert_accounts, changed, environment, one_cpu, request, signal};
 use measure::{MeasureRequest, Measurement, MeasurementKind, MeasurementPhase, run};
@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Stops the sampler process for 0.3 s once it has samples. Gives also the times, on `CLOCK_MONOTONIC`, before
+/// Stops the sampler process for 0.3 s once it has samples. Also returns the times, on `CLOCK_MONOTONIC`, before
 /// SIGSTOP and before SIGCONT were sent.
 fn stall(request: &MeasureRequest<'_>) -> (Measurement, u64, u64) {
     let mut times = None;
@@ -54,7 +54,7 @@ fn noise_records_a_stall_as_one_gap_at_its_time() {
     assert_accounts(&result);
     let thread = &result.threads[0];
     let gaps = thread.gaps.as_ref().unwrap();
-    // Nobody can run between the two signals; SIGSTOP takes effect at the next entry into the kernel.
+    // The sampler cannot run between the two signals. SIGSTOP takes effect at its next entry into the kernel.
     let start = thread.started_monotonic_ns.unwrap();
     let stall = gaps.iter().find(|gap| {
         let (from, to) = (start + gap.at_ns, start + gap.at_ns + gap.duration_ns);
@@ -173,8 +173,8 @@ fn a_run_cancelled_before_the_window_has_no_samples() {
 #[test]
 fn samples_lost_to_a_full_ring_count_as_missed() {
     let _alone = alone();
-    // The ring holds 65,536 periods at the most. At 25 us they are full after 1.7 s, on a machine that keeps up; one
-    // that does not gets more time.
+    // The ring holds at most 65,536 periods. At 25 us it is full after 1.7 s on a machine that keeps up; a slower one
+    // gets more time.
     for duration_ms in [2_500, 7_000, 20_000] {
         if no_room(duration_ms) {
             return;
@@ -183,7 +183,7 @@ fn samples_lost_to_a_full_ring_count_as_missed() {
     panic!("this machine did not manage 65,536 wake-ups in 20 s");
 }
 
-/// Whether the collector, which looks away for nearly all of the run, came too late for some samples.
+/// The collector sleeps for nearly all of the run. Returns whether it lost samples.
 fn no_room(duration_ms: u64) -> bool {
     let stop = AtomicBool::new(false);
     let mut paused = false;
@@ -282,7 +282,7 @@ fn the_result_has_the_rate_and_the_offsets_of_the_counter() {
     match (&counter.rate, counter.khz) {
         (Some(rate), Some(khz)) => {
             assert!((rate.khz - khz as f64).abs() <= 0.5, "{counter:?}");
-            // Two readings of a few hundred nanoseconds, 0.4 s apart.
+            // Each of the two readings has an error of a few hundred nanoseconds, and they are 0.4 s apart.
             assert!(rate.uncertainty_ppm > 0.0 && rate.uncertainty_ppm < 1_000.0, "{rate:?}");
             assert_eq!(rate.kernel_khz.is_some(), rate.apart_ppm.is_some());
             if let Some(apart) = rate.apart_ppm {

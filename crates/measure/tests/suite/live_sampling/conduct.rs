@@ -1,4 +1,5 @@
-//! What the tool itself does meanwhile: no system call, no page fault, nothing on the measured CPU.
+//! What the sampler itself does while it measures: no system calls, no page faults, and nothing else on the measured
+//! CPU.
 
 use super::{allowed, alone, assert_accounts, changed, one_cpu, request};
 use machine::{CpuSet, Policy};
@@ -46,7 +47,7 @@ fn latency_makes_one_system_call_per_period() {
     let Some(thread) = enforced(MeasurementKind::Latency) else {
         return;
     };
-    // One sleep per sample; a sample whose time has come before the call does not sleep.
+    // One sleep per sample. A sample that is already due does not sleep.
     let own = thread.own.unwrap();
     assert!(
         own.voluntary_switches <= thread.recorded,
@@ -66,7 +67,7 @@ fn sampling_causes_no_page_fault() {
     for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let stop = AtomicBool::new(false);
         let mut request = request(kind, 500, &stop);
-        // Many samples, so that the ring is used to its end.
+        // Many samples, so that the whole ring is used.
         request.each(|lane| (lane.interval_ns, lane.threshold_ns) = (50_000, 100));
         let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         assert_accounts(&result);
@@ -163,14 +164,14 @@ fn every_count_has_a_source_and_a_number_or_a_reason() {
     }
 }
 
-/// A CPU hog beside a sampler is seen by what the sampler had to wait for.
+/// A CPU hog beside a sampler is detected by the time that the sampler had to wait.
 #[test]
 fn a_measured_cpu_shared_with_a_load_is_reported() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let told = |load: bool| {
         let _load = load.then(|| RunningLoad::start(&one_cpu(), &[LoadKind::Cpu]).unwrap());
-        // The load has nice 19, so a spinner gets nearly all: as an equal of it, half.
+        // The load has nice 19, so a spinning thread gets nearly all CPU time. With equal priority it gets half.
         let request = changed(request(MeasurementKind::Noise, 500, &stop), |lane| {
             lane.policy = if load { Policy::Idle } else { Policy::Fifo };
             lane.priority = u32::from(!load);

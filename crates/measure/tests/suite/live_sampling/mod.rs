@@ -1,5 +1,5 @@
-//! The samplers on this machine: accounting under injected stalls, death and cancellation; no system call, no
-//! page fault. Nothing here asserts how fast the machine is.
+//! The samplers on this machine: accounting with injected stalls, kills and cancellation; no system calls, no page
+//! faults. No test depends on the speed of the machine.
 
 mod accounting;
 mod conduct;
@@ -38,7 +38,7 @@ fn allowed() -> CpuSet {
     CpuSet::parse_list(list).unwrap()
 }
 
-/// The highest CPU that we may use: the least likely to be the one that everything else runs on.
+/// The highest CPU that this process may use. Most other work runs on lower ones.
 fn one_cpu() -> CpuSet {
     allowed().last().into_iter().collect()
 }
@@ -52,13 +52,13 @@ fn request(kind: MeasurementKind, for_ms: u64, stop: &AtomicBool) -> MeasureRequ
     }
 }
 
-/// The same with every lane changed.
+/// Returns the request with every lane changed.
 fn changed<'a>(mut request: MeasureRequest<'a>, change: impl FnMut(&mut Lane)) -> MeasureRequest<'a> {
     request.each(change);
     request
 }
 
-/// One lane of a kind on every CPU that we may use.
+/// Returns a request with one lane of this kind on every CPU that this process may use.
 fn on_all_cpus(kind: MeasurementKind, for_ms: u64, stop: &AtomicBool) -> MeasureRequest<'_> {
     let duration = Duration::from_millis(for_ms);
     match kind {
@@ -101,7 +101,7 @@ fn assert_accounts(result: &Measurement) {
         assert!(!parts.is_empty() && parts.len() <= 256, "{over_time:?}");
         assert!(over_time.begins_ns < thread.duration_ns, "{over_time:?}");
         match thread.kind {
-            // Each part is rounded to nanoseconds for itself.
+            // Each part is rounded to nanoseconds separately.
             MeasurementKind::Noise => assert!(
                 parts.iter().sum::<u64>().abs_diff(thread.stolen_ns.unwrap()) <= parts.len() as u64 + 1,
                 "{over_time:?} {:?}",

@@ -1,4 +1,4 @@
-//! What may be asked for, what is refused, and how the sampler gets to its place.
+//! Valid and refused requests, and how the sampler is moved to its CPU.
 
 use super::{allowed, alone, assert_accounts, changed, on_all_cpus, request};
 use machine::{CpuId, CpuSet, Policy};
@@ -159,7 +159,7 @@ fn every_cpu_can_be_measured_at_once() {
     assert!(text.contains("\"schema\":\"quietcore.measure/1\""));
     let back: Measurement = serde_json::from_str(&text).unwrap();
     for (mut there, mut back) in result.threads.into_iter().zip(back.threads) {
-        // The last digit of a fraction may be lost on the way.
+        // JSON may lose the last digit of a fraction.
         for thread in [&mut there, &mut back] {
             (thread.mean_ns, thread.stddev_ns) = (None, None);
             if let Some(proof) = &mut thread.proof {

@@ -1,4 +1,5 @@
-//! The ways of waking up: clocks, schedule or none, periods and phases of several CPUs, what is listed, what ends a run.
+//! Wake-up modes: clocks, with and without a schedule, periods and phases of several CPUs, the lists of worst samples,
+//! and what ends a run.
 
 use super::{allowed, alone, assert_accounts, changed, on_all_cpus, one_cpu, request, signal};
 use machine::Policy;
@@ -16,12 +17,12 @@ fn now_ns(clock: rustix::time::ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Runs it, with the sampler stopped for 0.3 s once it has samples.
+/// Runs the request and stops the sampler for 0.3 s once it has samples.
 fn with_a_stall(request: &MeasureRequest<'_>) -> Measurement {
     stalled(request).0
 }
 
-/// The same, with the time on `CLOCK_MONOTONIC` before it was let go on.
+/// The same, with the time on `CLOCK_MONOTONIC` before the sampler was resumed.
 fn stalled(request: &MeasureRequest<'_>) -> (Measurement, u64) {
     let mut ended = None;
     let result = run(request, &root::Root::live(), &mut |progress| {
@@ -53,7 +54,7 @@ fn the_schedule_adds_missed_activations_and_keeps_the_samples() {
         let late = histogram.iter().filter(|(low, _)| *low >= 50_000_000);
         late.map(|(_, count)| count).sum()
     };
-    // 0.3 s: one sample, and some 250 activations that were 50 ms late or more.
+    // In 0.3 s there is one sample and about 250 activations that were at least 50 ms late.
     let (sampled, due) = (late(&thread.histogram), late(&schedule.histogram));
     assert!(
         sampled >= 1 && due >= sampled + 199,
@@ -64,7 +65,7 @@ fn the_schedule_adds_missed_activations_and_keeps_the_samples() {
     assert_eq!((thread.spikes_total, spikes.len() as u64), (Some(sampled), sampled));
     let longest = spikes.iter().max_by_key(|spike| spike.late_ns).unwrap();
     assert_eq!(Some(longest.late_ns), thread.max_ns);
-    // It was due while nobody could run, and woke when it was let go on.
+    // It was due while the sampler was stopped, and woke up when it was resumed.
     let due = thread.started_monotonic_ns.unwrap() + longest.at_ns;
     assert!(
         due < ended && due + longest.late_ns >= ended,
@@ -116,7 +117,7 @@ fn without_a_schedule_no_wake_up_is_missed() {
     }));
     let thread = &result.threads[0];
     assert!(result.complete && thread.schedule.is_none() && thread.missed == 0);
-    // Each takes its lateness from the window, and the stall took a third of it.
+    // Each wake-up reduces the window by its lateness, and the stall took a third of it.
     assert!(thread.expected < 800 && thread.expected > 20, "{}", thread.expected);
     assert!(thread.max_ns.unwrap() >= 200_000_000);
     assert!(thread.jitter.as_ref().unwrap().longer_ns >= 200_000_000);
@@ -209,7 +210,7 @@ fn requested_policies_are_granted_or_refused() {
             period_ns: 1_000_000,
         };
     });
-    // The CPU shares its domain, or has one of its own.
+    // The CPU may share its root domain or have its own.
     match run(&deadline, &root::Root::live(), &mut |_| {}) {
         Ok(result) => assert_eq!(result.threads[0].policy, Policy::Deadline),
         Err(error) => {
@@ -222,7 +223,7 @@ fn requested_policies_are_granted_or_refused() {
     }
 }
 
-/// Writes the hit into a pipe, because the sampler is another process.
+/// Writes the hit to a pipe, because the sampler is another process.
 struct PipeBreakAction(OwnedFd);
 
 impl BreakAction for PipeBreakAction {
@@ -260,7 +261,7 @@ fn the_first_sample_above_the_limit_ends_the_run() {
         );
         let thread = result.threads.iter().find(|thread| thread.cpu == broke.cpu).unwrap();
         assert_eq!(broke.kind, kind);
-        // Ticks of a counter are converted with the slope of the whole run.
+        // Counter ticks are converted with the slope of the whole run.
         assert!(
             thread.max_ns.unwrap().abs_diff(broke.value_ns) <= broke.value_ns / 1_000,
             "{kind:?} {broke:?}"
@@ -275,7 +276,7 @@ fn the_first_sample_above_the_limit_ends_the_run() {
     }
 }
 
-/// One that is asleep for long is not late, and would go on for a minute.
+/// A lane that sleeps for a long time is not late and would otherwise run on for a minute.
 #[test]
 fn a_sample_above_the_limit_on_one_cpu_ends_the_run_on_all() {
     let _alone = alone();
@@ -338,7 +339,7 @@ fn a_run_proves_a_bound_that_matches_its_length() {
         });
     }));
     let proof = result.threads[0].proof.as_ref().unwrap();
-    // 0.3 s: the activations of its first 0.2 s were more than 0.1 s late, and one of them was sampled.
+    // In 0.3 s, the activations of the first 0.2 s were more than 0.1 s late, and one of them was sampled.
     assert_eq!(proof.trials, Some(1_000));
     assert!((150..500).contains(&proof.above), "{proof:?}");
     let share = proof.above as f64 / 1_000.0;
@@ -373,7 +374,7 @@ fn a_run_proves_a_bound_that_matches_its_length() {
 fn noise_next_to_latency_marks_our_own_wake_ups() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    // Every wake-up is listed, so that the test can look for itself.
+    // Every wake-up is listed, so that the test can check all of them.
     let request = changed(request(MeasurementKind::All, 1_000, &stop), |lane| {
         lane.spike_ns = Some(1)
     });
@@ -404,7 +405,7 @@ fn noise_next_to_latency_marks_our_own_wake_ups() {
             let hits = wakes.iter().filter(|wake| (from - slack..=to + slack).contains(*wake));
             hits.count()
         };
-        // Two clocks: at the edges of a gap nobody can tell.
+        // The two threads read the clock separately, so the edges of a gap are uncertain.
         let is_own = gap.label == Some(GapLabel::OwnWakeUp);
         if (is_own && hit(5_000) == 0) || (!is_own && hit(0) > 0 && gap.duration_ns > 10_000) {
             wrong.push(*gap);

@@ -1,4 +1,4 @@
-//! Boot lines with one thing wrong: each rule at its own line.
+//! Command lines with one error each: one line per rule.
 
 use super::KernelBuild::{Full, Plain, Realtime, Unknown};
 use super::{LintCase, check};

@@ -1,4 +1,4 @@
-//! Boot lines of boards, distributions and hosts in use, facts only, each with a verdict that is argued.
+//! Command lines of boards, distributions and hosts in use, each with the reason for its verdict.
 
 use super::KernelBuild::{Full, Plain, Realtime};
 use super::{LintCase, check};

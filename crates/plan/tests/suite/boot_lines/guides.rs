@@ -1,4 +1,4 @@
-//! Boot lines of articles, vendors' guides and documents, facts only, each with a verdict that is argued.
+//! Command lines of articles, vendors' guides and documents, each with the reason for its verdict.
 
 use super::KernelBuild::{Full, Plain, Realtime};
 use super::{LintCase, check};

@@ -1,4 +1,4 @@
-//! Rules that need facts of a machine, or what its kernel said and did.
+//! Rules that need facts of a machine, or the messages and behavior of its kernel.
 
 use super::{KernelBuild, facts};
 use machine::CpuSet;
@@ -63,7 +63,7 @@ fn parameters_unknown_to_the_kernel_or_without_effect_are_errors() {
     for id in ["kernel-did-not-know", "kernel-complained", "not-in-force"] {
         assert_eq!(level(LINE, &facts, id), Some(Level::Error), "{id}");
     }
-    // The verdict about the past does not stay in the line for the future.
+    // Findings about the past boot do not affect the suggested line.
     let again = KernelFacts {
         outcome: None,
         ..facts.clone()
@@ -86,7 +86,7 @@ fn a_false_alarm_of_kernel_7_is_only_a_warning() {
     let facts = booted("7.2", Some(&said), "3", "3");
     assert_eq!(level(line, &facts, "kernel-did-not-know"), Some(Level::Warning));
     assert_eq!(level(line, &facts, "kernel-complained"), Some(Level::Warning));
-    // The same words with no effect are no false alarm.
+    // If the parameter really has no effect, the same messages are an error.
     let facts = booted("7.2", Some(&said), "3", "");
     assert_eq!(level(line, &facts, "kernel-did-not-know"), Some(Level::Error));
 }

@@ -1,5 +1,4 @@
-//! Boot lines that people really use, and lines that no one should, against the rules; and what must hold for
-//! every line, kernel and machine.
+//! Command lines in real use and invalid ones, checked by all rules, and properties of every line, kernel and machine.
 
 mod damaged;
 mod field;
@@ -14,32 +13,32 @@ use plan::Level;
 use plan::lint::{KernelFacts, LintResult, lint};
 use std::collections::BTreeSet;
 
-/// How a kernel was built.
+/// The configuration of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KernelBuild {
-    /// Not known.
+    /// Unknown.
     Unknown,
-    /// Can do everything.
+    /// All features.
     Full,
-    /// Real-time, can do everything.
+    /// Real-time, with all features.
     Realtime,
     /// `CPU_ISOLATION` but neither `NO_HZ_FULL` nor `RCU_NOCB_CPU`.
     Plain,
 }
 
-/// One line and what is to be found in it.
+/// A line and its expected findings.
 struct LintCase {
-    /// Where it comes from.
+    /// The source of the line.
     from: &'static str,
     kernel: &'static str,
     built: KernelBuild,
     possible: &'static str,
     line: &'static str,
-    /// Ids of all errors (with `!`) and warnings, without order.
+    /// The ids of all errors (with `!`) and warnings, in any order.
     loud: &'static [&'static str],
-    /// Ids of remarks that must be among the others.
+    /// The ids of other findings that must be present.
     quiet: &'static [&'static str],
-    /// Why that is right.
+    /// Why this is correct.
     because: &'static str,
 }
 
@@ -78,7 +77,7 @@ fn ids(verdict: &LintResult, wanted: impl Fn(Level) -> bool) -> BTreeSet<String>
         .collect()
 }
 
-/// Every difference of a table, so that one run shows all of them.
+/// Collects every difference of a table, so that one run shows all of them.
 fn check(cases: &[LintCase]) {
     let mut wrong = String::new();
     for case in cases {
@@ -111,8 +110,7 @@ fn the_tables_have_enough_real_lines() {
     assert!(guides::CASES.len() + field::CASES.len() >= 60);
 }
 
-/// A rule that no line of the tables breaks may as well not be there. Those that need a live kernel or facts of a
-/// machine have tests of their own.
+/// A rule that no line breaks is useless. Rules that need a live kernel or facts of a machine have separate tests.
 #[test]
 fn every_rule_has_a_line_that_breaks_it() {
     const ELSEWHERE: &[&str] = &[

@@ -1,4 +1,4 @@
-//! What holds for every line, every kernel and every machine.
+//! Properties of every line, every kernel and every machine.
 
 use super::{KernelBuild, config, facts};
 use machine::CpuSet;
@@ -47,8 +47,8 @@ fn list(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
 }
 
-/// What `plan` suggests has neither errors nor warnings on the kernel that it is for, whatever the profile; only
-/// a kernel that cannot do better is warned about.
+/// The line that `plan` suggests has neither errors nor warnings on its kernel, whatever the profile. There is a
+/// warning only if the kernel supports nothing better.
 #[test]
 fn the_suggested_line_has_no_findings_on_its_kernel() {
     let mut seen = 0;
@@ -76,7 +76,7 @@ fn the_suggested_line_has_no_findings_on_its_kernel() {
                         .filter(|finding| finding.level > Level::Info)
                         .collect();
                     assert!(loud.is_empty(), "{kernel} {built:?} {profile:?}: {line}: {loud:?}");
-                    // Safety and security are nobody's to give away.
+                    // A suggestion never weakens safety or security.
                     for price in [
                         "mitigations",
                         "mce",
@@ -205,7 +205,7 @@ fn rule_ids_are_unique_and_well_formed() {
     }
 }
 
-/// A boot line of 4,000 characters is no reason to fall over. How long it takes is in the benchmarks.
+/// A command line of 4,000 characters causes no panic. The benchmarks measure how long it takes.
 #[test]
 fn long_lines_get_a_warning() {
     let words: String = (0..400).map(|n| format!("word{n}=x ")).collect();
@@ -304,7 +304,7 @@ fn sound_word() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// The suggested line has no error left that its words can cause, and is its own suggestion.
+    /// The suggested line has no error left that its words can cause. Its own suggestion is the same line.
     #[test]
     fn the_suggested_line_has_no_errors_and_is_stable(
         words in prop::collection::vec(word(), 0..7),
@@ -321,8 +321,8 @@ proptest! {
         prop_assert_eq!(&again.suggested, &verdict.suggested, "from {}", line);
     }
 
-    /// A line that is written as the kernel reads it is never suggested with more CPUs isolated than it asks for: an empty
-    /// list switches off, and a list that another one replaces does not come back.
+    /// The suggestion for a line in the kernel's syntax never isolates more CPUs than the line. An empty list disables
+    /// isolation, and an overridden list has no effect.
     #[test]
     fn no_suggestion_isolates_more_than_the_line(
         words in prop::collection::vec(sound_word(), 0..5),
@@ -334,16 +334,16 @@ proptest! {
         let suggested = lint(&line, &facts).suggested;
         let (asked, found) = (requested_cpus(&line, &facts), requested_cpus(&suggested, &facts));
         prop_assert!(found.is_subset(&asked), "{} on {} -> {}", line, kernel, suggested);
-        // An empty `isolcpus=` at the end switches all of them off.
+        // An empty `isolcpus=` at the end disables all of them.
         if words.iter().rfind(|word| word.starts_with("isolcpus=")).is_some_and(|word| word == "isolcpus=") {
-            // It is about domains; managed_irq alone is another flag.
+            // The rule is about domains; `managed_irq` alone is a different flag.
             let domains = |word: &&str| word.starts_with("isolcpus=") && (word.contains("domain") || !word.contains("managed_irq"));
             let mut left = suggested.split(' ').filter(domains);
             prop_assert!(left.all(|word| !word.contains(|letter: char| letter.is_ascii_digit())), "{} on {} -> {}", line, kernel, suggested);
         }
     }
 
-    /// Nothing known, nothing wrong with what would need knowledge: a line of sound words has no errors.
+    /// Without known facts, a line of valid words has no errors.
     #[test]
     fn unknown_facts_never_cause_errors(cpu in 1_u32..64, flags in prop::sample::select(vec!["", "domain,", "managed_irq,domain,", "managed_irq,"])) {
         let line = format!("isolcpus={flags}{cpu} nohz_full={cpu} rcu_nocbs={cpu} irqaffinity=0 workqueue.unbound_cpus=0 preempt=lazy");
@@ -352,7 +352,7 @@ proptest! {
         prop_assert!(config(KernelBuild::Unknown).is_none());
     }
 
-    /// No text makes it fall over, and no level is above its rule's.
+    /// No text causes a panic, and no level is above that of its rule.
     #[test]
     fn no_text_causes_a_panic_or_a_level_above_its_rule(text in "\\PC{0,200}") {
         for finding in lint(&text, &KernelFacts::default()).findings {

@@ -1,4 +1,4 @@
-//! Boot lines of public machines and guides (`fixtures/boot-lines/lines.toml`): every finding of each, exactly.
+//! Command lines of public machines and guides (`fixtures/boot-lines/lines.toml`), with the exact findings of each.
 
 use super::{KernelBuild, facts};
 use machine::CpuSet;
@@ -58,14 +58,14 @@ impl PublicLine {
     }
 }
 
-/// The ids of all findings of all lines.
+/// Returns the ids of all findings of all lines.
 pub fn ids() -> BTreeSet<String> {
     let of = |entry: &PublicLine| lint(&entry.line, &entry.facts()).findings;
     let findings = table().into_iter().flat_map(|entry| of(&entry));
     findings.map(|finding| finding.id.to_string()).collect()
 }
 
-/// Every finding once, as `LEVEL ID`.
+/// Returns every finding once, as `LEVEL ID`.
 fn found(entry: &PublicLine) -> BTreeSet<String> {
     let findings = lint(&entry.line, &entry.facts()).findings.into_iter();
     findings
@@ -98,14 +98,14 @@ fn every_public_line_gets_exactly_the_expected_findings() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The ids of the errors of a line that are not among those of its own kernel.
+/// Returns the errors of a line that do not occur with its own kernel.
 fn undue_errors(entry: &PublicLine, findings: &[plan::Finding]) -> Vec<String> {
     let errors = findings.iter().filter(|finding| finding.level == Level::Error);
     let names = errors.map(|finding| format!("error {}", finding.id));
     names.filter(|name| !entry.findings.contains(name)).collect()
 }
 
-/// Neither where no kernel is known nor where the kernel of this machine is only assumed.
+/// Checked without a known kernel, and with the kernel of this machine as an assumption.
 #[test]
 fn a_valid_public_line_has_no_error_when_the_kernel_is_unknown() {
     let mut wrong = String::new();

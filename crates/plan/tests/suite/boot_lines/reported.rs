@@ -1,4 +1,4 @@
-//! Boot lines of public bug reports: empty lists, words that no kernel takes, lists torn by a line wrap.
+//! Command lines of public bug reports: empty lists, words that no kernel accepts, lists broken by a line wrap.
 
 use super::KernelBuild::{self, Full};
 use super::{LintCase, check, facts};
@@ -396,7 +396,7 @@ fn every_line_from_bug_reports_gets_the_expected_findings() {
     check(CASES);
 }
 
-/// What is advised about a line with an empty `isolcpus=` replaces that word and names the CPUs.
+/// The fix for a line with an empty `isolcpus=` replaces that word and names the CPUs.
 #[test]
 fn the_fix_for_an_empty_isolcpus_replaces_it() {
     let fix = |line: &str, id: &str| {

@@ -1,11 +1,11 @@
-//! Whole suggestions: an empty list stays empty, a word that no kernel takes becomes the right one, torn lists are joined
-//! where one reading makes sense.
+//! Complete suggestions: an empty list stays empty, an unknown word is corrected, and broken lists are joined if only
+//! one reading makes sense.
 
 use super::KernelBuild::Full;
 use super::facts;
 use plan::lint::lint;
 
-/// Kernel, possible CPUs, line, what is suggested.
+/// Kernel, possible CPUs, line, and suggested line.
 const SUGGESTED: &[(&str, &str, &str, &str)] = &[
     (
         "6.8",

@@ -1,10 +1,10 @@
-//! A slow checker that shares no code with the chooser: the rules once more, from the machine's own sets.
+//! A slow checker that shares no code with the chooser: it applies the rules to the machine's own sets.
 
 use machine::{CoreKind, CpuId, CpuSet, Machine};
 use plan::{CpuRequest, PlacementShape};
 use std::collections::BTreeSet;
 
-/// The sets of the machine, cut to what is online; equal ones of a family once.
+/// The CPU sets of the machine, restricted to online CPUs, without duplicates within a family.
 pub struct ChoiceChecker<'a> {
     machine: &'a Machine,
     cores: BTreeSet<CpuSet>,
@@ -62,7 +62,7 @@ impl<'a> ChoiceChecker<'a> {
         checker
     }
 
-    /// Why a set must not be chosen; `None` for one that may.
+    /// Returns why a set must not be chosen; `None` for a permitted one.
     pub fn forbidden(&self, wish: &CpuRequest, set: &CpuSet) -> Option<String> {
         let topology = &self.machine.topology;
         let lowest = topology.online.first()?;
@@ -96,7 +96,7 @@ impl<'a> ChoiceChecker<'a> {
             ))
     }
 
-    /// What a set costs, the most important first.
+    /// Returns the costs of a set, the most important first.
     pub fn cost(&self, wish: &CpuRequest, set: &CpuSet) -> Vec<u64> {
         let topology = &self.machine.topology;
         let boot = self
@@ -161,7 +161,7 @@ impl<'a> ChoiceChecker<'a> {
         ]
     }
 
-    /// The cheapest set of all that may be chosen, by trying every one.
+    /// Returns the cheapest permitted set, found by trying all.
     pub fn cheapest(&self, wish: &CpuRequest) -> Option<(Vec<u64>, CpuSet)> {
         let ids: Vec<CpuId> = self.machine.topology.online.iter().collect();
         assert!(ids.len() <= 16, "too many to try all");
@@ -187,7 +187,7 @@ impl<'a> ChoiceChecker<'a> {
         best
     }
 
-    /// A better set that differs by one core, for machines where not every set can be tried.
+    /// Returns a better set that differs by one core, for machines with too many sets to try all.
     pub fn better_neighbour(&self, wish: &CpuRequest, set: &CpuSet) -> Option<CpuSet> {
         let own = self.cost(wish, set);
         let inside = self.cores.iter().filter(|core| core.intersects(set));

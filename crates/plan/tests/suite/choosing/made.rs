@@ -1,21 +1,21 @@
-//! Captured roots of machines that are made up: packages, nodes, caches, cores, threads, holes, two kinds.
+//! Generated machines: packages, nodes, caches, cores, threads, gaps in the numbering, two kinds of cores.
 
 use machine::Machine;
 use root::Root;
 use std::path::Path;
 
-/// In which order the kernel numbered the threads.
+/// The order in which the kernel numbered the threads.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbering {
-    /// Threads of a core next to each other.
+    /// The threads of a core have adjacent numbers.
     Adjacent,
     /// All first threads, then all second ones.
     Split,
-    /// Packages take turns.
+    /// The packages alternate.
     Turns,
 }
 
-/// How a machine is built; each number is per the place around it.
+/// The shape of a machine. Each number is per enclosing unit.
 #[derive(Clone, Debug)]
 pub struct MachineShape {
     pub packages: u32,
@@ -29,7 +29,7 @@ pub struct MachineShape {
     pub boot_isolated: &'static str,
     /// Nodes without memory.
     pub bare_nodes: &'static [u32],
-    /// CPUs of the slow kind.
+    /// The efficiency cores.
     pub efficiency: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! Choosing CPUs: a slow checker of its own holds every rule on every machine at hand, made up or captured.
+//! The choice of CPUs: an independent slow checker verifies every rule on every available machine, generated or
+//! captured.
 
 mod checker;
 mod made;
@@ -178,7 +179,7 @@ fn no_better_choice_exists_on_small_machines() {
                     runners_up_are_worse(&checker, &wish, &choice, &what);
                     chosen += 1;
                 }
-                // Who names no number gets a core although its node keeps none.
+                // A request without a number gets a core even if its node then has none left.
                 (Ok(_), None) => assert_eq!(wish.count, None, "{what}"),
                 (Err(PlanRefusal::NotSoMany { most, rule, offer, .. }), None) => {
                     refused += 1;
@@ -215,7 +216,7 @@ fn runners_up_are_worse(checker: &ChoiceChecker, wish: &CpuRequest, choice: &pla
     }
 }
 
-/// Archives in a folder beside this checkout's crates; none where there is no such folder.
+/// Returns the archives in a directory beside the checkout, or none if the directory does not exist.
 fn captured(folder: &str) -> Vec<(String, Machine)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let Ok(files) = std::fs::read_dir(folder) else {
@@ -285,7 +286,7 @@ fn choices_on_large_machines_follow_every_rule() {
     }
 }
 
-/// What can be checked without trying every set: nothing forbidden, and no single exchange makes it better.
+/// Checks what is possible without trying every set: nothing forbidden is chosen, and no single exchange is better.
 fn large(name: &str, machine: &Machine) {
     let checker = ChoiceChecker::new(machine);
     let online = &machine.topology.online;
@@ -349,7 +350,7 @@ fn the_cases_behind_the_rules_get_the_expected_cpus() {
             .iter()
             .any(|reason| reason.rule == "shared-l2" && reason.message.contains("CPU 2"))
     );
-    // The first CPU of the second socket, which its owner was hurt by.
+    // The first CPU of the second socket, a manual choice that caused trouble in practice.
     let sockets = Made {
         packages: 2,
         cores: 4,
@@ -368,7 +369,7 @@ fn the_cases_behind_the_rules_get_the_expected_cpus() {
         matches!(&refused, PlanRefusal::NotSoMany { most: 6, rule, .. } if rule.contains("node")),
         "{refused}"
     );
-    // Two kinds: never mixed.
+    // Two kinds of cores are never mixed.
     let hybrid = Made {
         l2s: 2,
         cores: 4,
@@ -377,7 +378,7 @@ fn the_cases_behind_the_rules_get_the_expected_cpus() {
     };
     check(&hybrid, count(3), "1-3");
     check(&hybrid, count(4), "4-7");
-    // A whole core, its sibling with it.
+    // A whole core with both its threads.
     check(
         &Made {
             cores: 4,
@@ -440,7 +441,7 @@ fn requests_that_cannot_be_met_are_refused() {
     let near = |node| NearbyCpus::of(&device(node), &machine.topology);
     assert_eq!(near(Some(0)).unwrap().cpus.to_string(), "0-1");
     assert!(matches!(near(None), Err(PlanRefusal::NoLocality { .. })));
-    // Node 1 has lost its CPUs and tells no distances: nothing is guessed.
+    // Node 1 has no CPUs left and states no distances, so nothing is guessed.
     assert!(matches!(near(Some(1)), Err(PlanRefusal::NoLocality { .. })));
     let refused = |wish: CpuRequest| choose(&machine, &wish).unwrap_err();
     let kind = Some(CoreKind::Performance);

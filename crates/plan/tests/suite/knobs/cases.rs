@@ -1,13 +1,14 @@
-//! The table of cases of all knobs that are files: what each changes, and what it leaves alone. Level 3 (`crates/apply`) applies
-//! and undoes every knob of the profiles with the first of its cases.
+//! The table of cases of all knobs that are files: what each changes and what it leaves alone.
+//!
+//! Level 3 (`crates/apply`) applies and undoes every knob of the profiles with the first of its cases.
 
-/// One question to one knob.
+/// A test case of one knob.
 pub struct KnobCase {
     pub knob: &'static str,
-    /// Taken by name as `--with`, else by the profile `strict`.
+    /// The value of `--with`; if empty, the profile `strict` takes the knob.
     pub with: &'static str,
     pub files: &'static [(&'static str, &'static str)],
-    /// Changes of this knob: what stands behind its name in the id, and the value.
+    /// The expected changes of this knob: the part of the id after its name, and the value.
     pub expected: &'static [(&'static str, &'static str)],
 }
 
@@ -32,7 +33,7 @@ const IDLE: &str = "/sys/devices/system/cpu/cpu3/cpuidle";
 const QOS: &str = "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us";
 const RX: &str = "/sys/class/net/eth0/queues";
 
-/// CPU 3 of four is isolated; its sibling is CPU 1.
+/// CPU 3 of four is isolated. Its sibling is CPU 1.
 #[rustfmt::skip]
 pub const CASES: &[KnobCase] = &[
     case("wq_sysfs_cpumask", "", &[("WQ/writeback/cpumask", "f"), ("WQ/scsi_tmf_0/cpumask", "8"), ("WQ/cpumask", "f")],
@@ -101,7 +102,7 @@ pub const CASES: &[KnobCase] = &[
     case("cpu_offline", "+", &[], &[]),
 ];
 
-/// A path without the abbreviations of [`CASES`].
+/// Expands the abbreviations of [`CASES`] in a path.
 pub fn spelled(path: &str) -> String {
     [
         ("WQ/", WQ),

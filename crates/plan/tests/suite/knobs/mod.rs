@@ -1,4 +1,4 @@
-//! Every knob on small made machines: what it changes, what it leaves alone, what it says.
+//! Every knob on small generated machines: its changes, what it leaves alone, and its findings.
 
 mod cases;
 mod naming;
@@ -11,7 +11,7 @@ use plan::{Action, KNOBS, Level, Plan, Profile, knobs};
 use scene::{KnobMachine, ids, plan_of};
 use std::collections::BTreeSet;
 
-/// Knobs whose changes depend on tasks, interrupts or cgroups: asked by tests of their own, here and at level 3.
+/// Knobs whose changes depend on tasks, interrupts or cgroups. They have their own tests, here and at level 3.
 const ELSEWHERE: [&str; 13] = [
     "cpu_cycle",
     "systemd_slice",
@@ -69,7 +69,7 @@ fn each_knob_makes_exactly_the_expected_changes() {
                 change.target
             );
         }
-        // What was planned is what the next plan finds already.
+        // The next plan finds the planned values in place.
         let after: Vec<(String, &str)> = plan
             .changes
             .iter()

@@ -1,4 +1,5 @@
-//! Knobs by name, knobs left out, interrupts brought here, and the findings about who stands in the way.
+//! Explicitly requested knobs, omitted knobs, interrupts moved to the partition, and the findings about conflicting
+//! programs.
 
 use super::scene::{KnobMachine, ids, intent, plan_of};
 use machine::{CpuSet, Interrupt};
@@ -93,7 +94,7 @@ fn an_intent_of_an_older_journal_is_still_read() {
     assert_eq!(serde_json::from_str::<plan::Intent>(&text).unwrap(), with);
 }
 
-/// What irqbalance reads when it starts: a list that is none, and one that leaves isolated CPUs out.
+/// The settings that irqbalance reads at its start: an invalid list, and one without the isolated CPUs.
 #[test]
 fn errors_in_the_settings_of_irqbalance_are_reported() {
     let said = |files: &[(&str, &str)], comms: &[&'static str]| -> Vec<(String, String, String)> {
@@ -125,7 +126,7 @@ fn errors_in_the_settings_of_irqbalance_are_reported() {
             let found = said(&[(DEBIAN, text), isolated], comms);
             let ids: Vec<&str> = found.iter().map(|(id, ..)| id.as_str()).collect();
             assert_eq!(ids, id.into_iter().collect::<Vec<_>>(), "{text} {comms:?}");
-            // It replaces what the daemon finds by itself.
+            // The list replaces the one that the daemon computes.
             assert!(
                 found.iter().all(|(.., fix)| fix.contains("_CPULIST=2-3 there")),
                 "{found:?}"
@@ -153,7 +154,7 @@ fn errors_in_the_settings_of_irqbalance_are_reported() {
     );
 }
 
-/// IPIs of POWER and private interrupts of a GIC: the kernel refuses a mask for them, and none is planned.
+/// IPIs of POWER and private interrupts of a GIC: the kernel refuses a mask for them, so none is planned.
 #[test]
 fn per_cpu_interrupts_are_not_moved() {
     let of_chip = |irq, name, chip: &str| Interrupt {
@@ -243,7 +244,8 @@ fn requested_interrupts_are_moved_to_the_isolated_cpus() {
     assert_eq!((said.id.as_str(), said.level), ("irq-managed", Level::Warning));
 }
 
-/// 0 completes where the interrupt is: only an interrupt of a device that stays on an isolated CPU makes it wrong there.
+/// The value 0 completes a request on the CPU of its interrupt. That is only wrong if a device interrupt stays on an
+/// isolated CPU.
 #[test]
 fn per_cpu_interrupts_do_not_affect_rq_affinity() {
     let is_set = |one: Interrupt| {
@@ -265,7 +267,7 @@ fn per_cpu_interrupts_do_not_affect_rq_affinity() {
     assert!(!is_set(interrupt(0, "timer", "0-3", false)));
 }
 
-/// A timer and a chip without `irq_set_affinity`: the boot line cannot move them either.
+/// A timer, and a chip without `irq_set_affinity`: the command line cannot move them either.
 #[test]
 fn immovable_interrupts_get_no_boot_parameter() {
     let mut made = KnobMachine::new(&[]);

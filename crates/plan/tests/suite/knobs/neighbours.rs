@@ -1,4 +1,4 @@
-//! Other owners of CPUs and interrupts: named with their own words, narrowed or refused.
+//! Other owners of CPUs and interrupts: reported with their own terms, narrowed or refused.
 
 use super::scene::{KnobMachine, ids, intent, plan_of};
 use machine::CpuSet;
@@ -43,7 +43,7 @@ fn containers_are_narrowed_and_reported_by_name() {
             )
         })
         .collect();
-    // The inner one first; the one that has none of our CPUs is left alone.
+    // The inner set is narrowed first. A set without requested CPUs is left alone.
     assert_eq!(narrowed, [("2", "2-3", true), ("0-2", "0-3", false)]);
 }
 

@@ -1,4 +1,4 @@
-//! Knobs that switch CPUs off: siblings, isolated CPUs that go off and on, and what arrives on them.
+//! Knobs that take CPUs offline: siblings, isolated CPUs that are cycled, and the interrupts that arrive on them.
 
 use super::naming::interrupt;
 use super::scene::{KnobMachine, plan_of};
@@ -15,7 +15,7 @@ fn a_sibling_goes_offline_only_if_it_may() {
     assert_eq!(plan.housekeeping.to_string(), "0,2");
     let ids: Vec<&str> = plan.changes.iter().map(|change| change.id.as_str()).collect();
     assert_eq!(ids, ["cpu_offline/irq40", "cpu_offline/cpu1"]);
-    // CPU 2's sibling is the lowest CPU.
+    // The sibling of CPU 2 is the lowest CPU.
     let mut intent = plan::Intent::new(
         plan::PartitionName::default(),
         CpuSet::parse_list("2").unwrap(),
@@ -49,7 +49,7 @@ fn isolated_cpus_are_cycled_first_and_only_if_hotplug_allows_it() {
     assert_eq!(first.id, "cpu_cycle/cpu2-3");
     let cpus = CpuSet::parse_list("2-3").unwrap();
     assert_eq!(first.action, plan::Action::CycleCpus { cpus });
-    // The firmware keeps one of them.
+    // One of them cannot be taken offline.
     let plan = KnobMachine::new(&[online(3)]).plan(&intent).unwrap();
     let said = plan
         .findings
@@ -60,7 +60,7 @@ fn isolated_cpus_are_cycled_first_and_only_if_hotplug_allows_it() {
         plan.changes.first().map(|change| change.id.as_str()),
         Some("cpu_cycle/cpu3")
     );
-    // None at all can be switched off.
+    // No CPU can be taken offline.
     let plan = plan_of(&KnobMachine::new(&[]), Profile::Minimal, &with).unwrap();
     assert!(plan.changes.iter().all(|change| !change.id.starts_with("cpu_cycle")));
 }

@@ -1,10 +1,10 @@
-//! A machine of four CPUs in two cores, as files of its own choice.
+//! A generated machine of four CPUs in two cores, with any further files.
 
 use machine::{CpuSet, Interrupt, Machine};
 use plan::{Intent, PartitionName, Plan, PlanRefusal, Profile};
 use root::Root;
 
-/// A made machine. CPU 3 is isolated in all tests; it shares its core with CPU 1.
+/// A generated machine. CPU 3 is isolated in all tests. It shares its core with CPU 1.
 pub struct KnobMachine {
     dir: tempfile::TempDir,
     pub interrupts: Vec<Interrupt>,
@@ -12,7 +12,7 @@ pub struct KnobMachine {
 }
 
 impl KnobMachine {
-    /// With these files besides those that every machine has.
+    /// Creates the machine with these files, in addition to those that every machine has.
     pub fn new(files: &[(String, &str)]) -> KnobMachine {
         let dir = tempfile::tempdir().unwrap();
         let made = KnobMachine {
@@ -30,7 +30,7 @@ impl KnobMachine {
             made.put(&format!("{topology}/thread_siblings_list"), ["0,2", "1,3"][cpu % 2]);
         }
         for cpu in [1, 3] {
-            // Where the kernel has it: a link into the directory of the policy.
+            // As in the kernel, this is a link to the directory of the policy.
             let link = made.dir.path().join(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
             std::os::unix::fs::symlink("../cpufreq/policy3", link).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Golden files: compared with what is rendered now, or written anew with `QUIETCORE_BLESS=1`.
+//! Golden files: compared with the rendered output, or rewritten with `QUIETCORE_BLESS=1`.
 
 use std::path::PathBuf;
 

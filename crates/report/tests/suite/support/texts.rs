@@ -1,10 +1,10 @@
-//! Models in which every text is a given one.
+//! Models in which every text is replaced by a given one.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The model with this text wherever it takes any text.
+/// Returns the model with this text in every place that accepts any text.
 pub fn with_text<T: Serialize + DeserializeOwned>(model: &T, text: &str) -> T {
     let mut value = serde_json::to_value(model).unwrap();
     let mut found = Vec::new();
@@ -19,7 +19,7 @@ pub fn with_text<T: Serialize + DeserializeOwned>(model: &T, text: &str) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// The addresses of all texts in a document.
+/// Collects the JSON pointers of all texts in a document.
 fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(at.to_owned()),

@@ -1,4 +1,4 @@
-//! A machine that a study restarts, told boot by boot.
+//! A simulated machine that a study reboots, boot by boot.
 
 use machine::CpuSet;
 use std::time::Duration;
@@ -11,13 +11,13 @@ pub fn of(axes: &str, seed: u64) -> Study {
     parse(text.as_bytes()).unwrap()
 }
 
-/// The kernel of the machine in a story.
+/// The kernel of the machine.
 pub const OWN: &str = "6.1.0-30-amd64";
 
-/// Another one that is installed there.
+/// Another installed kernel.
 pub const OTHER: &str = "6.1.0-30-rt-amd64";
 
-/// A machine that a study restarts, with a study of two boots and two cells in each.
+/// A machine that a study reboots, with a study of two boots and two cells in each.
 pub struct StudyScenario {
     pub study: Study,
     pub schedule: RunSchedule,
@@ -80,7 +80,7 @@ impl StudyScenario {
     }
 }
 
-/// The line that a boot should come up with.
+/// Returns the command line that a boot should have.
 pub fn right(boot: usize) -> &'static str {
     ["quiet", "quiet isolcpus=2-3"][boot]
 }

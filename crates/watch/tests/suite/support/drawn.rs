@@ -1,16 +1,16 @@
-//! The machine that was recorded, drawn into cells, and its screens as text.
+//! The recorded machine, rendered into cells, and its screens as text.
 
 use crate::support::golden::{fixtures, golden};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use watch::{DisplayData, Glyphs, ScreenStyle, TitleBar, ViewMode, ViewState, WatchRecording, draw, parse};
 
-/// What was recorded on a real machine.
+/// The recording of a real machine.
 pub fn recording() -> WatchRecording {
     parse(&std::fs::read(fixtures().join("partition.jsonl")).unwrap()).unwrap()
 }
 
-/// The screen that is shown at the end of a recording.
+/// Returns the screen at the end of a recording.
 pub fn now(recording: &WatchRecording, glyphs: Glyphs) -> DisplayData<'_> {
     let first = recording.moments.len().saturating_sub(DisplayData::HISTORY);
     DisplayData {
@@ -37,7 +37,7 @@ pub fn cells(now: &DisplayData, view: &ViewState, size: (u16, u16), look: Screen
     buffer
 }
 
-/// The text of a screen, without the blanks at the ends of its lines.
+/// Returns the text of a screen, without trailing spaces.
 pub fn text(buffer: &Buffer) -> String {
     let mut text = String::new();
     for y in 0..buffer.area.height {
@@ -48,7 +48,7 @@ pub fn text(buffer: &Buffer) -> String {
     text
 }
 
-/// Holds the text of a screen against the golden one of that name.
+/// Compares the text of a screen with its golden file.
 pub fn screen(name: &str, seen: &str) {
     golden(&format!("screens/{name}"), seen);
 }

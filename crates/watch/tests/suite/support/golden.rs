@@ -1,13 +1,13 @@
-//! What is drawn and what is told as files of `fixtures/watch`; `QUIETCORE_BLESS=1` writes them anew.
+//! Golden files of screens and metrics in `fixtures/watch`; `QUIETCORE_BLESS=1` rewrites them.
 
 use std::path::{Path, PathBuf};
 
-/// Where they are.
+/// The directory of the files.
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/watch")
 }
 
-/// Holds what was seen against the file of that name.
+/// Compares a text with the golden file of this name.
 pub fn golden(name: &str, seen: &str) {
     let path = fixtures().join(name);
     if std::env::var_os("QUIETCORE_BLESS").is_some() {

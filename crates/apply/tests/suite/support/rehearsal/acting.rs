@@ -1,4 +1,4 @@
-//! What every test of level 3 does: applies an intent as the command line does, and survives the tool's death.
+//! The actions of every level 3 test: applies an intent as the command line does, and catches a kill of the tool.
 
 use super::{SimDisk, SimKernel};
 use apply::{
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
-/// Plans beside what the journal has in force, and applies. `meanwhile` is what happens between the plan and its first
+/// Plans beside the active partitions of the journal, and applies. `meanwhile` runs between the plan and its first
 /// write.
 pub fn isolate_as(
     kernel: &SimKernel,
@@ -22,7 +22,7 @@ pub fn isolate_as(
     isolate_by(kernel, disk, intent, meanwhile, apply)
 }
 
-/// As [`isolate_as`], by `apply` or by another entrance of the engine.
+/// Like [`isolate_as`], with `apply` or another entry point of the engine.
 pub fn isolate_by(
     kernel: &SimKernel,
     disk: &SimDisk,
@@ -55,7 +55,7 @@ pub fn isolate_by(
     act(kernel, disk, &request)
 }
 
-/// Whether the tool died, which in a rehearsal is a panic.
+/// Returns whether the tool was killed, which the simulation does with a panic.
 pub fn dies(act: impl FnOnce()) -> bool {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -64,7 +64,7 @@ pub fn dies(act: impl FnOnce()) -> bool {
     died
 }
 
-/// Nothing but what differs is shown.
+/// Checks that two states are equal. A failure shows only the differences.
 pub fn same(kernel: &SimKernel, wanted: &BTreeMap<String, String>, what: &str) {
     let now = kernel.dump();
     let paths: BTreeSet<&String> = now.keys().chain(wanted.keys()).collect();
@@ -76,7 +76,7 @@ pub fn same(kernel: &SimKernel, wanted: &BTreeMap<String, String>, what: &str) {
     assert!(differ.is_empty(), "{what}: {differ:#?}");
 }
 
-/// The boot of the machines.
+/// The boot id of the simulated machines.
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 /// Undoes during that boot.

@@ -1,4 +1,4 @@
-//! irqbalance in a rehearsal: answers as 1.9.2 does, and takes what it was told at its next look.
+//! A simulated irqbalance: answers like version 1.9.2, and applies a received list at its next scan.
 
 use super::{SimKernel, SimTask, io, set};
 use machine::CpuSet;
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 /// The daemon.
 pub struct Balancer {
-    /// Its process.
+    /// The pid of the daemon.
     pub pid: u32,
-    /// What it found at its start.
+    /// The banned CPUs from its environment at the start.
     pub own: CpuSet,
-    /// What somebody told it; none for its own list.
+    /// The list that another program sent; `None` for its own list.
     pub received_ban: Option<CpuSet>,
-    /// What it has known since its last look.
+    /// The list in use since its last scan.
     pub banned: CpuSet,
-    /// Whether it is stopped.
+    /// Whether the daemon is stopped.
     pub mute: bool,
-    /// How long it has slept since its last look.
+    /// The time since its last scan.
     pub slept: Duration,
 }
 
-/// From one look to the next.
+/// The time from one scan to the next.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 impl Balancer {
@@ -39,7 +39,7 @@ impl Balancer {
 }
 
 impl SimKernel {
-    /// Starts it, with CPUs that it bans by itself.
+    /// Starts the daemon with CPUs that it bans by itself.
     pub fn balance(&self, pid: u32, own: &str) {
         if let Some(former) = self.balancer.borrow_mut().take() {
             self.tasks.borrow_mut().retain(|task| task.tid != former.pid);

@@ -1,4 +1,4 @@
-//! How tasks come into a cgroup, and what a threaded one takes.
+//! How tasks enter a cgroup, and which ones a threaded cgroup accepts.
 
 use super::{Rules, SimKernel, SimTask};
 use machine::CpuSet;
@@ -11,19 +11,19 @@ pub enum AttachUnit {
 }
 
 impl SimKernel {
-    /// What a write to `tasks`, `cgroup.procs` or `cgroup.threads` does: a number of any thread of a process names it.
+    /// Simulates a write to `tasks`, `cgroup.procs` or `cgroup.threads`: any thread's number identifies its process.
     pub fn attach(&self, tid: u32, group: &str, moves: AttachUnit) -> Result<(), i32> {
         let effective = self.effective(group);
         let (theirs, ours) = {
             let tasks = self.tasks.borrow();
             let task = tasks.iter().find(|task| task.tid == tid).ok_or(libc::ESRCH)?;
-            // cgroup_init_kthreadd keeps kthreadd in the root.
+            // `cgroup_init_kthreadd` keeps kthreadd in the root.
             if task.flags & 0x0400_0000 != 0 || task.comm == "kthreadd" {
                 return Err(libc::EINVAL);
             }
             (self.domain_of(&task.cgroup), self.domain_of(group))
         };
-        // cgroup_attach_permissions: a thread leaves its domain only with its process.
+        // `cgroup_attach_permissions`: a thread leaves its domain only with its process.
         if moves == AttachUnit::Thread && self.rules == Rules::V2 && theirs != ours {
             return Err(libc::EOPNOTSUPP);
         }
@@ -36,7 +36,7 @@ impl SimKernel {
             AttachUnit::Process => Some(task.pid) == pid,
             AttachUnit::Thread => task.tid == tid,
         };
-        // cgroup_migrate_add_task passes over a task that exits.
+        // `cgroup_migrate_add_task` skips exiting tasks.
         let is_alive = |task: &&mut SimTask| task.flags & machine::Task::PF_EXITING == 0;
         for task in tasks.iter_mut().filter(comes).filter(is_alive) {
             task.mask = self.mask_in(task, &effective);
@@ -45,7 +45,8 @@ impl SimKernel {
         Ok(())
     }
 
-    /// The mask of a task in a cgroup with these CPUs: what was asked for of them, all where that is nothing or forgotten.
+    /// Returns the mask of a task in a cgroup with these CPUs: its requested CPUs in the set, or the whole set if there
+    /// are none or the request was forgotten.
     pub fn mask_in(&self, task: &SimTask, effective: &CpuSet) -> CpuSet {
         let asked = task.user_mask.as_ref().filter(|_| self.rules != Rules::V1DropsPins);
         let wanted = asked.map(|asked| asked.and(effective)).filter(|mask| !mask.is_empty());
@@ -68,7 +69,8 @@ impl SimKernel {
         if group.is_empty() { "/" } else { group }.to_owned()
     }
 
-    /// What a write to `cgroup.type` does (`cgroup_enable_threaded`): only the word `threaded`, once, to an empty cgroup.
+    /// Simulates a write to `cgroup.type` (`cgroup_enable_threaded`): only the word `threaded`, once, to an empty
+    /// cgroup.
     pub fn make_threaded(&self, group: &str, word: &str) -> Result<(), i32> {
         let is_populated = self.tasks.borrow().iter().any(|task| task.cgroup == group);
         match (word, self.is_threaded(group), is_populated) {

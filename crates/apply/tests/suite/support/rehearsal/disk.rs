@@ -1,4 +1,4 @@
-//! The journal's disk in a rehearsal: it dies with the kernel, tears records and fills up.
+//! The simulated disk of the journal: it dies with the kernel, tears records and fills up.
 
 use super::{RecordPart, SimKernel, io};
 use apply::Storage;
@@ -7,11 +7,11 @@ use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
-/// A journal on the same clock of deaths.
+/// A journal that counts its steps on the simulated kernel.
 pub struct SimDisk<'a> {
     pub kernel: &'a SimKernel,
     pub dir: tempfile::TempDir,
-    /// Bytes that still fit.
+    /// The remaining space in bytes.
     pub room: Cell<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Storage for SimDisk<'_> {
         self.kernel.step(|part| {
             let place = self.dir.path().join(name);
             match part {
-                // Half of it is in a file of another name.
+                // The half-written content is in a temporary file.
                 RecordPart::Half => {}
                 RecordPart::Whole if content.len() > self.room.get() => return Err(io(name, libc::ENOSPC)),
                 RecordPart::Whole => {
@@ -90,7 +90,7 @@ impl Storage for SimDisk<'_> {
     }
 }
 
-/// In memory where there is room: these tests write hundreds of thousands of small files.
+/// In memory if possible, because these tests write hundreds of thousands of small files.
 pub fn directory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     tempfile::tempdir_in(memory).unwrap_or_else(|_| tempfile::tempdir().unwrap())

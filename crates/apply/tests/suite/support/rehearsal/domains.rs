@@ -1,4 +1,4 @@
-//! Which CPUs are in a scheduling domain by the sets of the rehearsal kernel, and who was kept busy when one left.
+//! Which CPUs are in a scheduling domain of the simulated kernel, and which were kept busy when they left.
 
 use super::{Rules, SimKernel, is_partition_root, set};
 use machine::CpuSet;
@@ -9,9 +9,9 @@ pub struct DomainExit {
     #[allow(dead_code)] // Printed where a test fails.
     pub path: String,
     pub cpus: CpuSet,
-    /// Who was to be kept busy at that moment, and the list for those who do it: asked for by nobody but this write.
+    /// The CPUs to keep busy during this write only, and the cgroup file of the busy loops.
     pub busy: Option<(CpuSet, String)>,
-    /// Whether that list existed.
+    /// Whether that file existed.
     pub is_list: bool,
 }
 
@@ -26,7 +26,7 @@ impl SimKernel {
         self.domains.borrow_mut().requested = Some((cpus.clone(), list.to_owned()));
     }
 
-    /// Makes one write, and notes who left the domains by it.
+    /// Performs one write and records the CPUs that left the domains.
     pub fn watching_domains<T>(&self, path: &str, write: impl FnOnce() -> T) -> T {
         let before = self.balanced();
         let done = write();
@@ -44,7 +44,8 @@ impl SimKernel {
         done
     }
 
-    /// What `rebuild_sched_domains` would give a domain (`generate_sched_domains` in `kernel/cgroup/cpuset.c`).
+    /// The CPUs that `rebuild_sched_domains` would put into a domain (`generate_sched_domains` in
+    /// `kernel/cgroup/cpuset.c`).
     fn balanced(&self) -> CpuSet {
         let all = set("0-3");
         let mount = self.mount_point();

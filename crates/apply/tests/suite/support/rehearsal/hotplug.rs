@@ -1,4 +1,4 @@
-//! What the rehearsal kernel does when a CPU goes offline or comes back.
+//! Simulated CPU hotplug: a CPU goes offline or comes back.
 
 use super::{SimKernel, set};
 use machine::CpuSet;
@@ -6,7 +6,7 @@ use machine::CpuSet;
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
 impl SimKernel {
-    /// As [`SimKernel::boot`](super::SimKernel::boot), with CPUs that can be switched off.
+    /// Like [`SimKernel::boot`](super::SimKernel::boot), with CPUs that can be taken offline.
     pub fn boot_with_hotplug(rules: super::Rules) -> SimKernel {
         let kernel = SimKernel::boot(rules);
         for cpu in 1..4 {
@@ -15,14 +15,14 @@ impl SimKernel {
         kernel
     }
 
-    /// The last CPU of a mask takes it along: interrupts get all CPUs that are left (`migrate_one_irq`), tasks all that
-    /// there may be, and the wish of whoever pinned them is forgotten (`do_set_cpus_allowed`). Nothing of it comes back.
+    /// If the last CPU of a mask goes offline, an interrupt gets all remaining CPUs (`migrate_one_irq`). A task gets
+    /// all possible CPUs, and its requested mask is forgotten (`do_set_cpus_allowed`). Neither is restored.
     pub(super) fn switch(&self, cpu: u32, word: &str) {
         let cpu = CpuSet::range(cpu, cpu);
         let now = set(&self.get(ONLINE));
         let online = if word == "1" { now.or(&cpu) } else { now.minus(&cpu) };
         self.put(ONLINE, &format!("{online}\n"));
-        // On v1 it leaves every set below the root for good (`cpuset_hotplug_update_tasks`).
+        // On v1 the CPU leaves every set below the root permanently (`cpuset_hotplug_update_tasks`).
         if self.rules != super::Rules::V2 {
             for group in self.groups().iter().filter(|group| *group != "/") {
                 let path = format!("{}/cpuset.cpus", self.dir_of(group));

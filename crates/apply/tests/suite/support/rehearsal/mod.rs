@@ -1,4 +1,4 @@
-//! A directory that follows the kernel's cgroup rules closely enough to rehearse apply and undo: attaching,
+//! A simulated kernel in a directory, close enough to the kernel's cgroup rules to test apply and undo: attaching,
 //! masks that follow cpusets, partitions, EBUSY on removal. It can "die" at any chosen step.
 
 pub mod acting;
@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Which kernel's rules apply.
+/// The kernel version whose rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// cgroup v1 before 6.2: an attach gives the whole mask of the set.
+    /// cgroup v1 before 6.2: an attach gives a task the whole mask of the set.
     V1DropsPins,
-    /// cgroup v1 from 6.2 on: the user's mask is remembered.
+    /// cgroup v1 from 6.2 on: the kernel remembers the user's mask.
     V1KeepsPins,
     /// cgroup v2 with isolated partitions.
     V2,
@@ -42,20 +42,20 @@ pub enum Death {
     Before(usize),
     /// Right after step N.
     After(usize),
-    /// In the middle of step N, if it is a journal write: half of the record is there.
+    /// In the middle of step N, if it writes the journal: half of the record is on disk.
     Torn(usize),
 }
 
 #[derive(Clone)]
 pub struct SimTask {
     pub tid: u32,
-    /// Its process.
+    /// The process of the task.
     pub pid: u32,
     pub ppid: u32,
     pub comm: &'static str,
     pub flags: u32,
     pub mask: CpuSet,
-    /// What a `sched_setaffinity` asked for.
+    /// The mask that a `sched_setaffinity` requested.
     pub user_mask: Option<CpuSet>,
     pub cgroup: String,
 }
@@ -68,15 +68,15 @@ pub struct SimKernel {
     pub steps: Cell<usize>,
     /// A CPU that goes offline right before step N.
     pub goes: Cell<Option<(usize, u32)>>,
-    /// Policy and real-time priority of tasks that have one; they are always running.
+    /// Policy and real-time priority of tasks that have one. These tasks are always running.
     pub policies: RefCell<BTreeMap<u32, (u32, u32)>>,
-    /// Files that take no write, with the errno.
+    /// Files that refuse a write, with the errno.
     pub refusals: RefCell<BTreeMap<String, i32>>,
-    /// Files that do not belong to root as a new file does.
+    /// Files with an ownership other than [`ROOTS`].
     pub owners: RefCell<BTreeMap<String, Ownership>>,
-    /// Who leaves the scheduler's domains, and who is kept busy meanwhile.
+    /// The CPUs that left the scheduling domains, and those kept busy during the write.
     pub domains: RefCell<domains::Domains>,
-    /// irqbalance, where it runs.
+    /// irqbalance, if it runs.
     pub balancer: RefCell<Option<balancer::Balancer>>,
     /// What `put` wrote last, so that rendering writes only what changed.
     shown: RefCell<BTreeMap<String, String>>,
@@ -84,7 +84,7 @@ pub struct SimKernel {
     live: Live,
 }
 
-/// A new file of a cgroup.
+/// The ownership of a new file in a cgroup.
 pub const ROOTS: Ownership = Ownership {
     uid: 0,
     gid: 0,
@@ -94,7 +94,7 @@ pub const ROOTS: Ownership = Ownership {
 pub const KTHREAD: u32 = 0x0020_0000;
 pub const BOUND: u32 = 0x0420_0000;
 
-/// Whether a `cpuset.cpus.partition` says that the CPUs are taken from everybody else.
+/// Returns whether a `cpuset.cpus.partition` takes the CPUs away from all other cgroups.
 pub fn is_partition_root(partition: &str) -> bool {
     matches!(partition, "isolated" | "root")
 }
@@ -104,7 +104,7 @@ pub fn set(text: &str) -> CpuSet {
 }
 
 impl SimKernel {
-    /// Four CPUs, a few tasks with pins, three interrupts of which one refuses.
+    /// Boots with four CPUs, a few pinned tasks, and three interrupts of which one refuses.
     pub fn boot(rules: Rules) -> SimKernel {
         let dir = directory();
         let live = Live::rehearsal(dir.path());
@@ -184,7 +184,7 @@ impl SimKernel {
         kernel
     }
 
-    /// As [`SimKernel::boot`], with everything that the profile `strict` turns. It takes many more steps.
+    /// Like [`SimKernel::boot`], with every setting that the profile `strict` changes. It takes many more steps.
     pub fn boot_with_settings(rules: Rules) -> SimKernel {
         let kernel = SimKernel::boot(rules);
         for (path, text) in SETTINGS {
@@ -193,7 +193,7 @@ impl SimKernel {
         kernel
     }
 
-    /// As [`SimKernel::boot_with_settings`], with the files of all knobs of the profiles.
+    /// Like [`SimKernel::boot_with_settings`], with the files of all knobs of all profiles.
     pub fn boot_with_all_knobs(rules: Rules) -> SimKernel {
         let kernel = SimKernel::boot_with_settings(rules);
         for (path, text) in settings::of_other_knobs() {
@@ -264,17 +264,17 @@ impl SimKernel {
         self.shown.borrow_mut().insert(path.to_owned(), text.to_owned());
     }
 
-    /// From now on this file takes no write.
+    /// Makes this file refuse writes from now on.
     pub fn refuse(&self, path: &str, errno: i32) {
         self.refusals.borrow_mut().insert(path.to_owned(), errno);
     }
 
-    /// It takes writes again.
+    /// Makes the file accept writes again.
     pub fn allow(&self, path: &str) {
         self.refusals.borrow_mut().remove(path);
     }
 
-    /// As hotplug does.
+    /// Removes a file, as hotplug does.
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.live.locate(path)).unwrap();
         self.shown.borrow_mut().remove(path);
@@ -295,7 +295,7 @@ impl SimKernel {
         }
     }
 
-    /// A task as it is now.
+    /// Returns the current state of a task.
     pub fn task(&self, tid: u32) -> SimTask {
         let tasks = self.tasks.borrow();
         tasks.iter().find(|task| task.tid == tid).unwrap().clone()
@@ -350,7 +350,7 @@ impl SimKernel {
             let tids: String = listed(inside.iter().map(|(tid, _)| *tid).collect());
             let mut pids: Vec<u32> = inside.iter().map(|(_, pid)| *pid).collect();
             pids.dedup();
-            // Of a threaded cgroup it cannot be read; whoever tries finds it empty here.
+            // `cgroup.procs` of a threaded cgroup cannot be read in the kernel; here it is empty.
             let pids: String = listed(if self.is_threaded(&group) { Vec::new() } else { pids });
             self.put(&format!("{dir}/{threads}"), &tids);
             self.put(&format!("{dir}/cgroup.procs"), &pids);
@@ -374,7 +374,7 @@ impl SimKernel {
         groups
     }
 
-    /// CPUs that a cgroup lets its tasks use.
+    /// Returns the CPUs that the tasks of a cgroup may use.
     fn effective(&self, group: &str) -> CpuSet {
         let dir = format!("{}{}", self.mount_point(), group.trim_end_matches('/'));
         if self.rules != Rules::V2 {
@@ -414,7 +414,7 @@ impl SimKernel {
         self.render();
     }
 
-    /// Every file, for comparison byte for byte.
+    /// Returns every file, for a comparison byte for byte.
     pub fn dump(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         collect(self.dir.path(), self.dir.path(), &mut files);
@@ -426,7 +426,7 @@ impl SimKernel {
         files
     }
 
-    /// Counts a step and dies if it is the one.
+    /// Counts a step, and dies if it is the chosen one.
     pub fn step(&self, act: impl FnOnce(RecordPart) -> Result<(), RootError>) -> Result<(), RootError> {
         let step = self.steps.get() + 1;
         self.steps.set(step);

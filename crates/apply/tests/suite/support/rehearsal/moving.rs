@@ -1,4 +1,4 @@
-//! What the tests of moves share: a partition, who goes in, and where everybody is.
+//! Support for tests of moves: a partition, the tasks that move in, and where every task is.
 
 use super::acting::isolate_as;
 use super::acting::undo;
@@ -10,18 +10,18 @@ use machine::Machine;
 use plan::{Intent, PartitionName, Profile};
 use std::collections::BTreeMap;
 
-/// CPUs 2 and 3 become partition `rt`.
+/// Makes CPUs 2 and 3 the partition `rt`.
 pub fn isolate(kernel: &SimKernel, disk: &SimDisk) {
     isolate_cpus(kernel, disk, "2-3");
 }
 
-/// As [`isolate`] with these CPUs.
+/// Like [`isolate`], with these CPUs.
 pub fn isolate_cpus(kernel: &SimKernel, disk: &SimDisk, cpus: &str) {
     let intent = Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced);
     isolate_as(kernel, disk, &intent, || {}).unwrap();
 }
 
-/// A child of a task, with its place and mask.
+/// Forks a child with the cgroup and the mask of its parent.
 pub fn fork(kernel: &SimKernel, ppid: u32, tid: u32) {
     let child = {
         let tasks = kernel.tasks.borrow();
@@ -41,7 +41,7 @@ pub fn fork(kernel: &SimKernel, ppid: u32, tid: u32) {
     kernel.render();
 }
 
-/// A process of one thread ends.
+/// Ends a process with one thread.
 pub fn end(kernel: &SimKernel, tid: u32) {
     kernel.tasks.borrow_mut().retain(|task| task.tid != tid);
     for file in ["stat", "status", "cgroup", "comm"] {
@@ -52,7 +52,7 @@ pub fn end(kernel: &SimKernel, tid: u32) {
     kernel.render();
 }
 
-/// A process of one thread on its way.
+/// A planned move of a process with one thread.
 pub fn parcel(to: &str, tid: u32, pin: Option<&str>) -> PlannedMove {
     PlannedMove {
         tid,
@@ -68,7 +68,7 @@ pub fn parcel(to: &str, tid: u32, pin: Option<&str>) -> PlannedMove {
     }
 }
 
-/// Directory of that partition.
+/// Returns the directory of that partition.
 pub fn inside(kernel: &SimKernel) -> String {
     let name = if kernel.rules == Rules::V2 {
         "quietcore-rt"
@@ -78,20 +78,20 @@ pub fn inside(kernel: &SimKernel) -> String {
     format!("{}/{name}", kernel.mount_point())
 }
 
-/// Cgroup and mask of every task.
+/// Returns cgroup and mask of every task.
 pub fn places(kernel: &SimKernel) -> BTreeMap<u32, (String, String)> {
     let tasks = kernel.tasks.borrow();
     let place = |task: &SimTask| (task.tid, (task.cgroup.clone(), task.mask.to_string()));
     tasks.iter().map(place).collect()
 }
 
-/// Takes all of it back, and that has to work.
+/// Undoes everything, which must succeed.
 pub fn undone(kernel: &SimKernel, disk: &SimDisk, what: &str) {
     let undone = undo(kernel, disk, UndoTarget::Last, Force::No).unwrap();
     assert!(undone.equal(), "{what}: {:?}", undone.remains());
 }
 
-/// A process of one thread comes in.
+/// Moves in a process with one thread.
 pub fn move_in_one(kernel: &SimKernel, disk: &SimDisk, tid: u32) {
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(disk).unwrap().unwrap();

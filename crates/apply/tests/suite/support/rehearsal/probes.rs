@@ -1,7 +1,7 @@
-//! The list of a kernel's probes (`kernel/trace/trace_kprobe.c`): what is written to it is added, or taken out.
+//! The simulated list of kernel probes (`kernel/trace/trace_kprobe.c`): a written line adds or removes a probe.
 
-/// The list after a line was written, or the errno. Functions called `absent…` are none of this kernel, `notrace…` may not be
-/// probed.
+/// Returns the list after a line was written, or the errno. Functions named `absent…` do not exist, and `notrace…`
+/// cannot be probed.
 pub fn written(list: &str, line: &str) -> Result<String, i32> {
     let mut lines: Vec<&str> = list.lines().collect();
     let (command, rest) = line.split_once(':').ok_or(libc::EINVAL)?;

@@ -1,11 +1,12 @@
-//! What knobs of the profile `strict` set, as it is after a boot.
+//! The files that the knobs of the profile `strict` set, with their values after a boot.
 
 #[path = "../../../../../plan/tests/suite/knobs/cases.rs"]
 mod cases;
 
 use plan::{KNOBS, Knob, KnobUse};
 
-/// The files of knobs of the profiles that [`SETTINGS`] lacks, as in the first case in which each knob changes something.
+/// Returns the files of other knobs that are not in [`SETTINGS`], with the values of the first case in which each knob
+/// changes something.
 pub fn of_other_knobs() -> impl Iterator<Item = (String, &'static str)> {
     let is_here = |knob: &Knob| SETTINGS.iter().any(|(path, _)| knob.has_file(path));
     KNOBS
@@ -25,7 +26,7 @@ pub fn of_other_knobs() -> impl Iterator<Item = (String, &'static str)> {
         })
 }
 
-/// Files that hold one value each. Journals of released versions were written on a machine with exactly these.
+/// Files that hold one value each. The machine on which released versions wrote their journals has exactly these.
 pub const SETTINGS: &[(&str, &str)] = &[
     ("/sys/devices/virtual/workqueue/writeback/cpumask", "f"),
     ("/sys/block/sda/queue/rq_affinity", "1"),

@@ -1,4 +1,4 @@
-//! What the rehearsal kernel does when `apply` writes to it.
+//! How the simulated kernel reacts when `apply` writes to it.
 
 use super::cgroups::AttachUnit;
 use super::{ROOTS, Rules, SimKernel, io};
@@ -49,7 +49,7 @@ impl System for SimKernel {
                         }
                         self.put(path, &format!("{}\n", words.join(" ")));
                     }
-                    // The word moves the brackets; a word that is not there is refused.
+                    // The written word gets the brackets. An unknown word is refused.
                     "enabled" | "defrag" if self.get(path).contains('[') => {
                         let now = self.get(path).replace(['[', ']'], "");
                         let words: Vec<&str> = now.split_whitespace().collect();
@@ -63,7 +63,7 @@ impl System for SimKernel {
                         let marked: Vec<String> = words.iter().map(mark).collect();
                         self.put(path, &format!("{}\n", marked.join(" ")));
                     }
-                    // In steps of the hardware.
+                    // The hardware rounds down to steps.
                     "scaling_min_freq" => {
                         let wanted: u64 = value.parse().map_err(|_| io(path, libc::EINVAL))?;
                         self.put(path, &format!("{}\n", wanted / 100_000 * 100_000));
@@ -73,13 +73,13 @@ impl System for SimKernel {
                         let text = super::probes::written(&text, value).map_err(|errno| io(path, errno))?;
                         self.put(path, &text);
                     }
-                    // This machine has no counter for it.
+                    // This machine has no counter for the watchdog.
                     "nmi_watchdog" => return Err(io(path, libc::EACCES)),
                     _ => {
                         self.put(path, &format!("{value}\n"));
                         let group = dir.strip_prefix(self.mount_point()).unwrap_or("/");
                         match name {
-                            // A partition takes CPUs from everybody, a list only from its own tasks.
+                            // A partition takes CPUs from all cgroups, a list only from its own tasks.
                             "cpuset.cpus.partition" => self.follow_cpusets(|_| true),
                             "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
                             "online" => {
@@ -156,7 +156,7 @@ impl System for SimKernel {
     }
 
     fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError> {
-        // Two system calls: a process can die between them.
+        // Two system calls: the process can be killed between them.
         self.step(|_| {
             let now = self.ownership(path)?.ok_or_else(|| io(path, libc::ENOENT))?;
             let given = Ownership {
@@ -260,7 +260,7 @@ impl System for SimKernel {
         Ok(answer)
     }
 
-    /// Time goes by, so irqbalance looks.
+    /// Time passes, so irqbalance scans.
     fn pause(&self, time: Duration) {
         if let Some(balancer) = self.balancer.borrow_mut().as_mut() {
             balancer.sleep(time);
@@ -269,7 +269,7 @@ impl System for SimKernel {
 }
 
 impl SimKernel {
-    /// Boots with a systemd that manages the control groups and listens.
+    /// Boots with a systemd that manages the control groups and accepts connections.
     pub fn under_systemd(self) -> SimKernel {
         self.put("/run/systemd/system/default.target", "");
         self.put("/run/systemd/transient/other.scope", "");
@@ -277,7 +277,7 @@ impl SimKernel {
         self
     }
 
-    /// What a systemd does that is asked; one that does not listen does nothing.
+    /// Simulates a request to systemd. Without a listening systemd it does nothing.
     fn answer_request(&self, act: impl FnOnce()) -> Result<(), BusError> {
         let errno = if self.live.locate("/run/systemd/private").exists() {
             0
@@ -300,7 +300,7 @@ impl SimKernel {
         }
     }
 
-    /// Whether a cgroup of somebody else has CPUs of its own.
+    /// Returns whether another cgroup has CPUs of its own.
     fn is_needed(&self) -> bool {
         let top = self.live.locate(self.mount_point());
         let has_cpus = |entry: fs::DirEntry| {

@@ -1,35 +1,35 @@
-//! A drawing that can be zoomed, as it stands in a page that is open: by a selector of its figure.
+//! A zoomable drawing on an open page, selected by a CSS selector of its figure.
 
 use super::Browser;
 
-/// The curves of a drawing of which all is shown.
+/// The transform of the curves when the full range is visible.
 pub const WHOLE: &str = "matrix(1 0 0 1 0 0)";
 
-/// How the curves are moved.
+/// Returns the transform of the curves.
 pub fn moved(browser: &mut Browser, figure: &str) -> String {
     browser.text(&format!(
         "document.querySelector('{figure} .moved').getAttribute('transform')"
     ))
 }
 
-/// How much they are stretched.
+/// Returns the horizontal zoom factor.
 pub fn stretched(browser: &mut Browser, figure: &str) -> f64 {
     let matrix = moved(browser, figure);
     let first = matrix.trim_start_matches("matrix(").split(' ').next();
     first.and_then(|word| word.parse().ok()).expect(&matrix)
 }
 
-/// What is said of what is read there.
+/// Returns the announced values of the selected place.
 pub fn values(browser: &mut Browser, figure: &str) -> String {
     browser.text(&format!("document.querySelector('{figure} .values').textContent"))
 }
 
-/// Gives it the keyboard.
+/// Gives the drawing keyboard focus.
 pub fn focus(browser: &mut Browser, figure: &str) {
     browser.value(&format!("document.querySelector('{figure} svg').focus()"));
 }
 
-/// A place in the drawing, in parts of its width, made visible.
+/// Scrolls to a place in the drawing, given as a share of its width, and returns its coordinates.
 pub fn place(browser: &mut Browser, figure: &str, share: f64) -> (f64, f64) {
     let frame = browser.value(&format!(
         "(() => {{ const s = document.querySelector('{figure} svg'), d = s.dataset; s.scrollIntoView({{block: 'center'}}); \
@@ -40,7 +40,7 @@ pub fn place(browser: &mut Browser, figure: &str, share: f64) -> (f64, f64) {
     (part(0) + share * part(1), part(2))
 }
 
-/// How an element is displayed: `none` where it is not.
+/// Returns the computed `display` of an element: `none` if it is hidden.
 pub fn display(browser: &mut Browser, selector: &str) -> String {
     browser.text(&format!(
         "getComputedStyle(document.querySelector('{selector}')).display"

@@ -1,4 +1,5 @@
-//! A page in a real Chromium, driven over the pipe of its own protocol: keys and pointer as a person gives them.
+//! A page in a real Chromium, controlled through a pipe with the `DevTools` protocol: keys and pointer events like
+//! those of a user.
 
 pub mod drawing;
 pub mod screens;
@@ -8,20 +9,20 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// One page that is open.
+/// An open page.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     session: Option<String>,
     request_id: u64,
-    /// What it fetched, by address.
+    /// The addresses that the page fetched.
     pub fetched: Vec<String>,
     _profile: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Opens the page; `None`, and why, where there is no Chromium.
+    /// Opens the page. Prints a skip message and returns `None` if there is no Chromium.
     pub fn open(test: &str, html: &str) -> Option<Browser> {
         let found = [
             "/usr/bin/chromium",
@@ -35,7 +36,7 @@ impl Browser {
         let profile = tempfile::tempdir().unwrap();
         let file = profile.path().join("page.html");
         std::fs::write(&file, html).unwrap();
-        // The protocol is spoken on the file descriptors 3 and 4.
+        // The protocol uses the file descriptors 3 and 4.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", program])
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
@@ -67,7 +68,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// What an expression is in the page.
+    /// Evaluates an expression in the page.
     pub fn value(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let answer = self.call("Runtime.evaluate", asked);
@@ -75,12 +76,12 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// The same as text.
+    /// Evaluates an expression as text.
     pub fn text(&mut self, expression: &str) -> String {
         self.value(expression).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses a key, with Shift where `modifiers` is 8.
+    /// Presses a key, with Shift if `modifiers` is 8.
     pub fn key(&mut self, key: &str, modifiers: u8) {
         let mut event = json!({"type": "keyDown", "key": key, "modifiers": modifiers});
         let code = match key {
@@ -92,7 +93,7 @@ impl Browser {
         if let Some(code) = code {
             event["windowsVirtualKeyCode"] = json!(code);
         }
-        // A button is pressed by the text of the key, the rest by the key itself.
+        // Buttons react to the text of the key, everything else to the key itself.
         if key == "Enter" {
             event["text"] = json!("\r");
         }
@@ -101,14 +102,14 @@ impl Browser {
         self.call("Input.dispatchKeyEvent", event);
     }
 
-    /// Moves the pointer; a button is down where `buttons` is 1.
+    /// Sends a pointer event.
     pub fn pointer(&mut self, kind: &str, (x, y): (f64, f64)) {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
         let event = json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1});
         self.call("Input.dispatchMouseEvent", event);
     }
 
-    /// Presses at one place, moves, and lets go at another.
+    /// Presses at one place, moves, and releases at another.
     pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.pointer("mouseMoved", from);
         self.pointer("mousePressed", from);
@@ -117,7 +118,7 @@ impl Browser {
         self.pointer("mouseReleased", to);
     }
 
-    /// Calls a method of the protocol and waits for its answer.
+    /// Calls a method of the protocol and waits for its response.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.request_id += 1;
         let mut message = json!({"id": self.request_id, "method": method, "params": params});
@@ -133,7 +134,7 @@ impl Browser {
         answer["result"].clone()
     }
 
-    /// Whether nothing was fetched but the page itself.
+    /// Returns whether only the page itself was fetched.
     pub fn is_alone(&self) -> bool {
         matches!(self.fetched.as_slice(), [page] if page.starts_with("file://"))
     }

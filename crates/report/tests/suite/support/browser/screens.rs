@@ -1,15 +1,15 @@
-//! What a page looks like to somebody: in the light, in the dark, on paper, on a phone.
+//! How a page is displayed: in light and dark mode, in print, on a phone.
 
 use super::Browser;
 use serde_json::json;
 
-/// Shows the page as a screen or as paper does, to somebody who likes it light or dark.
+/// Sets the media type and the preferred color scheme of the page.
 pub fn show(browser: &mut Browser, media: &str, scheme: &str) {
     let wanted = json!({"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]});
     browser.call("Emulation.setEmulatedMedia", wanted);
 }
 
-/// How much of the page a phone would have to scroll sideways for.
+/// Returns by how many pixels the page is wider than a phone.
 pub fn beyond_a_phone(browser: &mut Browser) -> f64 {
     let narrow = json!({"width": 380, "height": 800, "deviceScaleFactor": 2, "mobile": true});
     browser.call("Emulation.setDeviceMetricsOverride", narrow);
@@ -17,8 +17,8 @@ pub fn beyond_a_phone(browser: &mut Browser) -> f64 {
     browser.value(over).as_f64().unwrap()
 }
 
-/// How far the colour of what a selector names stands out from the ground of its section, as WCAG reckons it: 1 is not at all. The
-/// least of all that there are.
+/// Returns the smallest contrast ratio, as defined by WCAG, between the color of the selected elements and the
+/// background of their section. 1 is no contrast.
 pub fn contrast(browser: &mut Browser, selector: &str, colour: &str) -> f64 {
     let least = browser.value(&format!(
         "(() => {{ \

@@ -5,7 +5,7 @@ use blame::{
     Link, StoryPiece,
 };
 
-/// What had time of that CPU.
+/// Returns an interruption that took time on that CPU.
 pub fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
     Interruption {
         class,
@@ -43,7 +43,7 @@ fn writer() -> Culprit {
     }
 }
 
-/// A gap of these pieces, one after the other.
+/// Returns a gap with these consecutive pieces.
 pub fn story(start: u64, pieces: &[(u64, Option<usize>)]) -> GapStory {
     let mut at = start;
     let pieces: Vec<StoryPiece> = pieces
@@ -65,7 +65,7 @@ pub fn story(start: u64, pieces: &[(u64, Option<usize>)]) -> GapStory {
     }
 }
 
-/// The answer, with this name for a thread.
+/// Returns the answer, with this name for a thread.
 pub fn answer(name: &str) -> BlameResult {
     BlameResult {
         cpus: vec![CpuAnswer {

@@ -1,4 +1,4 @@
-//! Constructed models: a story of `prove` that ended well, one that could not begin, and one of hostile names.
+//! Constructed models: a successful record of `prove`, one that was refused, and one with hostile names.
 
 pub mod blamed;
 
@@ -23,7 +23,7 @@ fn environment() -> Value {
     })
 }
 
-/// A result whose samples fall off like those of a real machine, with a few late ones.
+/// Returns a result whose histogram falls off like that of a real machine, with a few late samples.
 pub fn measurement(kind: &str, centre: u64, late: &[(u64, u64)]) -> Measurement {
     let mut histogram: Vec<(u64, u64)> = (0..40)
         .map(|step| (centre + step * centre / 8, 90_000 / (1 + step * step)))
@@ -143,7 +143,7 @@ pub fn plan() -> plan::Plan {
     }
 }
 
-/// A story that ended well.
+/// The record of a successful proof.
 pub fn story() -> ProveRecord {
     let phase = |centre, late: &[(u64, u64)], noise: &[(u64, u64)], ticks, device, load: &str| ProvePhase {
         latency: Some(measurement("latency", centre * 2, late)),
@@ -226,7 +226,7 @@ pub fn story() -> ProveRecord {
     }
 }
 
-/// The same, where nothing could be done: no measurement, no plan.
+/// The record of a refused proof: no measurement and no plan.
 pub fn refused() -> ProveRecord {
     ProveRecord {
         isolated: CpuSet::new(),
@@ -248,12 +248,12 @@ pub fn refused() -> ProveRecord {
     }
 }
 
-/// Everything foreign calls itself something nasty.
+/// A record in which every foreign name is hostile.
 pub fn hostile() -> ProveRecord {
     named("<script>alert(1)</script>\u{1b}[2J\u{202e}\"'&")
 }
 
-/// Everything foreign has this name.
+/// A record in which every foreign name is this one.
 pub fn named(nasty: &str) -> ProveRecord {
     let mut story = story();
     story.started_at = nasty.to_owned();
