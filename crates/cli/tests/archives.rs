@@ -1,6 +1,6 @@
-//! Reading a large archive does not keep its unpacked content in memory.
+//! In its own process, because the kernel counts the memory of the parent as the child's until `exec`.
 //!
-//! Runs in its own process, because the kernel counts the memory of the parent as the child's until `exec`.
+//! Reading a large archive does not keep its unpacked content in memory.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,10 +1,10 @@
+//! In its own process, because its allocator counts the memory that each input takes.
+//!
 //! Runs the fuzz targets of `fuzz/` on the stable compiler for a bounded time.
 //!
 //! The inputs are every seed, every input that once broke a target, and mutations of these that are the same in every
 //! run. `QUIETCORE_FUZZ=100000` runs that many mutations, `QUIETCORE_FUZZ_TARGET=NAME` runs one target only.
 //! `QUIETCORE_SEEDS=fuzz/corpus` writes the seeds to the directory where cargo-fuzz looks for them.
-//!
-//! Runs in its own process, because its allocator counts the memory that each input takes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

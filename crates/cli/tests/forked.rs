@@ -1,6 +1,4 @@
-//! A child of `fork` can use the allocator of the binary while all other threads of the parent allocate.
-//!
-//! Runs in its own process, because it forks.
+//! In its own process, because it forks while all other threads allocate: children can use the binary's allocator.
 
 #![allow(clippy::unwrap_used)]
 

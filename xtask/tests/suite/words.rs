@@ -41,7 +41,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Values of JSON, which stay as they are.
-const VALUES: &[&str] = &["\"taken back ({why})\""];
+const VALUES: &[&str] = &["\"taken back ({why})\"", "\"taken back\""];
 
 /// Text of a file that a user can see: strings of several words, and in `cli` the documentation, which clap prints.
 fn texts(name: &str, text: &str) -> Vec<String> {
