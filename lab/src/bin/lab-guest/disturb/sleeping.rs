@@ -8,7 +8,7 @@ use std::io::{Error, ErrorKind};
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-/// By a high-resolution timer.
+/// Sleep on a high-resolution timer.
 pub(super) const NANOSLEEP: Disturbance = Disturbance {
     name: "nanosleep",
     about: "a FIFO thread there sleeps by clock_nanosleep: its hrtimer wakes it",
@@ -24,7 +24,7 @@ pub(super) const NANOSLEEP: Disturbance = Disturbance {
     inject: nanosleep,
 };
 
-/// By a timer of the kernel's timer wheel.
+/// Sleep on a timer of the kernel's timer wheel.
 pub(super) const SOCKET: Disturbance = Disturbance {
     name: "socket-timeout",
     about: "a FIFO thread there waits at a socket until its timeout: a timer of the wheel wakes it",

@@ -1,4 +1,4 @@
-//! Finds the times of kernel actions that no counter shows, with our own trace of one event on one CPU.
+//! Finds the times of kernel actions that no counter shows, with a private trace of one event on one CPU.
 
 use super::instance::TracefsInstance;
 
@@ -8,15 +8,14 @@ const MICROSECOND_NS: u64 = 1_000;
 /// A trace of one event.
 pub(super) struct TracedEvent {
     instance: TracefsInstance,
-    /// `: sched_switch:`, as in each line.
+    /// The event's name as it appears in each line, such as `: sched_switch:`.
     mark: String,
 }
 
 impl TracedEvent {
-    /// Starts to trace that event (`sched/sched_switch`) where its filter matches.
+    /// Starts to trace an event (`sched/sched_switch`) that matches a filter.
     ///
-    /// # Errors
-    /// The kernel does not permit it.
+    /// # Errors The kernel does not permit it.
     pub(super) fn start(event: &str, filter: &str) -> Result<TracedEvent, String> {
         let instance = TracefsInstance::make()?;
         instance.write("trace_clock", "mono_raw")?;
@@ -29,10 +28,9 @@ impl TracedEvent {
         })
     }
 
-    /// The same for work that starts on a CPU.
+    /// Starts to trace work items that start on a CPU.
     ///
-    /// # Errors
-    /// The kernel does not permit it.
+    /// # Errors The kernel does not permit it.
     pub(super) fn work(cpu: u32) -> Result<TracedEvent, String> {
         TracedEvent::start("workqueue/workqueue_execute_start", &format!("CPU == {cpu}"))
     }
