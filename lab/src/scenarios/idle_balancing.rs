@@ -1,7 +1,7 @@
 //! A CPU that was idle when its partition was created does not balance for other CPUs afterwards.
 //!
 //! Without a scheduling domain it would never leave the kernel's list of idle CPUs (`nohz.idle_cpus_mask`), and every
-//! busy CPU would send it function calls; see `apply::Busy`.
+//! busy CPU would send it function calls; see `apply::busy::BusyLoops`.
 
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
