@@ -1,6 +1,6 @@
 //! Runs the two configurations of the article on `isolcpus` and cpusets, as systress and as `measure run`. The machine
-//! has the eight CPUs that the files name, and the article's own load programs run beside and are restarted when they
-//! end. Only the lifetime of the timer thread is shortened.
+//! has the eight CPUs that the files name. The article's own load programs run at the same time and are restarted when
+//! they end. Only the lifetime of the timer thread is shortened.
 
 use crate::kernels::K7;
 use crate::packages::PING_AND_TAR;

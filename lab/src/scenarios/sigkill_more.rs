@@ -88,7 +88,8 @@ END
             "rec {name} lab-guest {verb} entry {step} {offset} -- {commands}\n"
         ));
     }
-    // One sweep has a spinning real-time program inside. It kills when the program is outside and demoted.
+    // Resizes once with a spinning real-time program inside. The resize is killed when the program is moved out and
+    // demoted.
     script.push_str(
         "state before
 sh /tmp/inhabited

@@ -220,7 +220,7 @@ fn check_fallback(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict)
     );
 }
 
-/// A result: the line of its boot, and the commands that ran on the CPU.
+/// Checks the boot line and the CPU of a result, and returns the result.
 pub(super) fn measured(
     seen: &GuestRecords,
     last: u32,

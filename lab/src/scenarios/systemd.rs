@@ -29,7 +29,7 @@ const ROOMY: GuestShape = GuestShape {
 /// The kernel whose guest also tests the guard. One of the two is enough.
 const WITH_GUARD: LabKernel = K6_1;
 
-/// The guests of scenarios with systemd.
+/// The cells of scenarios with systemd.
 pub(super) fn cells() -> Vec<ScenarioCell> {
     let cell = |kernel| {
         ScenarioCell::new(kernel, CgroupLayout::V2)

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 /// `membarrier(2)`, private and expedited: the command and its registration.
 const BARRIER: libc::c_int = 1 << 3;
 const REGISTER: libc::c_int = 1 << 4;
-/// Maximum delay of the timer. The delay grows with each attempt, and at some delays the timer expires while the
-/// barrier is in its probe.
+/// Maximum delay of the timer. The delay grows with each round and wraps around. At some delays the timer expires while
+/// the barrier is in its probe.
 const LATEST_NS: i64 = 400_000;
 /// Step between two of these delays.
 const STEP_NS: i64 = 2_000;
