@@ -7,7 +7,8 @@ use xtask::error::{TaskResult, XtaskError, output};
 
 /// Prints time and memory of both, and their ratio.
 ///
-/// # Errors [`XtaskError`] when the archive cannot be written or read.
+/// # Errors
+/// [`XtaskError`] when the archive cannot be written or read.
 pub fn run(binary: &Path, dir: &Path) -> TaskResult {
     let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Ok(());

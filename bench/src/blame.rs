@@ -5,7 +5,8 @@ use xtask::error::{TaskResult, XtaskError, lab_guest, product, target_dir};
 
 /// Runs the benchmark. The words are passed to `lab-guest truth`.
 ///
-/// # Errors [`XtaskError::Failed`] when a limit was violated; other errors when the benchmark could not run at all.
+/// # Errors
+/// [`XtaskError::Failed`] when a limit was violated; other errors when the benchmark could not run at all.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     // SAFETY: a plain call without arguments.
     if unsafe { libc::geteuid() } != 0 {

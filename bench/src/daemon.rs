@@ -32,8 +32,9 @@ const TRACED: Duration = Duration::from_secs(20);
 /// Runs the benchmark and prints all results. `--seconds N` sets the measuring time, a minute by default. `--memory N`
 /// only measures the daemon's memory, for N seconds of continuous changes.
 ///
-/// # Errors [`XtaskError::Failed`] when the limit was violated or the daemon ran on a forbidden CPU; other errors when
-/// the benchmark could not run at all.
+/// # Errors
+/// [`XtaskError::Failed`] when the limit was violated or the daemon ran on a forbidden CPU; other errors when the
+/// benchmark could not run at all.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     let (what, number) = match words {
         [what @ ("--seconds" | "--memory"), number] => (*what, number.parse().ok()),

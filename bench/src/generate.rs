@@ -20,7 +20,8 @@ pub struct Size {
 
 /// Runs `bench generate DIR CPUS IRQS TASKS`.
 ///
-/// # Errors [`XtaskError`] when an argument is not a number or a file cannot be written.
+/// # Errors
+/// [`XtaskError`] when an argument is not a number or a file cannot be written.
 pub fn from_words(dir: &str, words: [&str; 3]) -> TaskResult {
     let number = |word: &str| {
         let why = |error: std::num::ParseIntError| XtaskError::Program {
@@ -42,7 +43,8 @@ pub fn from_words(dir: &str, words: [&str; 3]) -> TaskResult {
 
 /// Writes the machine into `dir`, which is created.
 ///
-/// # Errors [`XtaskError::File`] when a file cannot be written.
+/// # Errors
+/// [`XtaskError::File`] when a file cannot be written.
 pub fn machine(dir: &Path, size: Size) -> TaskResult {
     kernel(dir, size)?;
     for cpu in 0..size.cpus {

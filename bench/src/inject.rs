@@ -35,7 +35,8 @@ pub(crate) const STOP_NS: &[(u64, usize)] = &[(1_000_000, 12), (10_000_000, 6), 
 
 /// Runs `inject KIND ...` with the arguments of the command line.
 ///
-/// # Errors [`XtaskError`] when an argument is not a number, or the machine does not permit the disturbance.
+/// # Errors
+/// [`XtaskError`] when an argument is not a number, or the machine does not permit the disturbance.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     let events = match words {
         ["preempt", cpu, milliseconds, events, seed, lengths] => preempt::run(

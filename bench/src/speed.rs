@@ -21,7 +21,8 @@ const QUARTER: Size = Size {
 
 /// Runs all measurements and prints the results.
 ///
-/// # Errors [`XtaskError`] when something cannot be built, written or run.
+/// # Errors
+/// [`XtaskError`] when something cannot be built, written or run.
 pub fn run() -> TaskResult {
     let binary = product()?;
     size_and_start(&binary)?;

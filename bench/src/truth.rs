@@ -49,8 +49,8 @@ const DEFAULT: BenchSettings = BenchSettings {
 
 /// Runs the benchmark.
 ///
-/// # Errors [`XtaskError::Failed`] when a claim about a ratio was lost; other errors when the benchmark could not run
-/// at all.
+/// # Errors
+/// [`XtaskError::Failed`] when a claim about a ratio was lost; other errors when the benchmark could not run at all.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     let settings = settings(words)?;
     if let Some(reason) = impossible(&settings) {

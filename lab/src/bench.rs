@@ -28,7 +28,8 @@ pub struct Bench {
 impl Bench {
     /// Prepares what the jobs need: kernels, their systemd, and the accelerator.
     ///
-    /// # Errors [`MissingProgram`] when no guest can be started at all.
+    /// # Errors
+    /// [`MissingProgram`] when no guest can be started at all.
     pub fn prepare(
         jobs: &[ScenarioJob],
         quietcore: PathBuf,

@@ -53,7 +53,8 @@ const MOST_STARTS: u32 = 12;
 
 /// Fills a disk in a first guest, then boots the machine from it until the scenario ends.
 ///
-/// # Errors [`LabError`] when QEMU cannot be started, or the firmware is not available.
+/// # Errors
+/// [`LabError`] when QEMU cannot be started, or the firmware is not available.
 pub fn boot_from(
     disk: &Disk,
     image: &Path,

@@ -26,7 +26,8 @@ const SERVICE: &[u8] = include_bytes!("../guest/service.sh");
 /// Builds the archive for one guest, with a second kernel to install if given. It is not compressed: QEMU reads it
 /// faster than a guest decompresses it.
 ///
-/// # Errors [`LabError::File`] when a program or module cannot be read.
+/// # Errors
+/// [`LabError::File`] when a program or module cannot be read.
 pub fn build(
     programs: &HostPrograms,
     ready: &BootableKernel,

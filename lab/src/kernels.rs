@@ -103,8 +103,8 @@ impl LabKernel {
         Some((release, names))
     }
 
-    /// Parses `text` as a release of this series: `6.1.0-56-rt-amd64` is not a release of the flavour `amd64`, and a meta
-    /// package (`6.1-amd64`) is not a release at all.
+    /// Parses `text` as a release of this series: `6.1.0-56-rt-amd64` is not a release of the flavour `amd64`, and a
+    /// meta package (`6.1-amd64`) is not a release at all.
     fn release_of(&self, text: &str) -> Option<String> {
         let version = text.strip_suffix(self.flavour)?.strip_suffix('-')?;
         let abi = version.strip_prefix(self.series)?;

@@ -9,7 +9,8 @@ use std::os::fd::FromRawFd;
 
 /// Opens a software clock event that counts on one CPU, for all tasks there.
 ///
-/// # Errors The kernel has no perf events for this CPU or this user.
+/// # Errors
+/// The kernel has no perf events for this CPU or this user.
 pub fn counter_on(cpu: u32) -> Result<File, String> {
     // The first 64 bytes of perf_event_attr (PERF_ATTR_SIZE_VER0). Type 1 is software, configuration 0 is the CPU
     // clock; all other fields are 0.

@@ -57,7 +57,8 @@ pub struct GuestShape {
     pub boot: &'static str,
     /// Debian programs that the guest has in addition to ours.
     pub packages: Option<&'static Packages>,
-    /// The disk from which the guest boots, after a first guest has installed itself there. `None`: QEMU loads the kernel.
+    /// The disk from which the guest boots, after a first guest has installed itself there. `None`: QEMU loads the
+    /// kernel.
     pub disk: Option<&'static Disk>,
     /// Another kernel that is installed on that disk.
     pub beside: Option<LabKernel>,

@@ -13,7 +13,8 @@ const DEBUGFS: &str = "/sys/kernel/debug";
 /// Makes tracefs available. If it is not mounted, mounts it for this process and its children only. Must be called
 /// while the process has a single thread.
 ///
-/// # Errors The reason why tracefs cannot be mounted.
+/// # Errors
+/// The reason why tracefs cannot be mounted.
 pub fn reach() -> Result<(), String> {
     match Path::new(TRACEFS).join("instances").is_dir() {
         true => Ok(()),
@@ -23,7 +24,8 @@ pub fn reach() -> Result<(), String> {
 
 /// Makes debugfs available in the same way.
 ///
-/// # Errors The reason why debugfs cannot be mounted.
+/// # Errors
+/// The reason why debugfs cannot be mounted.
 pub fn reach_debugfs() -> Result<(), String> {
     match Path::new(DEBUGFS).join("sched").is_dir() {
         true => Ok(()),

@@ -51,7 +51,8 @@ pub struct Userland {
 
 /// Provides the systemd that Debian ships with a kernel: from the cache if possible, otherwise downloaded.
 ///
-/// # Errors [`LabError`] when it is neither in the cache nor available for download.
+/// # Errors
+/// [`LabError`] when it is neither in the cache nor available for download.
 pub fn ready(kernel: LabKernel) -> Result<Userland, LabError> {
     let suite = kernel.suites.first().copied().unwrap_or_default();
     let cache = cache_dir();
@@ -180,7 +181,8 @@ impl Userland {
     /// Adds systemd to a guest: programs and libraries where systemd looks for them, and the scenario as the only
     /// service.
     ///
-    /// # Errors [`LabError::File`] when the cache cannot be read.
+    /// # Errors
+    /// [`LabError::File`] when the cache cannot be read.
     pub fn install(&self, archive: &mut Archive) -> Result<(), LabError> {
         for dir in [
             "usr",
@@ -221,8 +223,8 @@ impl Userland {
         Ok(())
     }
 
-    /// The search path of its programs for libraries and for each other. Other Debian packages in the guest have their own
-    /// library directories.
+    /// The search path of its programs for libraries and for each other. Other Debian packages in the guest have their
+    /// own library directories.
     pub fn link(archive: &mut Archive, beside: Option<&Packages>) {
         match beside {
             Some(_) => {

@@ -65,7 +65,8 @@ pub enum VmBoot<'a> {
 /// Boots a guest and collects its records. `dir` gets `console`, `records` and `initramfs` (removed at the end).
 /// `devices` are QEMU arguments in addition to those of the machine's cell.
 ///
-/// # Errors [`LabError`] when QEMU cannot be started or `dir` cannot be written.
+/// # Errors
+/// [`LabError`] when QEMU cannot be started or `dir` cannot be written.
 pub fn boot(start: &VmBoot, devices: &[String], machine: &VmMachine, dir: &Path) -> Result<VmOutcome, LabError> {
     let cell = machine.cell;
     std::fs::create_dir_all(dir).map_err(LabError::file(dir))?;

@@ -14,7 +14,8 @@ const LIMIT: u64 = 8_000_000;
 
 /// Builds all three binaries, checks their sizes, and starts the foreign ones in an emulated machine.
 ///
-/// # Errors [`XtaskError`] when a build fails; [`XtaskError::Failed`] when a binary is too large or does not start.
+/// # Errors
+/// [`XtaskError`] when a build fails; [`XtaskError::Failed`] when a binary is too large or does not start.
 pub fn run() -> TaskResult {
     let version = env!("CARGO_PKG_VERSION");
     let dist = top().join("dist");

@@ -12,7 +12,8 @@ const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static -C
 
 /// Builds quietcore and lab-guest.
 ///
-/// # Errors [`crate::error::XtaskError::Program`] when no compiler is available or the build fails.
+/// # Errors
+/// [`crate::error::XtaskError::Program`] when no compiler is available or the build fails.
 pub fn build() -> TaskResult<(PathBuf, PathBuf)> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "-p", "quietcore", "-p", "lab"]);

@@ -67,7 +67,8 @@ pub fn target_dir() -> PathBuf {
 /// # Errors
 /// Runs a program in the root directory and returns its standard output. Its standard error is inherited.
 ///
-/// # Errors [`XtaskError::Program`] when it cannot be started or its status is not 0.
+/// # Errors
+/// [`XtaskError::Program`] when it cannot be started or its status is not 0.
 pub fn output(command: &mut Command) -> TaskResult<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |why: String| XtaskError::Program {
@@ -87,7 +88,8 @@ pub fn output(command: &mut Command) -> TaskResult<String> {
 
 /// Builds the static binaries of a package with its release profile, and returns their directory.
 ///
-/// # Errors [`XtaskError::Program`] when the build fails.
+/// # Errors
+/// [`XtaskError::Program`] when the build fails.
 pub fn build_static(package: &str) -> TaskResult<PathBuf> {
     let folder = output(Command::new("scripts/build-static").arg(package))?;
     Ok(top().join(folder.trim()))
@@ -95,14 +97,16 @@ pub fn build_static(package: &str) -> TaskResult<PathBuf> {
 
 /// The static quietcore: `QUIETCORE_BIN`, or a new build.
 ///
-/// # Errors [`XtaskError::Program`] when the build fails.
+/// # Errors
+/// [`XtaskError::Program`] when the build fails.
 pub fn product() -> TaskResult<PathBuf> {
     named_or_built("QUIETCORE_BIN", "quietcore", "quietcore")
 }
 
 /// The static program of the lab's guests: `LAB_GUEST_BIN`, or a new build.
 ///
-/// # Errors [`XtaskError::Program`] when the build fails.
+/// # Errors
+/// [`XtaskError::Program`] when the build fails.
 pub fn lab_guest() -> TaskResult<PathBuf> {
     named_or_built("LAB_GUEST_BIN", "lab", "lab-guest")
 }

@@ -9,7 +9,8 @@ const FOLDERS: [&str; 5] = ["bench", "crates", "fuzz", "lab", "xtask"];
 
 /// The arguments that make `cargo` check all of them.
 ///
-/// # Errors [`XtaskError::File`] when a folder cannot be read.
+/// # Errors
+/// [`XtaskError::File`] when a folder cannot be read.
 pub fn arguments() -> TaskResult<Vec<String>> {
     let mut files = Vec::new();
     for folder in FOLDERS {

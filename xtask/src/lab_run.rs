@@ -11,7 +11,8 @@ use std::time::Instant;
 /// Runs `xtask lab ...`: `list`, `fetch` or `try SCRIPT` with a filter, or only a filter, which runs the matching
 /// scenarios.
 ///
-/// # Errors [`XtaskError`] when a scenario failed or nothing matches the filter.
+/// # Errors
+/// [`XtaskError`] when a scenario failed or nothing matches the filter.
 pub fn command(words: &[&str]) -> TaskResult {
     let (verb, script, filter) = match words {
         ["list", filter @ ..] => ("list", "", filter),
@@ -84,7 +85,8 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[ScenarioJob], re
 /// Fetches the kernels and systemd versions of these jobs. Jobs whose requirements are missing are skipped later, each
 /// with its reason.
 ///
-/// # Errors [`XtaskError`] when a program for the guests cannot be built.
+/// # Errors
+/// [`XtaskError`] when a program for the guests cannot be built.
 pub fn fetch(jobs: &[ScenarioJob]) -> TaskResult {
     bench(jobs).map(drop)
 }

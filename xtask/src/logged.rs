@@ -26,7 +26,8 @@ pub enum CargoOutcome {
 
 /// Runs cargo with its output in a log, and prints the end of the log if it failed. Returns the result and the log.
 ///
-/// # Errors [`XtaskError`] when cargo cannot be started, or the log cannot be written or read.
+/// # Errors
+/// [`XtaskError`] when cargo cannot be started, or the log cannot be written or read.
 pub fn logged(name: &str, arguments: &[&str]) -> TaskResult<(CargoOutcome, String)> {
     let log = log_file(name)?;
     let started = Instant::now();
@@ -75,7 +76,8 @@ pub enum CommandEnd {
 
 /// Runs a command with its output in a log, and kills it when the log does not grow for [`SILENCE`].
 ///
-/// # Errors [`XtaskError`] when it cannot be started or the log cannot be written.
+/// # Errors
+/// [`XtaskError`] when it cannot be started or the log cannot be written.
 pub fn within_silence(command: &mut Command, log: &Path) -> TaskResult<CommandEnd> {
     within(command, log, SILENCE)
 }

@@ -280,7 +280,8 @@ fn times(text: &str) -> impl Iterator<Item = (&str, Duration)> {
 
 /// Prints the names of all tests, one per line, with their programs.
 ///
-/// # Errors [`XtaskError`] when they do not build or do not start.
+/// # Errors
+/// [`XtaskError`] when they do not build or do not start.
 pub fn list() -> TaskResult {
     for program in build()? {
         for name in names(&program, &[])? {

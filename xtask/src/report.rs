@@ -120,7 +120,8 @@ impl TaskReport {
 
     /// Adds the totals that another command saved with [`TaskReport::save`].
     ///
-    /// # Errors [`XtaskError`] when no totals are saved.
+    /// # Errors
+    /// [`XtaskError`] when no totals are saved.
     pub fn add_saved(&mut self) -> TaskResult {
         let path = saved_file()?;
         let text = std::fs::read_to_string(&path).map_err(XtaskError::file(&path))?;
@@ -156,7 +157,8 @@ impl TaskReport {
     /// Prints the times and the closing line. `result` is the result of the stages: an aborted stage counts as a
     /// failure.
     ///
-    /// # Errors [`XtaskError::Failed`] when anything failed, or nothing was checked.
+    /// # Errors
+    /// [`XtaskError::Failed`] when anything failed, or nothing was checked.
     pub fn close(mut self, result: TaskResult) -> TaskResult {
         if let Err(error) = result {
             println!("FAIL  {error}");

@@ -10,7 +10,8 @@ use std::process::Command;
 
 /// Checks formatting and lints, and runs the tests that need only the project's files.
 ///
-/// # Errors [`crate::error::XtaskError::Failed`] when anything failed.
+/// # Errors
+/// [`crate::error::XtaskError::Failed`] when anything failed.
 pub fn check() -> TaskResult {
     let mut report = TaskReport::since_make();
     let result = pure(&mut report).map(drop);
@@ -41,7 +42,8 @@ pub fn test_all() -> TaskResult {
 
 /// Runs what [`test_all`] adds to [`test`], which ran before. The closing line covers both.
 ///
-/// # Errors [`crate::error::XtaskError::Failed`] when anything failed.
+/// # Errors
+/// [`crate::error::XtaskError::Failed`] when anything failed.
 pub fn test_rest() -> TaskResult {
     let mut report = TaskReport::since_make();
     report.add_saved()?;

@@ -24,7 +24,8 @@ const JOURNAL: &str = "/run/quietcore/journal";
 
 /// Returns whether the daemon caused nothing on the isolated CPU. Effects without kernel events are not detected.
 ///
-/// # Errors The CPU could not be isolated, restored or watched.
+/// # Errors
+/// The CPU could not be isolated, restored or watched.
 pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> TaskResult<bool> {
     let skip = |why: &str| {
         println!("SKIP: what watch --daemon does to an isolated CPU: {why}");

@@ -30,7 +30,8 @@ struct MemoryUse {
 
 /// Causes events for this time, and prints the memory of the daemon.
 ///
-/// # Errors The daemon could not be started or read, or ended early.
+/// # Errors
+/// The daemon could not be started or read, or ended early.
 pub(super) fn measure_held(binary: &Path, time: Duration) -> TaskResult {
     // SAFETY: a plain call without arguments.
     let is_root = unsafe { libc::geteuid() } == 0;

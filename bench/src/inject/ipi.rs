@@ -14,7 +14,8 @@ const PRIORITY: i32 = 50;
 /// Sends one interrupt per planned event to that CPU. The kernel's own count of function calls on the CPU must confirm
 /// them. A CPU that idles in a polling loop is called without an interrupt, so a few may be missing.
 ///
-/// # Errors No perf events are available, or they interrupt no CPU.
+/// # Errors
+/// No perf events are available, or they interrupt no CPU.
 pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     let number = u32::try_from(cpu).map_err(failed)?;
     let mut counter = counter_on(number).map_err(failed)?;

@@ -6,7 +6,8 @@ use xtask::error::TaskResult;
 
 /// Restricts the calling thread (and what it starts) to these CPUs.
 ///
-/// # Errors The kernel refuses, for example because a CPU is offline.
+/// # Errors
+/// The kernel refuses, for example because a CPU is offline.
 pub(crate) fn pin(cpus: &[usize]) -> TaskResult {
     // SAFETY: the set is plain data of the given size. Numbers beyond it are refused before.
     let refused = unsafe {
@@ -24,7 +25,8 @@ pub(crate) fn pin(cpus: &[usize]) -> TaskResult {
 
 /// Sets a SCHED_FIFO priority for the calling thread.
 ///
-/// # Errors The kernel refuses: the user is not root, or the cgroup has no real-time budget.
+/// # Errors
+/// The kernel refuses: the user is not root, or the cgroup has no real-time budget.
 pub(crate) fn fifo(priority: i32) -> TaskResult {
     // SAFETY: the parameter is plain data; zero means the calling thread.
     let refused = unsafe {
@@ -37,7 +39,8 @@ pub(crate) fn fifo(priority: i32) -> TaskResult {
 
 /// Locks all present and future memory of this process.
 ///
-/// # Errors The kernel refuses.
+/// # Errors
+/// The kernel refuses.
 pub(crate) fn lock_memory() -> TaskResult {
     // SAFETY: a plain call.
     let refused = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } != 0;

@@ -13,7 +13,8 @@ const AHEAD_NS: u64 = 10_000_000;
 
 /// Runs the schedule on that CPU.
 ///
-/// # Errors The machine does not permit the CPU or the priority.
+/// # Errors
+/// The machine does not permit the CPU or the priority.
 pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     place::lock_memory()?;
     let mut events = Vec::with_capacity(schedule.len());

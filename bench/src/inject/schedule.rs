@@ -18,7 +18,8 @@ pub(crate) struct PlannedDisturbance {
 
 /// Places the disturbances within this many milliseconds.
 ///
-/// # Errors The disturbances do not fit.
+/// # Errors
+/// The disturbances do not fit.
 pub(crate) fn of(lengths_ns: &[u64], milliseconds: u64, seed: u64) -> TaskResult<Vec<PlannedDisturbance>> {
     let mut random = Random::new(seed);
     let mut lengths = lengths_ns.to_vec();

@@ -13,7 +13,8 @@ const PRIORITY: i32 = 50;
 
 /// Runs the schedule on these processes together: a tool and its children. They are running again afterwards.
 ///
-/// # Errors A process does not exist, or this user may not signal it.
+/// # Errors
+/// A process does not exist, or this user may not signal it.
 pub(crate) fn run(pids: &[u64], schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     let mut family = Vec::new();
     for &pid in pids {

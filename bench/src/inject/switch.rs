@@ -20,7 +20,8 @@ const ROOM: usize = 100_000;
 /// Runs the schedule against a bare loop on the same CPU. Returns one event per preemption that a gap of the loop
 /// covers. Its intended length is that of the preemption.
 ///
-/// # Errors As for preemptions.
+/// # Errors
+/// As for preemptions.
 pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     place::lock_memory()?;
     let over = AtomicBool::new(false);

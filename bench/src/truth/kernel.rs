@@ -25,7 +25,8 @@ pub(crate) struct KernelTrace {
 impl KernelTrace {
     /// Starts to trace one CPU, on `CLOCK_MONOTONIC`.
     ///
-    /// # Errors The reason as text.
+    /// # Errors
+    /// The reason as text.
     pub(crate) fn start(cpu: usize) -> Result<KernelTrace, String> {
         let instance = Path::new(TRACEFS).join(format!("instances/bench-truth-{}", std::process::id()));
         fs::create_dir(&instance).map_err(|error| format!("{}: {error}", instance.display()))?;
@@ -50,8 +51,9 @@ impl KernelTrace {
     /// Stops the trace and returns the times of all events on the CPU, in nanoseconds and in order. Timestamps are in
     /// whole microseconds: a single length can be wrong by a microsecond, a median of many is not.
     ///
-    /// # Errors The reason as text. A buffer that was too small is an error, because lost events would shorten the
-    /// kernel's time.
+    /// # Errors
+    /// The reason as text. A buffer that was too small is an error, because lost events would shorten the kernel's
+    /// time.
     pub(crate) fn end(self, cpu: usize) -> Result<Vec<u64>, String> {
         self.set("tracing_on", "0")?;
         let read = |file: &str| {

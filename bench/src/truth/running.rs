@@ -73,7 +73,8 @@ pub(crate) struct RunLocation {
 
 /// Runs a tool once.
 ///
-/// # Errors The reason as text: it could not be started, did not end, or its result is not readable.
+/// # Errors
+/// The reason as text: it could not be started, did not end, or its result is not readable.
 pub(crate) fn run(
     place: &RunLocation,
     tool: &BenchTool,
@@ -112,7 +113,8 @@ pub(crate) fn run(
 /// Injects preemptions of every length into a bare loop. The result is the best that any tool can do, and the cost of
 /// two switches.
 ///
-/// # Errors The reason as text.
+/// # Errors
+/// The reason as text.
 pub(crate) fn bare_loop(place: &RunLocation, seed: u64) -> Result<Vec<InjectedDisturbance>, String> {
     let milliseconds = place.seconds * 1_000;
     let events = PREEMPTS_PER_SECOND * place.seconds;
@@ -131,7 +133,8 @@ fn listed(numbers: &[impl ToString]) -> String {
 
 /// Starts a tool in an empty folder. It is killed when the process that started it ends.
 ///
-/// # Errors The reason as text.
+/// # Errors
+/// The reason as text.
 pub(crate) fn start(place: &RunLocation, tool: &BenchTool, seconds: u64) -> Result<(BenchRun, ChildGuard), String> {
     let run = BenchRun {
         cpu: place.cpu,
@@ -251,7 +254,8 @@ fn disturb(
 
 /// Runs the injector once, on the other CPU. Its thread that preempts moves to the measured CPU itself.
 ///
-/// # Errors The reason as text.
+/// # Errors
+/// The reason as text.
 pub(crate) fn inject(place: &RunLocation, words: &str) -> Result<Vec<InjectedDisturbance>, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);

@@ -20,8 +20,8 @@ pub const SCENARIO: Scenario = Scenario {
 /// Number of guests that share the list, because each disturbance is slow in an emulator.
 const PARTS: u32 = 12;
 
-/// A disk with one queue for all CPUs, a random number device whose interrupt can be moved, and the files that describe the
-/// CPUs.
+/// A disk with one queue for all CPUs, a random number device whose interrupt can be moved, and the files that describe
+/// the CPUs.
 const MACHINE: GuestShape = GuestShape {
     modules: &["ahci", "sd_mod", "virtio_pci", "virtio_rng", "cpuid"],
     devices: &[

@@ -254,8 +254,8 @@ fn filter_changing_calls() -> bool {
     unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0 }
 }
 
-/// System calls that change something outside the process. Numbers differ by architecture, and newer architectures lack the
-/// calls without `at`. Only opens that may create or truncate a file count.
+/// System calls that change something outside the process. Numbers differ by architecture, and newer architectures lack
+/// the calls without `at`. Only opens that may create or truncate a file count.
 const CHANGING: &[(libc::c_long, &str)] = &[
     (libc::SYS_openat, "openat"),
     (libc::SYS_write, "write"),

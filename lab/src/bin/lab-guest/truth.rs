@@ -1,5 +1,5 @@
-//! `lab-guest truth`: disturbs a CPU in every way in [`crate::disturb`] while `blame` watches it, and compares the report
-//! with the disturbances.
+//! `lab-guest truth`: disturbs a CPU in every way in [`crate::disturb`] while `blame` watches it, and compares the
+//! report with the disturbances.
 
 mod watched;
 

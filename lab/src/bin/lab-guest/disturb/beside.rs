@@ -18,7 +18,8 @@ const LONGEST_NS: u64 = 2_000_000_000;
 /// Runs `act` this many times, each after a pause and while the thread computes on the measured CPU. `act` gets the
 /// thread ID.
 ///
-/// # Errors The thread cannot run on the CPU or does not get it, or `act` fails.
+/// # Errors
+/// The thread cannot run on the CPU or does not get it, or `act` fails.
 pub(super) fn perform_beside(
     place: &mut InjectionSite,
     count: usize,

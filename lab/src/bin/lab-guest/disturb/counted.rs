@@ -14,7 +14,8 @@ const POLL_INTERVAL_NS: u64 = 20_000;
 
 /// The count of a row for a CPU.
 ///
-/// # Errors The file, row or CPU does not exist.
+/// # Errors
+/// The file, row or CPU does not exist.
 pub(super) fn count(file: &str, row: &str, cpu: u32) -> Result<u64, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     of(&text, row, cpu).ok_or_else(|| format!("{file} has no row {row} for CPU {cpu}"))
@@ -31,7 +32,8 @@ fn of(text: &str, row: &str, cpu: u32) -> Option<u64> {
 
 /// Runs `inject`, and fails if the kernel counted fewer than one event per act on the CPU.
 ///
-/// # Errors Too few events, or an error of `inject`.
+/// # Errors
+/// Too few events, or an error of `inject`.
 pub(super) fn each_counted(
     (file, row): (&str, &str),
     cpu: u32,
@@ -51,7 +53,8 @@ pub(super) fn each_counted(
 
 /// Sleeps until the condition is true.
 ///
-/// # Errors The condition is still false after [`PATIENCE_NS`], or cannot be read.
+/// # Errors
+/// The condition is still false after [`PATIENCE_NS`], or cannot be read.
 pub(super) fn wait_until(what: &str, mut is: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
     let until = clock::now_ns() + PATIENCE_NS;
     while !is()? {

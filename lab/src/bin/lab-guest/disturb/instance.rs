@@ -38,7 +38,8 @@ impl TracefsInstance {
 
     /// Writes a file of the instance.
     ///
-    /// # Errors The kernel refuses.
+    /// # Errors
+    /// The kernel refuses.
     pub(super) fn write(&self, file: &str, value: &str) -> Result<(), String> {
         let path = self.0.join(file);
         std::fs::write(&path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
@@ -46,7 +47,8 @@ impl TracefsInstance {
 
     /// Reads a file of the instance.
     ///
-    /// # Errors The file does not exist.
+    /// # Errors
+    /// The file does not exist.
     pub(super) fn read(&self, file: &str) -> Result<String, String> {
         let path = self.0.join(file);
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))

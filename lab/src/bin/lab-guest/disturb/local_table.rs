@@ -1,5 +1,5 @@
-//! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel reloads them on each CPU
-//! that runs the process.
+//! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel reloads them on
+//! each CPU that runs the process.
 
 use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted};

@@ -9,7 +9,8 @@ pub(super) struct ChangedFile {
 impl ChangedFile {
     /// Saves the current value, and writes a new one.
     ///
-    /// # Errors The file cannot be read or written; nothing is changed then.
+    /// # Errors
+    /// The file cannot be read or written; nothing is changed then.
     pub(super) fn replace(path: &str, value: &str) -> Result<ChangedFile, String> {
         let setting = ChangedFile::save(path)?;
         match setting.write(value) {

@@ -73,7 +73,8 @@ fn socket(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
             socket
                 .set_read_timeout(Some(Duration::from_nanos(ahead_ns)))
                 .map_err(failed)?;
-            // The wheel advances in ticks: the timer may expire late, never early, and the thread may continue much later.
+            // The wheel advances in ticks: the timer may expire late, never early, and the thread may continue much
+            // later.
             let begin_raw_ns = clock::raw_ns() + ahead_ns;
             match socket.recv(&mut [0; 8]) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}

@@ -15,7 +15,8 @@ pub(super) struct TracedEvent {
 impl TracedEvent {
     /// Starts to trace an event (`sched/sched_switch`) that matches a filter.
     ///
-    /// # Errors The kernel does not permit it.
+    /// # Errors
+    /// The kernel does not permit it.
     pub(super) fn start(event: &str, filter: &str) -> Result<TracedEvent, String> {
         let instance = TracefsInstance::make()?;
         instance.write("trace_clock", "mono_raw")?;
@@ -30,13 +31,14 @@ impl TracedEvent {
 
     /// Starts to trace work items that start on a CPU.
     ///
-    /// # Errors The kernel does not permit it.
+    /// # Errors
+    /// The kernel does not permit it.
     pub(super) fn work(cpu: u32) -> Result<TracedEvent, String> {
         TracedEvent::start("workqueue/workqueue_execute_start", &format!("CPU == {cpu}"))
     }
 
-    /// Times of events since [`TracedEvent::forget`] whose text contains these words, in nanoseconds on `CLOCK_MONOTONIC_RAW`,
-    /// truncated to microseconds.
+    /// Times of events since [`TracedEvent::forget`] whose text contains these words, in nanoseconds on
+    /// `CLOCK_MONOTONIC_RAW`, truncated to microseconds.
     ///
     /// # Errors
     /// The trace cannot be read.
