@@ -1,5 +1,5 @@
-//! Whether the work of a target stays in proportion to the length of its input: an input is made long in several ways, then
-//! four times as long, and both are measured. A limit in seconds would depend on the machine; this ratio does not.
+//! Checks that the work of a target stays proportional to the length of its input. An input is made long in several
+//! ways, then four times as long, and both are measured. A time limit would depend on the machine; this ratio does not.
 
 use crate::limits;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use std::time::Duration;
 const SHORT: usize = 8 << 10;
 const LONG: usize = 4 * SHORT;
 
-/// How many times the work of the short input the long one may cost. In proportion it is 4, and quadratic work is 16.
+/// Maximum ratio of the work for the long input to that for the short one. Linear work has 4, quadratic work 16.
 const MOST_GROWTH: u32 = 10;
 
-/// Work below this cannot be compared: interrupts and caches are as large.
+/// Less work cannot be compared: interrupts and cache effects take as long.
 const LEAST_WORK: Duration = Duration::from_millis(10);
 
-/// Measurements of each, of which the least counts. What disturbs only adds.
+/// Number of measurements of each. The minimum counts, because disturbances only add time.
 const ATTEMPTS: usize = 4;
 
 /// A way to make an input long.
@@ -49,13 +49,13 @@ const TRANSFORMATIONS: &[Manner] = &[
     },
 ];
 
-/// Whole repetitions: a cut one is often refused, and then there is nothing to compare.
+/// Repeats the whole text: a truncated one is often refused, and then there is nothing to compare.
 fn repeated(bytes: &[u8], length: usize) -> Vec<u8> {
     let bytes: &[u8] = if bytes.is_empty() { b"0" } else { bytes };
     bytes.repeat((length / bytes.len()).max(1))
 }
 
-/// The ways in which a seed is made long and the target does more than in proportion, in words.
+/// The ways of making a seed long for which the work of the target grows too much, as text.
 pub fn steep(target: &str, run: fn(&[u8]), seed: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     for manner in TRANSFORMATIONS {
@@ -84,7 +84,7 @@ pub fn steep(target: &str, run: fn(&[u8]), seed: &[u8]) -> Vec<String> {
     found
 }
 
-/// What this thread has had of a processor.
+/// CPU time of this thread.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))

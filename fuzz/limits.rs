@@ -1,7 +1,7 @@
-//! What one input may cost a target: memory, counted by an allocator, and work, compared with that for a shorter input.
+//! Limits for one input of a target: memory, counted by an allocator, and work, compared with that for a shorter input.
 //!
-//! `cargo fuzz` and the ordinary tests share these limits. `scripts/fuzz` adds those of libFuzzer itself, the time of one
-//! input among them.
+//! `cargo fuzz` and the ordinary tests share these limits. `scripts/fuzz` adds those of libFuzzer itself, among them
+//! the time for one input.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,23 +9,24 @@ use std::cell::Cell;
 /// Memory that every target may use, in bytes.
 const MEMORY_BYTES: usize = 16 << 20;
 
-/// Memory that it may use beside that for each byte of its input, in bytes.
+/// Additional memory for each byte of the input, in bytes.
 const MEMORY_RATIO: usize = 256;
 
-/// A single request for more memory than this, in bytes, gets none, which ends the process. It is far above the limits, so
-/// that a target exceeds those first.
+/// The allocator refuses a single request for more than this many bytes, which ends the process. It is far above the
+/// limits, so a target exceeds those first.
 const REQUEST_BYTES: usize = 1 << 30;
 
 /// Targets that may use more, with the reason.
 const MORE_MEMORY: &[(&str, usize)] = &[
-    // A decoder of xz may have 100 MiB (`MAX_DECODER_KIB` of crates/root/src/archive.rs), and the tree of files comes on top.
+    // An xz decoder may use 100 MiB (`MAX_DECODER_KIB` of crates/root/src/archive.rs), in addition to the tree of
+    // files.
     ("archives", 144 << 20),
-    // bitcalc may have 64 MiB on its stack (`MOST_HELD` of crates/compat/src/bitcalc.rs), a byte for each bit.
+    // bitcalc may use 64 MiB on its stack (`MAX_STACK_BITS` of crates/compat/src/bitcalc.rs), one byte per bit.
     ("arguments", 96 << 20),
     ("packed_files", 144 << 20),
 ];
 
-/// An allocator that counts what each thread has.
+/// An allocator that counts the memory of each thread.
 pub struct CountingAllocator;
 
 thread_local! {
@@ -34,14 +35,15 @@ thread_local! {
 }
 
 fn count(bytes: isize) {
-    // A thread that ends frees its own memory after these are gone.
+    // When a thread ends, it frees its own memory after these variables are destroyed.
     let _ = LIVE.try_with(|live| {
         live.set(live.get().wrapping_add(bytes));
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(live.get())));
     });
 }
 
-// SAFETY: every call goes to the allocator of the system, whose rules hold, or gives the null that stands for no memory.
+// SAFETY: every call is passed to the system's allocator, which follows the rules, or returns null, which means no
+// memory.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() > REQUEST_BYTES {
@@ -78,14 +80,14 @@ unsafe impl GlobalAlloc for CountingAllocator {
 /// The memory that a call used.
 #[derive(Clone, Copy, Debug)]
 pub struct CallMemory {
-    /// The most that it had at a time, in bytes.
+    /// Maximum memory at one time, in bytes.
     pub peak_bytes: usize,
-    /// What it has not freed, in bytes.
+    /// Memory that it has not freed, in bytes.
     #[allow(dead_code)] // libFuzzer watches the whole process for that.
     pub left_bytes: isize,
 }
 
-/// Calls it and counts its memory, that of other threads left out.
+/// Calls a function and counts its memory, without that of other threads.
 pub fn memory_of(call: impl FnOnce()) -> CallMemory {
     let before = LIVE.get();
     PEAK.set(before);
@@ -102,7 +104,7 @@ pub fn allowed_bytes(target: &str, length: usize) -> usize {
     more.map_or(MEMORY_BYTES, |(_, bytes)| *bytes) + MEMORY_RATIO * length
 }
 
-/// Runs a target on an input, and panics where it uses more memory than it may.
+/// Runs a target on an input, and panics if it uses more memory than allowed.
 pub fn run_within(target: &str, run: fn(&[u8]), bytes: &[u8]) -> CallMemory {
     let memory = memory_of(|| run(bytes));
     let allowed = allowed_bytes(target, bytes.len());

@@ -1,4 +1,4 @@
-//! The body of every fuzzing binary: the target of the same name.
+//! The body of every fuzzing binary: runs the target of the same name.
 #![no_main]
 
 mod limits;

@@ -1,4 +1,4 @@
-//! The generated machine once more, as an archive: what unpacking costs beside reading the directory.
+//! Compares reading the generated machine from an archive with reading it from a directory.
 
 use crate::speed::{CommandCost, inspect, ms};
 use std::path::Path;
@@ -8,7 +8,7 @@ use xtask::error::{TaskResult, XtaskError, output};
 /// Prints time and memory of both, and their ratio.
 ///
 /// # Errors
-/// [`XtaskError`] when the archive cannot be written, or read.
+/// [`XtaskError`] when the archive cannot be written or read.
 pub fn run(binary: &Path, dir: &Path) -> TaskResult {
     let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Ok(());

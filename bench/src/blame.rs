@@ -1,12 +1,12 @@
-//! `make bench-blame`: `blame` against disturbances whose true culprits are known, on this machine.
+//! `make bench-blame`: compares `blame` on this machine with disturbances whose true culprits are known.
 
 use std::process::Command;
 use xtask::error::{TaskResult, XtaskError, lab_guest, product, target_dir};
 
-/// Runs it; the words go on to `lab-guest truth`.
+/// Runs the benchmark. The words are passed to `lab-guest truth`.
 ///
 /// # Errors
-/// [`XtaskError::Failed`] when a bound was missed; others when it could not run at all.
+/// [`XtaskError::Failed`] when a limit was violated; other errors when the benchmark could not run at all.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     // SAFETY: a plain call without arguments.
     if unsafe { libc::geteuid() } != 0 {

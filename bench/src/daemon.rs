@@ -1,5 +1,6 @@
-//! `make bench-daemon`: what `watch --daemon` costs and where it runs, on this machine and worked out for a large one; and
-//! what it holds after thousands of drifts. A CPU of this machine is isolated for real meanwhile, and given back.
+//! `make bench-daemon`: measures the cost of `watch --daemon` and the CPUs that it runs on, and estimates the cost on a
+//! large machine. Also measures its memory after thousands of changes. During the measurement a CPU of this machine is
+//! isolated; the isolation is undone afterwards.
 
 mod disturbs;
 mod memory;
@@ -15,24 +16,25 @@ use std::time::{Duration, Instant};
 use watch::drift::Interval;
 use xtask::error::{TaskResult, XtaskError, product, target_dir};
 
-/// The machine that the bound is for.
+/// The machine that the limit refers to.
 const LARGE: Size = Size {
     cpus: 64,
     irqs: 500,
     tasks: 2_000,
 };
 
-/// The part of one CPU that it may take.
+/// Maximum share of one CPU that the daemon may use on that machine.
 const BOUND: f64 = 0.001;
 
-/// So long `blame` looks at the isolated CPU.
+/// For how long `blame` watches the isolated CPU.
 const TRACED: Duration = Duration::from_secs(20);
 
-/// Prints everything; `--seconds N` is how long it is looked at, otherwise a minute. `--memory N` looks for so many seconds
-/// at what it holds while it drifts without end, and at nothing else.
+/// Runs the benchmark and prints all results. `--seconds N` sets the measuring time, a minute by default. `--memory N`
+/// only measures the daemon's memory, for N seconds of continuous changes.
 ///
 /// # Errors
-/// [`XtaskError::Failed`] when the bound was missed or it ran where it must not; others when it could not run at all.
+/// [`XtaskError::Failed`] when the limit was violated or the daemon ran on a forbidden CPU; other errors when the
+/// benchmark could not run at all.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     let (what, number) = match words {
         [what @ ("--seconds" | "--memory"), number] => (*what, number.parse().ok()),
@@ -59,7 +61,8 @@ pub(crate) fn run(words: &[&str]) -> TaskResult {
         return if is_cheap { Ok(()) } else { Err(XtaskError::Failed) };
     }
     let watched = (cpus - 1).to_string();
-    // It may make a mount namespace, which only a process with one thread can: before there are others.
+    // This may create a mount namespace, which requires a single-threaded process, so it runs before any thread is
+    // created.
     let is_quiet = disturbs::disturbs(&binary, &watched, TRACED)?;
     match here(&binary, &watched, Duration::from_secs(seconds))? && is_quiet && is_cheap {
         true => Ok(()),
@@ -67,7 +70,7 @@ pub(crate) fn run(words: &[&str]) -> TaskResult {
     }
 }
 
-/// Says whether the bound holds.
+/// Estimates the cost on the large machine. Returns whether it is within the limit.
 fn for_a_large_machine(binary: &Path) -> TaskResult<bool> {
     let dir = target_dir().join("bench-daemon-machine");
     if !dir.exists() {
@@ -84,7 +87,8 @@ fn for_a_large_machine(binary: &Path) -> TaskResult<bool> {
     let start = best(&["cpus", "0-3"])?;
     let alone = best(&["inspect", "--root", &root])?;
     let interrupts = best(&["inspect", "--root", &root, "--irqs"])?.saturating_sub(alone);
-    // With the boot line, neighbours and everything else that one whole question asks. Its status says what it found.
+    // Includes the boot line, neighbours and everything else of one complete check. The status, which depends on the
+    // findings, is ignored.
     let question = {
         let words = ["-c", "\"$0\" check --root \"$1\" --for 0s --cpus 60-63; true"];
         let measurements = (0..5).map(|_| measured(Command::new("sh").args(words).arg(binary).arg(&root)));
@@ -126,7 +130,8 @@ fn for_a_large_machine(binary: &Path) -> TaskResult<bool> {
     Ok(all <= BOUND)
 }
 
-/// What it takes the kernel to write `/proc/interrupts` of the large machine, from what a cell of it takes here.
+/// Time that the kernel needs to format `/proc/interrupts` of the large machine, extrapolated from the time per cell on
+/// this machine.
 fn kernels_part() -> TaskResult<Duration> {
     let path = Path::new("/proc/interrupts");
     let text = read_to_string(path).map_err(XtaskError::file(path))?;
@@ -142,22 +147,22 @@ fn kernels_part() -> TaskResult<Duration> {
     ))
 }
 
-/// What it takes to ask for the mask of one thread.
+/// Time to read the mask of one thread.
 fn one_affinity() -> Duration {
     const TIMES: u32 = 20_000;
     let mut words = [0_u64; 16];
     let spent_before = spent();
     for _ in 0..TIMES {
-        // SAFETY: the kernel writes at most the bytes that it is told of.
+        // SAFETY: the kernel writes at most the given number of bytes.
         unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&words), words.as_mut_ptr()) };
     }
     spent().saturating_sub(spent_before) / TIMES
 }
 
-/// What this thread has had of a CPU; on a busy machine the clock on the wall is of no use.
+/// CPU time of this thread. Wall time is meaningless on a busy machine.
 fn spent() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one such record.
+    // SAFETY: the kernel writes one such structure.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Duration::new(
         u64::try_from(time.tv_sec).unwrap_or(0),
@@ -165,7 +170,7 @@ fn spent() -> Duration {
     )
 }
 
-/// Threads that sleep until this goes.
+/// Threads that sleep until this value is dropped.
 struct SleepingThreads(Arc<(Mutex<bool>, Condvar)>);
 
 impl SleepingThreads {
@@ -180,7 +185,7 @@ impl SleepingThreads {
                     over = next;
                 }
             };
-            // One that cannot be made is missing in the count that is printed.
+            // A thread that cannot be created is missing in the printed count.
             let _ = std::thread::Builder::new().stack_size(64 << 10).spawn(sleep);
         }
         SleepingThreads(gate)
@@ -196,7 +201,7 @@ impl Drop for SleepingThreads {
     }
 }
 
-/// A daemon in a place of its own; it ends with this.
+/// A daemon in its own directory. It ends when this value is dropped.
 struct BenchDaemon {
     child: Child,
     dir: PathBuf,
@@ -210,7 +215,7 @@ impl Drop for BenchDaemon {
     }
 }
 
-/// What the kernel has counted for a process.
+/// Resource usage of a process, as counted by the kernel.
 struct ProcessUsage {
     cpu: Duration,
     ticks: u64,
@@ -218,13 +223,14 @@ struct ProcessUsage {
     kib: u64,
 }
 
-/// Says whether the bound holds and it kept off the CPU that it watches.
+/// Measures the daemon on this machine. Returns whether the cost is within the limit and the daemon stayed off the
+/// watched CPU.
 fn here(binary: &Path, watched: &str, time: Duration) -> TaskResult<bool> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let _sleepers = SleepingThreads::start(LARGE.tasks);
     let daemon = start(binary, &format!("--cpus {watched}"), "")?;
     let pid = daemon.child.id();
-    // What it does at once after the start is over.
+    // Skips the work that follows the start.
     std::thread::sleep(Duration::from_secs(3));
     let before = used(pid)?;
     let (start_time, mut seen, mut allowed) = (Instant::now(), BTreeMap::new(), String::new());
@@ -259,7 +265,7 @@ fn here(binary: &Path, watched: &str, time: Duration) -> TaskResult<bool> {
     Ok(share <= BOUND && was_there == 0)
 }
 
-/// Where its log is kept: in memory where that is possible, so that no disk has an interrupt because of it.
+/// Directory of the log: in memory if possible, so that the log causes no disk interrupt.
 fn place() -> PathBuf {
     let memory = Path::new("/dev/shm");
     match memory.is_dir() {
@@ -268,7 +274,7 @@ fn place() -> PathBuf {
     }
 }
 
-/// With these words and this `/etc/quietcore.toml`.
+/// Starts a daemon with these arguments and this `/etc/quietcore.toml`.
 fn start(binary: &Path, words: &str, configuration: &str) -> TaskResult<BenchDaemon> {
     let dir = place().join(format!("quietcore-bench-daemon-{}", std::process::id()));
     for name in ["etc", "run"] {
@@ -319,7 +325,7 @@ fn used(pid: u32) -> TaskResult<ProcessUsage> {
         .map_or("", |(_, rest)| rest)
         .split_whitespace()
         .collect();
-    // Fields 14 and 15 (proc_pid_stat(5)); the first behind the name is 3.
+    // Fields 14 and 15 (proc_pid_stat(5)). The first field after the name is 3.
     let ticks = [11, 12].map(|place| number(fields.get(place).copied()));
     let status = format!("/proc/{pid}/status");
     let first = |name: &str| -> TaskResult<u64> { Ok(number(line_of(&status, name)?.split_whitespace().next())) };
@@ -331,14 +337,14 @@ fn used(pid: u32) -> TaskResult<ProcessUsage> {
     })
 }
 
-/// What stands behind a word at the begin of a line.
+/// The text that follows a word at the start of a line.
 fn line_of(path: &str, word: &str) -> TaskResult<String> {
     let text = read_to_string(path).map_err(XtaskError::file(Path::new(path)))?;
     let line = text.lines().find_map(|line| line.strip_prefix(word));
     Ok(line.unwrap_or_default().trim().to_owned())
 }
 
-/// Where each thread of a process ran last.
+/// The CPU on which each thread of a process last ran.
 fn cpus_of(pid: u32) -> Vec<String> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()

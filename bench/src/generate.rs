@@ -1,27 +1,27 @@
-//! Writes a captured machine of any size, in the form of a directory: what `inspect --root` reads at scale.
+//! Writes a captured machine of any size as a directory, to test `inspect --root` at scale.
 //!
-//! The files are those of a 6.x kernel. Two packages, two hardware threads per core, eight cores per last-level
-//! cache, one NUMA node per package; interrupts spread over all CPUs; one process in four has threads.
+//! The files are those of a 6.x kernel. Two packages, two hardware threads per core, eight cores per last-level cache,
+//! one NUMA node per package. Interrupts are spread over all CPUs; one process in four has several threads.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use xtask::error::{TaskResult, XtaskError};
 
-/// How large.
+/// The size of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// CPUs; a multiple of 32.
+    /// Number of CPUs; a multiple of 32.
     pub cpus: u32,
-    /// Interrupts.
+    /// Number of interrupts.
     pub irqs: u32,
-    /// Threads of all processes together.
+    /// Number of threads of all processes.
     pub tasks: u32,
 }
 
-/// `bench generate DIR CPUS IRQS TASKS`.
+/// Runs `bench generate DIR CPUS IRQS TASKS`.
 ///
 /// # Errors
-/// [`XtaskError`] for words that are no numbers, or files that cannot be written.
+/// [`XtaskError`] when an argument is not a number or a file cannot be written.
 pub fn from_words(dir: &str, words: [&str; 3]) -> TaskResult {
     let number = |word: &str| {
         let why = |error: std::num::ParseIntError| XtaskError::Program {
@@ -41,7 +41,7 @@ pub fn from_words(dir: &str, words: [&str; 3]) -> TaskResult {
     )
 }
 
-/// Writes the machine into `dir`, which is made.
+/// Writes the machine into `dir`, which is created.
 ///
 /// # Errors
 /// [`XtaskError::File`] when a file cannot be written.

@@ -1,6 +1,6 @@
 //! `bench inject`: disturbs one CPU or one process at known times, so that a sampler can be compared with the truth.
 //!
-//! One line per event on standard output (see [`event`]), printed after the last event: printing disturbs too.
+//! Prints one line per event on standard output (see [`event`]) after the last event, because printing also disturbs.
 
 pub(crate) mod event;
 mod ipi;
@@ -15,13 +15,14 @@ pub(crate) use lab::{clock, random};
 use std::fmt::Display;
 use xtask::error::{TaskResult, XtaskError};
 
-/// The lengths that are injected by default: from what no isolation removes to what everybody sees.
+/// The default lengths, from disturbances that no isolation removes to those that every tool detects.
 pub(crate) const PREEMPT_NS: &[u64] = &[
     5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000,
 ];
-/// Shorter ones are injected six times as often.
+/// Shorter disturbances are injected six times as often.
 const SHORT_NS: u64 = 100_000;
-/// Lengths of one run: every third, so that gaps of one length are never taken for those of the next.
+/// Number of groups of lengths, one group per run. A group has every third length, so that gaps of one length are not
+/// mistaken for those of the next.
 pub(crate) const PREEMPT_GROUPS: usize = 3;
 
 /// The lengths of one of the [`PREEMPT_GROUPS`].
@@ -29,13 +30,13 @@ pub(crate) fn preempt_group(group: usize) -> Vec<u64> {
     PREEMPT_NS.iter().skip(group).step_by(PREEMPT_GROUPS).copied().collect()
 }
 
-/// How long a process is stopped, and how many times in one run: long stops fill the run, so there are few.
+/// Lengths of stops, and the number of stops of each length in one run. Long stops fill the run, so there are few.
 pub(crate) const STOP_NS: &[(u64, usize)] = &[(1_000_000, 12), (10_000_000, 6), (100_000_000, 2), (500_000_000, 1)];
 
-/// Runs `inject KIND ...` as the command line says it.
+/// Runs `inject KIND ...` with the arguments of the command line.
 ///
 /// # Errors
-/// [`XtaskError`] when a word is no number, or the machine does not permit it.
+/// [`XtaskError`] when an argument is not a number, or the machine does not permit the disturbance.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     let events = match words {
         ["preempt", cpu, milliseconds, events, seed, lengths] => preempt::run(
@@ -100,16 +101,16 @@ fn numbers(words: &str) -> TaskResult<Vec<u64>> {
     words.split(',').map(number).collect()
 }
 
-/// Each length that many times, and the short ones more often: they cost little, and a noisy machine has many gaps
-/// like them.
+/// Repeats each length this many times. Short lengths are repeated more often: they cost little, and a noisy machine
+/// has many gaps of their size.
 fn each(lengths: &[u64], times: usize) -> Vec<u64> {
     let of = |ns| if ns > 0 && ns < SHORT_NS { times * 6 } else { times };
     let repeated = lengths.iter().flat_map(|&ns| std::iter::repeat_n(ns, of(ns)));
     repeated.collect()
 }
 
-/// Runs the events in a thread that was placed first, and gives what it did. The thread writes into memory that is
-/// there already; the caller waits without running.
+/// Calls `place` and then `body` in a new thread, and returns the events. The thread writes into memory that is already
+/// mapped, and the caller waits without running.
 fn in_a_placed_thread(
     place: impl FnOnce() -> TaskResult + Send,
     body: impl FnOnce() -> Vec<InjectedDisturbance> + Send,

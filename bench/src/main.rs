@@ -1,6 +1,6 @@
-//! The benchmarks, each beside its peers in the same run. People call them through the Makefile.
+//! Runs the benchmarks, each together with its peers. The Makefile is the user interface.
 //!
-//! They are a package of their own because `make check` builds `xtask` first, and need not wait for what only they use.
+//! They are a separate package because `make check` builds `xtask` first and need not build their dependencies.
 
 mod archives;
 mod blame;

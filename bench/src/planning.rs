@@ -1,10 +1,10 @@
-//! How long it takes to plan for a large machine, and to judge a boot line on none.
+//! Measures the time to plan for a large machine, and to check a boot line without a machine.
 
 use crate::speed::{measured, ms, with};
 use std::path::Path;
 use xtask::error::TaskResult;
 
-/// As long as boot lines get: the kernel's limit on x86 is 2,048 bytes, and distributions fill a tenth of it.
+/// A long boot line. The kernel's limit on x86 is 2,048 bytes, and distributions use a tenth of it.
 fn long_line() -> String {
     let mut line = "isolcpus=managed_irq,domain,2-63 nohz_full=2-63 rcu_nocbs=2-63 irqaffinity=0-1".to_owned();
     for number in 0..120 {
@@ -13,7 +13,7 @@ fn long_line() -> String {
     line
 }
 
-/// Prints the best of several runs of each.
+/// Prints the fastest of several runs of each.
 pub(crate) fn run(binary: &Path, large: &Path) -> TaskResult {
     let large = large.display().to_string();
     let line = long_line();

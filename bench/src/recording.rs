@@ -1,5 +1,6 @@
-//! What it costs a CPU to be traced, by ours and by its peers: the same events of the same CPU are recorded while a sampler
-//! spins there and counts its gaps. Blocks in random order, with a run without a recorder in each.
+//! Measures the cost of tracing for a CPU, with quietcore and its peers. They record the same events of the same CPU
+//! while a sampler spins there and counts its gaps. Runs are in blocks of random order, and each block has a run
+//! without a recorder.
 
 use crate::truth::statistics::{interval, median};
 use lab::random::Random;
@@ -11,9 +12,9 @@ use std::time::{Duration, Instant};
 use xtask::error::{TaskResult, XtaskError, product, target_dir};
 
 const BLOCKS: usize = 8;
-/// The CPU that is measured; everything else is on CPU 0.
+/// The measured CPU. Everything else runs on CPU 0.
 const CPU: usize = 1;
-/// How long a recorder may take to begin, how long it records before the sampler begins, and how long the sampler spins.
+/// Time limit for the start of a recorder, recording time before the sampler starts, and duration of the sampler.
 const PATIENCE: Duration = Duration::from_secs(30);
 const AHEAD: Duration = Duration::from_secs(1);
 const SECONDS: &str = "3s";
@@ -28,7 +29,7 @@ const EVENTS: &[&str] = &[
     "timer/hrtimer_expire_entry",
     "timer/hrtimer_expire_exit",
 ];
-/// Interrupts that a reader can cause on the CPU that it reads from.
+/// Interrupts that a reader can cause on the CPU whose buffer it reads.
 const INTERRUPTS: &[&str] = &["IWI", "RES", "CAL"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +57,7 @@ impl RecordingTool {
         }
     }
 
-    /// Whether it records now: what switching its events on costs is not what recording costs.
+    /// Whether it is recording now. The cost of enabling events must not count as the cost of recording.
     fn records(self) -> bool {
         let says = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let tracefs = Path::new(lab::tracefs::TRACEFS);
@@ -71,12 +72,12 @@ impl RecordingTool {
                 says(&tracefs.join("set_event")).lines().count() >= EVENTS.len()
                     && says(&tracefs.join("tracing_on")).trim() == "1"
             }
-            // It switches its events on before it says anything, within a fraction of AHEAD.
+            // perf enables its events before it prints anything, within a fraction of AHEAD.
             RecordingTool::Perf => true,
         }
     }
 
-    /// What it is started with; it stands on CPU 0 and ends at an interrupt.
+    /// Its command. It runs on CPU 0 and stops on SIGINT.
     fn command(self, ours: &Path, file: &Path) -> Option<Command> {
         let mut command = Command::new("taskset");
         command.args(["-c", "0"]);
@@ -108,7 +109,7 @@ impl RecordingTool {
     }
 }
 
-/// What a run costs the measured CPU, per second.
+/// The cost of a run for the measured CPU, per second.
 #[derive(Clone, Debug, Default)]
 struct RecordingCost {
     gaps: f64,
@@ -116,7 +117,7 @@ struct RecordingCost {
     interrupts: f64,
 }
 
-/// Prints the table. A claim is lost when ours costs more than a peer in the same blocks.
+/// Prints the table. A claim is lost when quietcore costs more than a peer in the same blocks.
 pub(crate) fn run() -> TaskResult {
     let ours: PathBuf = product()?;
     lab::tracefs::reach().map_err(failed)?;
@@ -124,7 +125,7 @@ pub(crate) fn run() -> TaskResult {
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
     let mut present = Vec::new();
     for recorder in ALL.iter().copied() {
-        // Each is tried once: some cannot record on some kernels, and say so in their own words.
+        // Tries each recorder once: some cannot record on some kernels, and print the reason.
         match is_there(recorder).then(|| one(recorder, &ours, &dir)) {
             Some(Ok(_)) => present.push(recorder),
             Some(Err(why)) if recorder != RecordingTool::Quietcore => {
@@ -250,14 +251,14 @@ fn one(recorder: RecordingTool, ours: &Path, dir: &Path) -> TaskResult<Recording
     })
 }
 
-/// What a recorder said.
+/// The messages of a recorder.
 fn error_text(dir: &Path) -> String {
     let messages = std::fs::read_to_string(dir.join("messages")).unwrap_or_default();
     let words: Vec<&str> = messages.split_whitespace().collect();
     words.join(" ")
 }
 
-/// Ends a recorder as a person does, and makes sure that it recorded something.
+/// Stops a recorder by SIGINT, as a user does, and checks that it recorded something.
 fn end_recording(mut recording: Child, recorder: RecordingTool, file: &Path) -> TaskResult {
     let pid = libc::pid_t::try_from(recording.id()).unwrap_or(0);
     // SAFETY: a plain call; the child has not been waited for.
@@ -270,7 +271,7 @@ fn end_recording(mut recording: Child, recorder: RecordingTool, file: &Path) -> 
     }
 }
 
-/// How often the measured CPU was interrupted in these ways.
+/// Number of these interrupts of the measured CPU.
 fn interrupts() -> f64 {
     let text = std::fs::read_to_string("/proc/interrupts").unwrap_or_default();
     let of = |line: &str| -> Option<f64> {

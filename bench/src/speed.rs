@@ -1,4 +1,4 @@
-//! `make bench`: speed, memory and size, printed and never asserted, because machines differ.
+//! `make bench`: measures speed, memory and size. The results are printed and never checked, because machines differ.
 
 use crate::generate::Size;
 use std::path::Path;
@@ -6,20 +6,20 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use xtask::error::{TaskResult, XtaskError, output, product, target_dir};
 
-/// The size that the project promises to read in under a second and 200 MB.
+/// The documented size that must be read in less than a second and 200 MB.
 const FULL: Size = Size {
     cpus: 1024,
     irqs: 10_000,
     tasks: 100_000,
 };
-/// A quarter of it: the times show whether reading grows linearly.
+/// A quarter of it. Comparing the times shows whether reading grows linearly.
 const QUARTER: Size = Size {
     cpus: 256,
     irqs: 2_500,
     tasks: 25_000,
 };
 
-/// Prints everything.
+/// Runs all measurements and prints the results.
 ///
 /// # Errors
 /// [`XtaskError`] when something cannot be built, written or run.
@@ -67,14 +67,15 @@ pub fn run() -> TaskResult {
     crate::planning::run(&binary, full)?;
     crate::archives::run(&binary, full)?;
     crate::traces::run()?;
-    // Hundreds of thousands of small files: three gigabytes of blocks.
+    // The directories have hundreds of thousands of small files, three gigabytes in blocks.
     for dir in &dirs {
         std::fs::remove_dir_all(dir).map_err(XtaskError::file(dir))?;
     }
     prove_overhead(&binary)
 }
 
-/// In a process of its own: the peak memory that the kernel counts for a child includes its parent's before `exec`.
+/// Generates the machine in a separate process: the peak memory that the kernel counts for a child includes its
+/// parent's before `exec`.
 fn generate(dir: &Path, size: Size) -> TaskResult {
     let own = std::env::current_exe().map_err(XtaskError::file(dir))?;
     let numbers = [size.cpus, size.irqs, size.tasks].map(|number| number.to_string());
@@ -93,7 +94,7 @@ pub(crate) struct CommandCost {
 }
 
 impl CommandCost {
-    /// In user and kernel mode.
+    /// CPU time in user and kernel mode.
     pub(crate) fn cpu(&self) -> Duration {
         self.user + self.system
     }
@@ -131,7 +132,7 @@ fn size_and_start(binary: &Path) -> TaskResult {
     Ok(())
 }
 
-/// What `prove` takes beyond its measuring time. Only as root: otherwise it isolates nothing.
+/// Measures the time of `prove` beyond its measuring time. Needs root: otherwise `prove` isolates nothing.
 fn prove_overhead(binary: &Path) -> TaskResult {
     // SAFETY: a plain call without arguments.
     if unsafe { libc::geteuid() } != 0 {
@@ -181,7 +182,7 @@ pub(crate) fn with(binary: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Runs a command with its output thrown away and measures it by `wait4`, whose numbers are of this child alone.
+/// Runs a command, discards its output, and measures it by `wait4`, whose numbers cover only this child.
 pub(crate) fn measured(command: &mut Command) -> TaskResult<CommandCost> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |why: String| XtaskError::Program {
@@ -196,7 +197,7 @@ pub(crate) fn measured(command: &mut Command) -> TaskResult<CommandCost> {
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
     let mut status = 0;
-    // SAFETY: rusage is plain data that the call fills; the child is ours and no other code waits for it.
+    // SAFETY: rusage is plain data that the call fills. The child is ours, and no other code waits for it.
     let (waited, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         let pid = libc::pid_t::try_from(child.id()).unwrap_or(-1);

@@ -1,19 +1,20 @@
-//! How many events of a trace are decoded in a second, beside what trace-cmd and awk need for the same trace.
+//! Measures how many events of a trace are decoded per second, compared with trace-cmd and awk on the same trace.
 //!
-//! Decoding stands beside trace-cmd's report; the longest run, asked of the same events, beside awk's, which needs the text
-//! of all of them first (and has it here for nothing).
-//! Time is that of the CPU: others on the machine do not count, and one core is all that each of them uses.
+//! Decoding is compared with the report of trace-cmd. The search for the longest run is compared with awk on the text
+//! of all events, which is prepared in advance at no cost to awk. Times are CPU times: other load on the machine does
+//! not count, and each tool uses a single core.
 
 use crate::speed::{CommandCost, measured};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use xtask::error::{TaskResult, XtaskError, output, target_dir, top};
 
-/// Events of the trace that is made.
+/// Number of events in the generated trace.
 const EVENTS: &str = "5000000";
-/// Runs of each, of which the fastest counts.
+/// Runs of each command. The fastest counts.
 const RUNS: usize = 5;
-/// The longest run of a task, as `trace longest-run` finds it: the same task at two events of a CPU, with what a switch says.
+/// An awk program for the longest run of a task, as `trace longest-run` finds it: the same task at two consecutive
+/// events of a CPU, considering task switches.
 const LONGEST: &str = r#"match($0, / \[[0-9]+\] /) {
     pid = substr($0, 1, RSTART - 1); sub(/.*-/, "", pid)
     cpu = substr($0, RSTART + 2, RLENGTH - 4)
@@ -24,12 +25,13 @@ const LONGEST: &str = r#"match($0, / \[[0-9]+\] /) {
     if (part[3] == "sched_switch:" && match($0, /next_pid=[0-9]+/)) runs[cpu] = substr($0, RSTART + 9, RLENGTH - 9) + 0
 }
 END { print most, whose }"#;
-/// Only the longest time between two lines, whoever they are of: less than what is asked, and the least that awk needs.
+/// An awk program for the longest time between two lines of any CPU. It does less than required and shows the minimum
+/// cost of awk.
 const BETWEEN: &str =
     "{ now = $4; gsub(/[.:]/, \"\", now); if (last && now - last > most) most = now - last; last = now }
     END { print most }";
 
-/// Prints the table.
+/// Runs the benchmark and prints the table.
 pub(crate) fn run() -> TaskResult {
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args([
@@ -87,7 +89,7 @@ pub(crate) fn run() -> TaskResult {
     std::fs::remove_dir_all(&dir).map_err(XtaskError::file(&dir))
 }
 
-/// Whether awk and we mean the same run: its text has microseconds only.
+/// Whether awk finds the same run. Its text has microsecond resolution.
 fn agreement(product: &Path, trace: &Path, text: &Path) -> TaskResult<String> {
     let ours = output(&mut with(product, &["--json", "trace", "longest-run"], trace))?;
     let ours: serde_json::Value = serde_json::from_str(&ours).unwrap_or_default();
@@ -113,7 +115,7 @@ fn with(program: &Path, words: &[&str], file: &Path) -> Command {
     command
 }
 
-/// One row; `ours` is the rate that it is compared with. Gives its rate in events a second.
+/// Prints one row and returns its rate in events per second. `ours` is the rate to compare with.
 fn line(name: &str, events: f64, ours: Option<f64>, command: impl Fn() -> Command) -> TaskResult<Option<f64>> {
     let program = command().get_program().to_owned();
     if Command::new(&program)

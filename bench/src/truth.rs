@@ -1,7 +1,7 @@
-//! `make bench-truth`: our samplers and their peers against disturbances that are known exactly.
+//! `make bench-truth`: compares our samplers and their peers with disturbances that are known exactly.
 //!
-//! Blocks of runs in random order; each tool runs undisturbed and disturbed in every block, so that tools are
-//! compared within blocks and the machine's own noise is taken away. Printed, and written as JSON with every run.
+//! Runs are in blocks of random order. In every block each tool runs undisturbed and disturbed, so tools are compared
+//! within blocks and the machine's own noise cancels out. The results are printed, and written as JSON with every run.
 
 mod kernel;
 mod report;
@@ -26,10 +26,10 @@ use std::path::Path;
 use tools::{BenchTool, TOOLS, ToolProgram, ToolQuestion};
 use xtask::error::{TaskResult, XtaskError, product, target_dir};
 
-/// A block whose measured CPU the hypervisor took away for more than this says nothing about tools.
+/// A block is discarded if the hypervisor took more than this share of the measured CPU.
 const MOST_STEAL: f64 = 0.01;
 
-/// What can be chosen.
+/// Options of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BenchSettings {
     blocks: u64,
@@ -47,10 +47,10 @@ const DEFAULT: BenchSettings = BenchSettings {
     other: 0,
 };
 
-/// Runs everything.
+/// Runs the benchmark.
 ///
 /// # Errors
-/// [`XtaskError::Failed`] when a claim that is a ratio was lost; others when it could not run at all.
+/// [`XtaskError::Failed`] when a claim about a ratio was lost; other errors when the benchmark could not run at all.
 pub(crate) fn run(words: &[&str]) -> TaskResult {
     let settings = settings(words)?;
     if let Some(reason) = impossible(&settings) {
@@ -69,7 +69,7 @@ pub(crate) fn run(words: &[&str]) -> TaskResult {
     if let Err(why) = lab::tracefs::reach() {
         println!("note: durations cannot be held against the kernel's own: {why}");
     }
-    // Deep idle states are kept away from all tools alike, whether or not they ask for it themselves.
+    // Disables deep idle states for all tools alike, whether or not a tool itself requests that.
     let _awake = awake();
     place::pin(&[settings.other])?;
     println!(
@@ -122,7 +122,7 @@ pub(crate) fn run(words: &[&str]) -> TaskResult {
 
 type RunBlock = BTreeMap<(&'static str, ToolDisturbance), ToolResult>;
 
-/// All blocks that count, the bare loop's gaps in them, and why other blocks do not count.
+/// All accepted blocks, the bare loop's gaps in them, and the reasons why other blocks were discarded.
 fn all_blocks(
     settings: &BenchSettings,
     place: &RunLocation,
@@ -139,7 +139,7 @@ fn all_blocks(
                 continue;
             }
         };
-        // At the shortest length: what two switches take, and nothing of what a long absence does to caches.
+        // At the shortest length this is the cost of two switches, without the effect of a long absence on caches.
         let shortest = score::bare_excess_ns(&bare_loop, PREEMPT_NS.first().copied().unwrap_or(0));
         let switch_ns = statistics::median(&shortest).unwrap_or(0.0).max(0.0) as u64;
         let mut block = RunBlock::new();
@@ -171,7 +171,7 @@ fn all_blocks(
     (blocks, bare, left_out)
 }
 
-/// The runs of one block: tools in random order, and each tool's runs in random order, together in time.
+/// The runs of one block. Tools are in random order. The runs of one tool are consecutive, in random order.
 fn plan(tools: &[&'static BenchTool], random: &mut Random) -> Vec<(&'static BenchTool, ToolDisturbance, u64)> {
     let mut tools = tools.to_vec();
     random.shuffle(&mut tools);
@@ -185,7 +185,7 @@ fn plan(tools: &[&'static BenchTool], random: &mut Random) -> Vec<(&'static Benc
         if tool.question == ToolQuestion::Gaps {
             runs.extend((1..PREEMPT_GROUPS).map(ToolDisturbance::Preempt));
             runs.push(ToolDisturbance::Ipi);
-            // Only by time stamps.
+            // Lengths can be distinguished by timestamps only.
             if matches!(tool.program, ToolProgram::Quietcore) {
                 runs.push(ToolDisturbance::PreemptAll);
             }
@@ -201,7 +201,7 @@ fn most_steal(block: &RunBlock) -> f64 {
     controls.filter_map(|(_, ran)| ran.steal).fold(0.0, f64::max)
 }
 
-/// Tools that can run here, and why others cannot.
+/// Tools that can run on this machine, and why others cannot.
 fn present_tools() -> (Vec<&'static BenchTool>, Vec<(&'static str, &'static str)>) {
     let (mut present, mut absent) = (Vec::new(), Vec::new());
     for tool in TOOLS {
@@ -218,7 +218,7 @@ fn in_path(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
-/// Asks for no wake-up time at all as long as the file is open; a kernel without idle states has no such file.
+/// Requests a wake-up latency of zero while the file is open. A kernel without idle states has no such file.
 fn awake() -> Option<File> {
     let mut file = File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
     file.write_all(&0_i32.to_ne_bytes()).ok()?;
@@ -274,7 +274,7 @@ fn kind(what: ToolDisturbance) -> &'static str {
     }
 }
 
-/// The figures of every run that counted.
+/// The values of every accepted run.
 fn runs(results: &Results) -> Vec<Value> {
     let mut all = Vec::new();
     for (block, runs) in results.blocks.iter().enumerate() {
@@ -315,7 +315,7 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), names(3).len());
         let gaps = TOOLS.iter().filter(|tool| tool.question == ToolQuestion::Gaps).count();
-        // Ours alone is also judged by its time stamps, with all lengths in one run.
+        // Only our tool is also scored by its timestamps, with all lengths in one run.
         assert_eq!(all.len(), gaps * (3 + PREEMPT_GROUPS) + 1 + (TOOLS.len() - gaps) * 3);
     }
 

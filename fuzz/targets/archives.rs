@@ -1,4 +1,4 @@
-//! Archives as bytes: plain, packed, damaged, hostile. Opening one reads all of it.
+//! Archives as bytes: plain, compressed, damaged, hostile. Opening an archive reads all of it.
 
 use super::FuzzTarget;
 use root::Root;
@@ -30,7 +30,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
     },
 };
 
-/// Writes a captured machine of these files, and gives its bytes.
+/// Writes an archive with these files, and returns its bytes.
 pub(super) fn packed(ending: &str, files: &[(&str, &str)]) -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let path = dir.path().join(format!("seed{ending}"));

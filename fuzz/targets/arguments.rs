@@ -1,5 +1,5 @@
-//! Arguments of the command line that no library takes apart: `--pin`, `--policy` and `--nice`, the front ends `cset`, `partrt`
-//! and `bitcalc`. The input is one argument for the former, and words between blanks for the latter.
+//! Command-line arguments that the project itself parses: `--pin`, `--policy` and `--nice`, and the front ends `cset`,
+//! `partrt` and `bitcalc`. The input is one argument for the options, and words separated by blanks for the front ends.
 
 use super::{FuzzTarget, owned, text};
 use compat::bitcalc::{MaskFormat, cpus as bitcalc_cpus, evaluate as bitcalc};
@@ -10,13 +10,13 @@ use session::policy::{SchedulingPolicy, parse as policy, parse_nice as nice};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// The letters of partrt's commands.
+/// The option letters of partrt's commands.
 const LETTERS: &[&str] = &[":hn:r:vVwx", ":abcdhmn:rtuw", ":c:f:hor:"];
 
-/// Names of threads, as long as the kernel keeps them.
+/// Thread names of lengths that the kernel keeps.
 const NAMES: &[&str] = &["", "io/0", "a-very-long-nam", "[]x-]*?"];
 
-/// Bits of the widest mask that is printed in every form.
+/// Number of bits of the widest mask that is printed in every form.
 const PRINTED: usize = 1 << 14;
 
 pub const TARGET: FuzzTarget = FuzzTarget {
@@ -78,7 +78,7 @@ fn calculated(text: &str) {
     }
     for format in [MaskFormat::Mask, MaskFormat::U32List] {
         let again = bitcalc(&bits.text(format));
-        // A mask without bits is no word.
+        // A mask without bits prints no word.
         let again: Vec<usize> = again.iter().flat_map(|bits| bits.set()).collect();
         assert_eq!(again, set);
     }

@@ -1,9 +1,10 @@
-//! Files of boot loaders: whatever is in them, words that were set are on the line once, and clearing gives every byte back.
+//! Files of boot loaders. Whatever they contain, words that were set are on the line exactly once, and clearing
+//! restores every byte.
 
 use super::{FuzzTarget, owned};
 use boot::{EditedTree, EveryBoot, FallbackRequirement, FileTree, LOADERS, LineLimit, clear, set};
 
-/// A machine with a few files.
+/// A machine with a few files in memory.
 pub(super) struct MemoryFiles<'a>(pub(super) &'a [(&'a str, &'a [u8])]);
 
 impl FileTree for MemoryFiles<'_> {
@@ -25,7 +26,7 @@ impl FileTree for MemoryFiles<'_> {
     }
 }
 
-/// A file that is given, by the loader that reads it, and the files that it needs beside it.
+/// A test case: the loader, the file that contains the input, and other files that the loader needs.
 type BootFileCase = (&'static str, &'static str, &'static [(&'static str, &'static [u8])]);
 
 const CASES: &[BootFileCase] = &[
@@ -139,7 +140,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
                 .find(|loader| loader.name == *name)
                 .expect("a loader of the list");
             let _ = ((loader.entries)(&tree), (loader.lines)(&tree));
-            // No caller edits what is refused.
+            // Callers never edit a refused file.
             if loader.refusal(&tree, &words).is_some() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Boot lines, and what the rules say about them for two kernels and for one that is unknown.
+//! Boot lines, and the results of the rules for two known kernels and an unknown one.
 
 use super::{FuzzTarget, owned, text};
 use machine::parse_cmdline;

@@ -1,5 +1,5 @@
-//! All files of all boot loaders at once, one section each: which loader it is, its lines, entries, fallback and trial, and
-//! what a change would write.
+//! All files of all boot loaders at once, one section each: which loader it is, its lines, entries, fallback and trial,
+//! and what a change would write.
 
 use super::boot_files::MemoryFiles;
 use super::{FuzzTarget, owned, sections};
@@ -8,7 +8,7 @@ use boot::{
     reads, set, trial, tuned,
 };
 
-/// The file of each section, in their order. A section that is empty is no file.
+/// The file of each section, in order. An empty section means no file.
 const PATHS: &[&str] = &[
     "/etc/default/grub",
     "/boot/grub/grub.cfg",
@@ -39,7 +39,7 @@ const PATHS: &[&str] = &[
     "/etc/kernelstub/configuration",
 ];
 
-/// Programs that are there.
+/// Programs that exist on the machine.
 const PROGRAMS: &[&str] = &[
     "/usr/sbin/update-grub",
     "/usr/sbin/grub2-mkconfig",
@@ -50,7 +50,7 @@ const PROGRAMS: &[&str] = &[
     "/sbin/update-extlinux",
 ];
 
-/// Files of loaders that are shown and not edited, and of kernelstub.
+/// Files of loaders that are shown but not edited, and of kernelstub.
 const DISPLAY_ONLY: &[&[(&str, &str)]] = &[
     &[
         ("/proc/cmdline", "root=x quiet\n"),
@@ -87,7 +87,7 @@ const DISPLAY_ONLY: &[&[(&str, &str)]] = &[
     ],
 ];
 
-/// An input in which these files have a content.
+/// An input with content for these files.
 fn with_files(files: &[(&str, &str)]) -> Vec<u8> {
     let content = |path: &&str| {
         let file = files.iter().find(|(name, _)| name == path);

@@ -1,4 +1,4 @@
-//! CPU expressions, on a machine that is known and on one of which nothing is.
+//! CPU expressions, on a known machine and on one about which nothing is known.
 
 use super::{FuzzTarget, owned, text};
 use machine::{CpuSet, Topology, evaluate_cpus};

@@ -1,4 +1,4 @@
-//! The kernel's CPU lists: what is read comes back when it is written.
+//! The kernel's CPU lists: reading and writing a list preserves it.
 
 use super::{FuzzTarget, owned, text};
 use machine::CpuSet;

@@ -1,4 +1,4 @@
-//! The kernel's CPU masks: what is read comes back when it is written.
+//! The kernel's CPU masks: reading and writing a mask preserves it.
 
 use super::{FuzzTarget, owned, text};
 use machine::CpuSet;

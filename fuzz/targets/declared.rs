@@ -1,4 +1,5 @@
-//! `/etc/quietcore.toml`: whatever is in it is read or blamed with its line, and what was read can be written again.
+//! `/etc/quietcore.toml`: any content is either read or rejected with a line number, and what was read can be written
+//! again.
 
 use super::{FuzzTarget, owned};
 use plan::declared::{add, parse, watching};
@@ -23,7 +24,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             if let Err(error) = watching(bytes) {
                 assert!(!error.what.contains(char::is_control));
             }
-            // Each one that is added reads the whole file again.
+            // Each addition reads the whole file again.
             if declared.len() > 64 {
                 return;
             }

@@ -1,4 +1,4 @@
-//! Files that describe a run of `measure`, in quietcore's own form and in that of systress.
+//! Files that describe a run of `measure`, in quietcore's own format and in that of systress.
 
 use super::{FuzzTarget, owned};
 use measure::configuration::parse;

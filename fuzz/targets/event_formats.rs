@@ -1,4 +1,4 @@
-//! Descriptions of events, and what is printed with them: of a payload that is too short, or of bytes that no kernel wrote.
+//! Event formats, and the lines that are printed with them from a payload that is too short or that no kernel wrote.
 
 use super::{FuzzTarget, text};
 use events::{Endian, EventFormat, KernelNames, NoNames, PageLayout, Printer};
@@ -9,7 +9,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
     name: "event_formats",
     seeds: || {
         let all = FILE.split("system: ").filter_map(|one| one.split_once('\n'));
-        // One in ten is enough, with the rest of the bytes as a payload.
+        // One in ten is enough, with the remaining bytes as payload.
         all.step_by(10)
             .map(|(_, text)| [text.as_bytes(), b"\x00", &[7; 96]].concat())
             .collect()

@@ -1,9 +1,9 @@
-//! What other tools wrote about latencies: every reader of a foreign format, and everything that is made of one.
+//! Latency results of other tools: every reader of a foreign format, and everything that is made of a result.
 
 use super::FuzzTarget;
 use formats::statistics::statistics;
 
-/// The files that the tools themselves wrote.
+/// Files that the tools themselves wrote.
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
         &[$(include_bytes!(concat!("../../fixtures/foreign/", $name))),+]
@@ -49,7 +49,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
     name: "foreign_results",
     seeds: || FILES.iter().map(|file| file.to_vec()).collect(),
     run: |bytes| {
-        // Each reader by itself as well: what it does not look like may still be given to it one day.
+        // Also tries each reader directly, because a file that its detection rejects today may be passed to it later.
         for reader in formats::FORMATS.iter().filter_map(|format| format.reader.as_ref()) {
             let _ = (reader.read)(&mut &bytes[..]);
         }

@@ -1,4 +1,5 @@
-//! What a guest or a board sends: the stream of frames however it is cut, the image of its kernel, and what a look at it says.
+//! Data that a guest or a board sends: the stream of frames in any fragmentation, the image of its kernel, and the
+//! output of an inspection.
 
 use super::{FuzzTarget, text};
 use guest::frames::{Frames, framed};
@@ -24,7 +25,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
         for processor in ["x86_64", "armv7l", "aarch64", "riscv64"] {
             let _ = check_program(bytes, processor);
         }
-        // The first byte says how the stream is cut. However that is, the same frames come out of it.
+        // The first byte selects how the stream is fragmented. The resulting frames do not depend on it.
         let (length, stream) = bytes.split_first().map_or((1, bytes), |(first, rest)| (*first, rest));
         let whole = all(stream, stream.len().max(1));
         let cut = all(stream, usize::from(length).max(1));

@@ -1,5 +1,5 @@
-//! The journal: whatever is in it, reading it gives records or says what is damaged; and what a record with a right
-//! checksum may hold.
+//! The journal: reading any content returns records or reports the damage. Also tests the content of records with a
+//! valid checksum.
 
 use super::{FuzzTarget, text};
 use apply::{Journal, JournalEvent, Storage};
@@ -44,12 +44,12 @@ fn read(bytes: &[u8]) {
     let _ = Journal::sweep(&storage);
 }
 
-/// A file in memory, whatever its name.
+/// A file in memory, for any path.
 #[derive(Default)]
 pub(super) struct MemoryStorage(RefCell<Vec<u8>>);
 
 impl MemoryStorage {
-    /// One with this content.
+    /// A file with this content.
     pub(super) fn with(bytes: &[u8]) -> MemoryStorage {
         MemoryStorage(RefCell::new(bytes.to_vec()))
     }

@@ -1,4 +1,4 @@
-//! The kernel's configuration, its release, and the words of its version.
+//! The kernel's configuration, its release, and its version string.
 
 use super::{FuzzTarget, owned, text};
 use machine::kernel::{parse_config, parse_preemption_words, parse_version};

@@ -1,4 +1,4 @@
-//! Messages of the kernel's sockets: the process connector, uevents, links.
+//! Messages of kernel sockets: the process connector, uevents, links.
 
 use super::FuzzTarget;
 use watch::drift::{Notification, link, processes, uevent};

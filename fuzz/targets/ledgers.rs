@@ -1,5 +1,5 @@
-//! Files beside the journal: who holds limits of latency, instances of tracing and kprobes, notes of the boot line, of
-//! installed files, of attempts at boot, of a study with restarts, and the history.
+//! Files beside the journal: holders of latency limits, trace instances and kprobes; records of the boot line,
+//! installed files, boot attempts and a study with reboots; the history.
 
 use super::journals::MemoryStorage;
 use super::{FuzzTarget, text};
@@ -24,7 +24,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
     },
     run: |bytes| {
         read(bytes);
-        // Each line of the input with a right checksum.
+        // Each line of the input, with a valid checksum.
         let lines = text(bytes);
         let records: String = lines
             .lines()
@@ -53,7 +53,7 @@ thread_local! {
 fn read(bytes: &[u8]) {
     NOTHING.with(|(dir, root)| {
         let system = CapturedStorage(root);
-        // What is read may be removed, so each reader has its own.
+        // Reading may remove records, so each reader has its own copy.
         let file = || MemoryStorage::with(bytes);
         let _ = latency::sweep(&system, &file());
         let _ = tracing::sweep(&system, &file());

@@ -1,5 +1,5 @@
-//! A machine whose kernel files say anything, one section each: the model, its tasks and interrupts, who else owns CPUs, the
-//! settings, and a plan for it. Beside [`super::snapshots`] it never stops at the archive around the files.
+//! A machine with arbitrary kernel files, one section each: the model, its tasks and interrupts, other owners of CPUs,
+//! the settings, and a plan for it. Unlike [`super::snapshots`] it never fails at the archive around the files.
 
 use super::archives::with_file;
 use super::packed_files::tar;
@@ -7,7 +7,7 @@ use super::{FuzzTarget, owned, sections};
 use machine::{CpuSet, Machine, devices, temperatures};
 use plan::{Intent, PartitionName, Profile, plan};
 
-/// The file of each section, in their order. A section that is empty is no file.
+/// The file of each section, in order. An empty section means no file.
 const PATHS: &[&str] = &[
     "/proc/version",
     "/proc/cmdline",

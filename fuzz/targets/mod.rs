@@ -1,5 +1,6 @@
-//! Every parser of foreign text or bytes as a function of bytes that must not panic, hang or eat the memory, and
-//! what must hold of its answer. One file and one line each; `cargo fuzz` and the ordinary tests share them.
+//! Every parser of foreign text or bytes as a function of bytes that must not panic, hang or exhaust memory, with the
+//! properties that must hold for its result. One file and one line each; `cargo fuzz` and the ordinary tests share
+//! them.
 
 mod archives;
 mod arguments;
@@ -44,14 +45,14 @@ mod webhook_answers;
 pub struct FuzzTarget {
     /// Its name, also that of its file and of its binary.
     pub name: &'static str,
-    /// Inputs that are well formed, or nearly.
+    /// Inputs that are well-formed, or nearly so.
     #[allow(dead_code)] // The fuzzer keeps a corpus of its own.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Tries one input.
     pub run: fn(&[u8]),
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[FuzzTarget] = &[
     archives::TARGET,
     arguments::TARGET,
@@ -93,7 +94,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     webhook_answers::TARGET,
 ];
 
-/// Text as a `Root` gives it.
+/// Converts bytes to text as `Root` does.
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
@@ -102,7 +103,7 @@ fn owned(seeds: &[&str]) -> Vec<Vec<u8>> {
     seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect()
 }
 
-/// What separates the files of an input that stands for several: a control character that none of them has.
+/// Separates the files of an input that contains several: a control character that none of them has.
 const SEPARATOR: u8 = 0x1e;
 
 fn sections(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {

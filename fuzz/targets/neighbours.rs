@@ -1,4 +1,4 @@
-//! What other owners say of themselves: irqbalance, the kubelet, TuneD, and the names of their cgroups.
+//! Data of other CPU owners: irqbalance, the kubelet, TuneD, and the names of their cgroups.
 
 use super::{FuzzTarget, owned, text};
 use machine::{cgroup_owners, irqbalance, neighbours};

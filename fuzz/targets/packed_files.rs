@@ -1,5 +1,5 @@
-//! Packed members that are well formed and unpack to very much: archives of each kind, and the kernel's configuration in one.
-//! The first byte says which, the second how much; the rest is what is packed, over and over.
+//! Well-formed compressed members with very large content: archives of each kind, and the kernel's configuration in
+//! one. The first byte selects the kind, the second the size; the rest is the repeated content.
 
 use super::FuzzTarget;
 use super::archives::{packed, with_file};
@@ -9,12 +9,12 @@ use std::io::Write;
 
 const ENDINGS: [&str; 5] = [".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst"];
 
-/// The kernel's configuration, packed.
+/// The kernel's configuration, compressed.
 const CONFIG: &str = "/proc/config.gz";
 
 pub const TARGET: FuzzTarget = FuzzTarget {
     name: "packed_files",
-    // Small ones, because the ordinary tests try hundreds of mutations of them.
+    // Small seeds, because the ordinary tests try hundreds of mutations of each.
     seeds: || (0..6).map(|kind| vec![kind, 12, b'a', b'=', b'y', b'\n']).collect(),
     run: |bytes| {
         let [kind, power, content @ ..] = bytes else {
@@ -43,7 +43,8 @@ fn text(content: &[u8], length: usize) -> String {
     text.repeat(length / text.len() + 1)
 }
 
-/// A stream of at least this length, packed piece by piece: the whole of it never is in memory.
+/// A gzip stream with content of at least this length, compressed piece by piece, so that the whole content is never in
+/// memory.
 fn gzip(content: &[u8], length: usize) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     let piece = content.repeat(4096 / content.len() + 1);

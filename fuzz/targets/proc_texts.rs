@@ -1,5 +1,5 @@
-//! Small texts of the kernel and of the command line: `/proc/cpuinfo`, times of threads, statistics of tracing, temperatures,
-//! owners of files, durations, requirements.
+//! Small texts of the kernel and the command line: `/proc/cpuinfo`, thread times, trace statistics, temperatures, file
+//! owners, durations, requirements.
 
 use super::{FuzzTarget, owned, text};
 use formats::requirement::Requirement;

@@ -1,4 +1,4 @@
-//! HTTP requests to the daemon's metrics: a prefix of a request that is understood asks for more, or is answered.
+//! HTTP requests for the daemon's metrics: a prefix of a valid request is incomplete or has the same answer.
 
 use super::{FuzzTarget, owned};
 use watch::metrics::{MOST_REQUEST, ScrapeRequest, answer, parse_request};
@@ -21,7 +21,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             ScrapeRequest::Metrics(form) => drop(answer(form, "a 1\n")),
             ScrapeRequest::Refused(refusal) => drop(refusal.answer()),
         }
-        // The request comes in pieces: a part of it is never answered otherwise than the whole.
+        // Tries partial requests: the answer to a part never differs from the answer to the whole.
         for end in [bytes.len() / 2, bytes.len().saturating_sub(1)] {
             let part = parse_request(&bytes[..end]);
             assert!(part == ScrapeRequest::More || part == whole || bytes.len() > MOST_REQUEST);

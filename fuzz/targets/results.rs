@@ -20,7 +20,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
         }
         let _ = report::measurement_text(&result, report::Histograms::Drawn, report::Style::Plain);
         let page = report::measurement_html(&result, "result.json");
-        // That of the page itself.
+        // The script of the page itself.
         assert_eq!(page.to_lowercase().matches("<script").count(), 1);
     },
 };

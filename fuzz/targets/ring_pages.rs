@@ -1,4 +1,4 @@
-//! Pages of the trace ring buffer as the kernel hands them out while they come: what they say in text, and to `blame`.
+//! Pages of the trace ring buffer in the kernel's live format: their text, and what `blame` reads from them.
 
 use super::FuzzTarget;
 use blame::{Hwlat, RecordDecoder};
@@ -14,14 +14,14 @@ const PAGES: [&[u8]; 2] = [
     include_bytes!("../../fixtures/traces/6.18-x86_64/raw1"),
 ];
 
-/// The length of a page that is given here: a mutation reaches the end of a short one.
+/// Length of the test pages. Short pages let a mutation reach the end.
 const PAGE: usize = 512;
 
 pub const TARGET: FuzzTarget = FuzzTarget {
     name: "ring_pages",
     seeds: || {
         let pages = PAGES.iter().flat_map(|cpu| cpu.chunks(4096).take(3));
-        // The first entries of some pages: the head is cut to what is left.
+        // The first entries of some pages. The length in the header is reduced accordingly.
         let cut = |page: &[u8]| {
             let mut page = page[..PAGE].to_vec();
             page[8..16].copy_from_slice(&(PAGE as u64 - 16).to_ne_bytes());

@@ -1,10 +1,10 @@
-//! Files that a shell reads for a boot loader (`/etc/default/grub`): evaluated or refused. Sections after the first are files
-//! that the first may read.
+//! Shell files of a boot loader (`/etc/default/grub`): evaluated or refused. Sections after the first are files that
+//! the first may source.
 
 use super::{FuzzTarget, owned, sections, text};
 use boot::{Dialect, ExternalFiles, FileKind, ShellFile, ShellValue, evaluate};
 
-/// The longest value that is computed (`MOST_VALUE` of crates/boot/src/evaluation.rs).
+/// The longest value that is evaluated (`MOST_VALUE` of crates/boot/src/evaluation.rs).
 const LONGEST: usize = 8192;
 
 pub const TARGET: FuzzTarget = FuzzTarget {

@@ -1,4 +1,4 @@
-//! A captured machine whose files say anything: the whole model is read, and shown.
+//! A captured machine with arbitrary file contents: reads and shows the whole model.
 
 use super::FuzzTarget;
 use super::archives::{packed, with_file};

@@ -1,4 +1,4 @@
-//! Files of `study`: the matrix that somebody wrote, and the record that a directory of results keeps of it.
+//! Files of `study`: the matrix that a user wrote, and the record of it in the directory of results.
 
 use super::{FuzzTarget, owned};
 use machine::CpuSet;

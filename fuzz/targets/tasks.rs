@@ -1,4 +1,4 @@
-//! `stat` and `status` of tasks, whose names are the task's own choice.
+//! `stat` and `status` of tasks, which choose their own names.
 
 use super::{FuzzTarget, owned, text};
 

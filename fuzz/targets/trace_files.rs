@@ -1,10 +1,10 @@
-//! Files of trace-cmd: whatever is in them, what is read of one can be written, and read again, and is the same.
+//! Files of trace-cmd: whatever they contain, what was read can be written and read again without a change.
 
 use super::FuzzTarget;
 use events::dat::{Buffer, DatWriter, TraceFile, planned, written};
 use events::{ClockUnit, LineFormatter, StreamItem};
 
-/// Room for what is packed.
+/// Memory limit for decompressed data.
 const ROOM: usize = 1 << 20;
 
 pub const TARGET: FuzzTarget = FuzzTarget {
@@ -33,7 +33,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             }
         }
         let _ = (file.correction().apply(u64::MAX), file.machine());
-        // A damaged number of a CPU makes many that are empty.
+        // A damaged CPU number creates many empty CPUs.
         let many = |buffer: &Buffer| buffer.cpus.iter().any(|cpu| cpu.cpu > 1_000);
         if file.buffers.iter().any(many) || file.buffers.is_empty() {
             return;
@@ -55,7 +55,7 @@ fn again(file: &TraceFile) {
     let read = TraceFile::parse(&bytes, 0).expect("what was written can be read");
     let (_, after) = planned(&read.buffers);
     for (before, after) in pages.iter().zip(&after) {
-        // Shorter ones get empty places up to the longest.
+        // Shorter buffers are padded to the length of the longest.
         assert!(before[..] == after[..before.len()], "other pages");
     }
 }

@@ -1,4 +1,4 @@
-//! Text of ftrace: every line is an event, something else that is known, or counted as unknown.
+//! Text of ftrace: every line is an event, another known line, or counted as unknown.
 
 use super::{FuzzTarget, owned};
 use events::text::{TextItem, TextReader};

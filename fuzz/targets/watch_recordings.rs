@@ -1,4 +1,4 @@
-//! Recordings of `watch`: what can be read is shown, pane by pane, and goes to the terminal as text only.
+//! Recordings of `watch`: what can be read is shown, pane by pane, and only plain text reaches the terminal.
 
 use super::FuzzTarget;
 use ratatui::buffer::Buffer;

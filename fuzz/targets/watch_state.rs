@@ -1,4 +1,5 @@
-//! What a daemon leaves to the next one: its findings, and what becomes of them when the next one finds the same or nothing.
+//! The state that a daemon saves for the next one: its findings, and their change when the next daemon finds the same
+//! or nothing.
 
 use super::{FuzzTarget, owned};
 use watch::drift::{Layers, Ledger, of_change, text};

@@ -1,4 +1,4 @@
-//! Answers of HTTP servers to alerts: only the first line counts, and what is reported of it is one line of plain text.
+//! Answers of HTTP servers to alerts: only the first line counts, and the report of it is one line of plain text.
 
 use super::{FuzzTarget, owned};
 use daemon::webhook_accepted;

@@ -1,7 +1,7 @@
 //! Selects what executes the instructions of guests on this host.
 //!
-//! A device file alone proves little: some hosts accept a virtual machine through `/dev/kvm` but never execute an instruction
-//! of it. So a kernel must print something.
+//! The existence of `/dev/kvm` proves little: some hosts create a virtual machine through it but never execute an
+//! instruction of it. KVM is used only after a kernel has printed something under it.
 
 use guest::qemu::{Accelerator, GuestSize, PROGRAM, first_word};
 use std::io::Read as _;
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// A kernel on a real processor prints its first byte within a second or two, even on a busy host.
+/// Time limit for the first byte. On a real processor a kernel prints it within a second or two, even on a busy host.
 const FIRST_WORD: Duration = Duration::from_secs(20);
 
-/// KVM where a kernel runs under it, otherwise emulation. `LAB_ACCEL=tcg` requests emulation.
+/// Returns KVM if a kernel runs under it, otherwise emulation. `LAB_ACCEL=tcg` requests emulation.
 #[must_use]
 pub fn of_host(kernel: &Path) -> Accelerator {
     let is_refused = std::env::var("LAB_ACCEL").is_ok_and(|word| word == Accelerator::Tcg.word());
@@ -41,7 +41,7 @@ fn prints(kernel: &Path) -> bool {
     };
     let (printed, hears) = mpsc::channel();
     let console = child.stdout.take();
-    // The thread ends with the pipe, which ends with the child.
+    // The thread ends when the pipe closes, which happens when the child exits.
     std::thread::spawn(move || printed.send(console.is_some_and(|mut console| console.read_exact(&mut [0]).is_ok())));
     let prints = hears.recv_timeout(FIRST_WORD).unwrap_or(false);
     let _ = child.kill();

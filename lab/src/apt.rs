@@ -1,7 +1,7 @@
-//! A private apt configuration that only downloads packages: nothing is installed on the host.
+//! Downloads packages with a private apt configuration. It installs nothing on the host.
 //!
-//! It has its own sources, state and cache inside the lab's cache directory. It uses the mirror of this machine's own
-//! configuration, and verifies the packages with Debian's archive keyring.
+//! The configuration has its own sources, state and cache inside the lab's cache directory. It uses the mirror of the
+//! host's own configuration and verifies the packages with Debian's archive keyring.
 
 use crate::error::{LabError, run};
 use crate::kernels::ALL;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Maximum age of the package lists. Younger lists need no network at all.
+/// Maximum age of the package lists. Younger lists are used without network access.
 const LISTS_STAY_FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The private configuration for one architecture, in its own directory.
@@ -99,10 +99,7 @@ impl Apt {
         names.map(|name| self.downloaded(&debs, &name)).collect()
     }
 
-    /// A package of a suite with all its dependencies, each as `NAME=VERSION`.
-    ///
-    /// # Errors
-    /// [`LabError::Program`] when apt fails or the suite has no such package.
+    /// Packages of a suite with all their dependencies, each as `NAME=VERSION`.
     pub fn with_dependencies(&self, packages: &[&str], suite: &str) -> Result<Vec<String>, LabError> {
         let words = [
             "-qq",
@@ -144,7 +141,7 @@ impl Apt {
         self.dir.join("lists.stamp")
     }
 
-    /// apt, with everything that it reads or writes inside our directory.
+    /// An apt command that reads and writes only inside the private directory.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let at = |name: &str| self.dir.join(name).display().to_string();
@@ -161,7 +158,7 @@ impl Apt {
             format!("APT::Architectures={}", self.arch),
             "Acquire::Languages=none".to_owned(),
             "Acquire::Retries=3".to_owned(),
-            // Lists other than the packages' own (software centre data) would double the download.
+            // Other index files (software centre data) would double the download.
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11-icons-small::DefaultEnabled=false".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11-icons::DefaultEnabled=false".to_owned(),
@@ -176,7 +173,7 @@ impl Apt {
     }
 }
 
-/// Whether the package lists are fetched again.
+/// When the package lists are downloaded again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
     /// Only when they are a week old or belong to other sources.

@@ -15,9 +15,9 @@ use std::process::Command;
 pub struct Bench {
     /// The programs for the guests.
     pub programs: HostPrograms,
-    /// The available kernels by their id, or why one is missing.
+    /// The available kernels by their ID, or why one is missing.
     pub kernels: BTreeMap<&'static str, Result<BootableKernel, String>>,
-    /// The systemd of each kernel that a cell boots with systemd, by the kernel's id.
+    /// The systemd of each kernel that a cell boots with systemd, by the kernel's ID.
     pub userlands: BTreeMap<&'static str, Result<Userland, String>>,
     /// What executes the guests' instructions.
     pub accelerator: Accelerator,
@@ -26,10 +26,10 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Prepares what some jobs need: kernels, their systemd, and the accelerator.
+    /// Prepares what the jobs need: kernels, their systemd, and the accelerator.
     ///
     /// # Errors
-    /// [`MissingProgram`], where no guest can be started at all.
+    /// [`MissingProgram`] when no guest can be started at all.
     pub fn prepare(
         jobs: &[ScenarioJob],
         quietcore: PathBuf,
@@ -101,7 +101,7 @@ fn host() -> Result<PathBuf, MissingProgram> {
     busybox.ok_or(MissingProgram("static busybox"))
 }
 
-/// The kernels that some jobs boot or install.
+/// The kernels that the jobs boot or install.
 fn kernels_of(jobs: &[ScenarioJob]) -> Vec<LabKernel> {
     let used = |kernel: &&LabKernel| {
         let is_of = |job: &ScenarioJob| job.cell.kernel == **kernel || job.cell.shape.beside == Some(**kernel);

@@ -1,8 +1,9 @@
-//! Guests that boot from a disk, through real firmware and a real boot loader.
+//! Boots guests from a disk, through real firmware and a real boot loader.
 //!
-//! QEMU loads the first guest like all others. It makes partitions and file systems, copies itself there and installs the
-//! boot loader, with Debian's own programs, so the host needs neither root nor tools. Then the machine starts from that disk
-//! as often as the scenario needs: `again` in a guest's script restarts it, and `$LAB_BOOT` counts the starts.
+//! QEMU loads the first guest like all others. That guest creates partitions and file systems, copies itself there and
+//! installs the boot loader, with Debian's own programs, so the host needs neither root nor tools. Then the machine
+//! boots from that disk as often as the scenario needs: `again` in the guest's script restarts it, and `$LAB_BOOT`
+//! counts the boots.
 
 use crate::error::LabError;
 use crate::packages::{self, Packages};
@@ -32,24 +33,25 @@ pub enum Firmware {
     Uefi,
     /// Firmware that QEMU lacks. The lab loads the kernel instead, and passes the boot line as that firmware does.
     Lines {
-        /// The record with the line, until the next such record. The guest that fills the disk makes the first.
+        /// The record with the boot line, valid until the next such record. The guest that fills the disk makes the
+        /// first.
         always: &'static str,
-        /// The record with a line for the next start only.
+        /// The record with a boot line for the next boot only.
         once: &'static str,
     },
 }
 
-/// UEFI for virtual machines.
+/// UEFI firmware for virtual machines.
 const OVMF: Packages = Packages {
     name: "ovmf-1",
     suite: "bookworm",
     names: &["ovmf"],
 };
 
-/// Maximum number of starts of a machine whose boot lines the lab passes.
+/// Maximum number of boots of a machine whose boot lines the lab passes.
 const MOST_STARTS: u32 = 12;
 
-/// Fills a disk in a first guest, then starts the machine from it until the scenario ends.
+/// Fills a disk in a first guest, then boots the machine from it until the scenario ends.
 ///
 /// # Errors
 /// [`LabError`] when QEMU cannot be started, or the firmware is not available.
@@ -86,7 +88,7 @@ pub fn boot_from(
     Ok(outcome)
 }
 
-/// Runs the starts one after the other, each with the boot line from the records of the previous one.
+/// Runs the boots one after the other, each with the boot line from the records of the previous one.
 fn by_lines(
     installed: &GuestRecords,
     [always, once]: [&str; 2],
@@ -110,7 +112,7 @@ fn by_lines(
     }
 }
 
-/// The first line of a guest's record, whose name may start with the number of the start.
+/// The first line of a guest's record, whose name may start with the number of the boot.
 fn recorded(records: &GuestRecords, name: &str) -> Option<String> {
     let found = records.names().find(|full| full.rsplit('/').next() == Some(name))?;
     records.get(found).stdout.lines().next().map(str::to_owned)
@@ -119,7 +121,7 @@ fn recorded(records: &GuestRecords, name: &str) -> Option<String> {
 /// QEMU's arguments for a disk.
 struct BlankDisk {
     disk: Vec<String>,
-    /// A kernel that QEMU loads itself needs none.
+    /// Empty if QEMU loads the kernel itself.
     firmware: Vec<String>,
 }
 

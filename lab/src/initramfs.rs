@@ -23,8 +23,8 @@ const INIT: &[u8] = include_bytes!("../guest/init.sh");
 const LIBRARY: &[u8] = include_bytes!("../guest/lab.sh");
 const SERVICE: &[u8] = include_bytes!("../guest/service.sh");
 
-/// The archive for one guest, with a second kernel to install where one is given. It is not compressed: a guest decompresses
-/// more slowly than QEMU reads.
+/// Builds the archive for one guest, with a second kernel to install if given. It is not compressed: QEMU reads it
+/// faster than a guest decompresses it.
 ///
 /// # Errors
 /// [`LabError::File`] when a program or module cannot be read.

@@ -1,15 +1,15 @@
-//! Lists the kernels that the lab boots, and finds the newest package of each among Debian's.
+//! Lists the kernels that the lab boots, and finds Debian's newest package of each.
 //!
-//! No version is fixed: the lab uses the newest package of each series that the mirror offers today.
+//! No version is fixed: the lab uses the newest package of each series on the mirror.
 
 use crate::unpack::UnpackedKernel;
 
 /// A kernel that scenarios may request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabKernel {
-    /// The lab's name: the series, with `-rt` for the real-time flavour. `7` is the newest of Debian unstable.
+    /// The lab's name: the series, with `-rt` for the real-time flavour. `7` is the newest kernel of Debian unstable.
     pub id: &'static str,
-    /// The prefix of a matching package version.
+    /// The prefix of matching package versions.
     series: &'static str,
     /// Suites of Debian that contain it.
     pub suites: &'static [&'static str],
@@ -29,9 +29,9 @@ pub const K6_1_RT: LabKernel = x86("6.1-rt", "6.1.", BOOKWORM, "rt-amd64");
 pub const K6_12: LabKernel = x86("6.12", "6.12.", TRIXIE, "amd64");
 /// 6.12, real-time.
 pub const K6_12_RT: LabKernel = x86("6.12-rt", "6.12.", TRIXIE, "rt-amd64");
-/// The newest of Debian unstable.
+/// The newest kernel of Debian unstable.
 pub const K7: LabKernel = x86("7", "7.", &["sid"], "amd64");
-/// The newest of Debian unstable, real-time.
+/// The newest kernel of Debian unstable, real-time.
 pub const K7_RT: LabKernel = x86("7-rt", "7.", &["sid"], "rt-amd64");
 /// 6.1 for arm64.
 pub const ARM64: LabKernel = LabKernel {
@@ -74,7 +74,7 @@ const fn x86(
 /// An unpacked kernel that can be booted.
 #[derive(Clone, Debug)]
 pub struct BootableKernel {
-    /// Which one.
+    /// The kernel's entry in the list.
     pub kernel: LabKernel,
     /// Its `uname -r`.
     pub release: String,
@@ -85,7 +85,7 @@ pub struct BootableKernel {
 impl LabKernel {
     /// The newest kernel of this series: its release, and the names of the packages to download.
     ///
-    /// Since 7.x `linux-image` is an empty package and the content is in `linux-binary` and `linux-modules`.
+    /// Since 7.x `linux-image` is an empty package, and the content is in `linux-binary` and `linux-modules`.
     #[must_use]
     pub fn newest(&self, available: &[String]) -> Option<(String, Vec<String>)> {
         let newest_of = |prefix: &str| {
@@ -103,8 +103,8 @@ impl LabKernel {
         Some((release, names))
     }
 
-    /// Parses `text` as a release of this series: `6.1.0-56-rt-amd64` is not a release of the flavour `amd64`, and a meta
-    /// package (`6.1-amd64`) is not a release at all.
+    /// Parses `text` as a release of this series: `6.1.0-56-rt-amd64` is not a release of the flavour `amd64`, and a
+    /// meta package (`6.1-amd64`) is not a release at all.
     fn release_of(&self, text: &str) -> Option<String> {
         let version = text.strip_suffix(self.flavour)?.strip_suffix('-')?;
         let abi = version.strip_prefix(self.series)?;

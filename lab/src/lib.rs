@@ -1,8 +1,8 @@
-//! Real Debian kernels in QEMU: boots them with our static binary, runs scenarios and asserts on what they report.
+//! Boots real Debian kernels in QEMU with the static binary, runs scenarios, and checks the records that they send.
 //!
-//! A scenario is one file in [`scenarios`] and one line in its list. The host side boots a guest per cell
-//! (scenario x kernel x cgroup layout), the guest side is `guest/init.sh` and the `lab-guest` binary. Counters and
-//! placement are asserted; latencies never are, because an emulator's time is not a machine's time.
+//! A scenario is one file in [`scenarios`] and one line in its list. The host side boots a guest per cell (scenario x
+//! kernel x cgroup layout). The guest side is `guest/init.sh` and the `lab-guest` binary. Scenarios check counters and
+//! placement but never latencies, because an emulator's time is not real time.
 
 pub mod accelerator;
 pub mod apt;

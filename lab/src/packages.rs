@@ -1,4 +1,4 @@
-//! Unpacks Debian's own programs beside ours in a guest, for scenarios that compare with the peers.
+//! Unpacks Debian's own programs into a guest, for scenarios that compare quietcore with its peers.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Packages of one suite that are unpacked together. Nothing else is fetched: every dependency is listed.
+/// Packages of one suite that are unpacked together. Dependencies are not resolved: the list names them all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packages {
-    /// Name of the cache directory; another list needs another name.
+    /// Name of the cache directory. Another list needs another name.
     pub name: &'static str,
     /// Suite of Debian.
     pub suite: &'static str,
@@ -117,7 +117,8 @@ pub const SYSTEMD_BOOT: Packages = Packages {
     ],
 };
 
-/// What busybox lacks or does differently: `ping -f` and `tar --null -T -` of Debian 12, and a shell that calls these.
+/// Programs that busybox lacks or implements differently: `ping -f` and `tar --null -T -` of Debian 12, and a shell
+/// that runs them.
 pub const PING_AND_TAR: Packages = Packages {
     name: "ping-and-tar-2",
     suite: "bookworm",
@@ -149,7 +150,7 @@ const LEFT_OUT: &[&str] = &[
 /// # Errors
 /// [`LabError`] when the mirror lacks them or they cannot be unpacked.
 pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
-    // Two guests that start together may need the same packages, and apt has a single download directory.
+    // Concurrent guests may need the same packages, and apt has a single download directory.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let cache = cache_dir();
@@ -172,7 +173,7 @@ pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
             apt.download(&selected)?
         }
     };
-    // Renamed at the end: an interrupted run leaves no incomplete directory.
+    // Renamed last, so that an interrupted run leaves no incomplete directory.
     let part = dir.with_extension("part");
     std::fs::remove_dir_all(&part).ok();
     std::fs::create_dir_all(&part).map_err(LabError::file(&part))?;

@@ -1,23 +1,23 @@
-//! Opens a perf event on one CPU and reads it from another, so that the kernel runs a function call there. Also reads the
-//! kernel's own count of such calls.
+//! Opens a perf event on one CPU and reads it from another, so that the kernel runs a function call there. Also reads
+//! the kernel's own count of such calls.
 //!
-//! Memory barriers and unmapping reach only CPUs that run the same program; this reaches any CPU.
+//! Memory barriers and unmapping reach only CPUs that run the same program. This reaches any CPU.
 
 use std::fs::File;
 use std::io::Error;
 use std::os::fd::FromRawFd;
 
-/// A software clock event that counts on one CPU, for all tasks there.
+/// Opens a software clock event that counts on one CPU, for all tasks there.
 ///
 /// # Errors
-/// This kernel or this user has no perf events there.
+/// The kernel has no perf events for this CPU or this user.
 pub fn counter_on(cpu: u32) -> Result<File, String> {
-    // The first 64 bytes of perf_event_attr (PERF_ATTR_SIZE_VER0): type 1 is software, its configuration 0 the
-    // CPU clock; all else is 0.
+    // The first 64 bytes of perf_event_attr (PERF_ATTR_SIZE_VER0). Type 1 is software, configuration 0 is the CPU
+    // clock; all other fields are 0.
     let mut attributes = [0_u32; 16];
     attributes[0] = 1;
     attributes[1] = 64;
-    // SAFETY: the kernel reads 64 bytes as the structure says; the descriptor it returns is owned by the file.
+    // SAFETY: the kernel reads 64 bytes, as the structure says. The file owns the returned descriptor.
     unsafe {
         let fd = libc::syscall(
             libc::SYS_perf_event_open,

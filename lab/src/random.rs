@@ -1,11 +1,11 @@
-//! Random numbers that a seed repeats exactly (SplitMix64, in the public domain).
+//! Random numbers that are reproducible from a seed (SplitMix64, in the public domain).
 
-/// A sequence of them.
+/// A sequence of random numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of a seed.
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -19,13 +19,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A waiting time of mean 1, as between independent events.
+    /// A waiting time with mean 1, as between independent events.
     pub fn exponential(&mut self) -> f64 {
         let unit = (self.draw() >> 11) as f64 / (1_u64 << 53) as f64;
         -(1.0 - unit).ln()
     }
 
-    /// Shuffles; every order is equally likely.
+    /// Shuffles the items. Every order is equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = (self.draw() % (last as u64 + 1)) as usize;

@@ -1,7 +1,7 @@
-//! Reads the reports of a guest: framed records on the second serial port, where kernel messages never appear.
+//! Reads the records of a guest: frames on the second serial port, where kernel messages never appear.
 //!
-//! A record with a wrong length or checksum is counted as damaged, never used. The last record is named [`DONE`]; without it
-//! the guest did not finish.
+//! A record with a wrong length or checksum is counted as damaged and never used. The last record is named [`DONE`];
+//! without it the guest did not finish.
 
 pub use guest::frames::framed;
 
@@ -42,7 +42,7 @@ impl CommandRecord {
     }
 }
 
-/// All records of one guest, by name. A name that was recorded twice keeps the last record.
+/// All records of one guest, by name. If a name was recorded twice, the last record is kept.
 #[derive(Debug, Default)]
 pub struct GuestRecords {
     by_name: BTreeMap<String, CommandRecord>,
@@ -80,7 +80,7 @@ impl GuestRecords {
         records
     }
 
-    /// The record of a name; an empty one with status -1 when the guest sent none.
+    /// The record with a name, or an empty one with status -1 if the guest sent none.
     #[must_use]
     pub fn get(&self, name: &str) -> CommandRecord {
         let none = || CommandRecord {

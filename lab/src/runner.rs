@@ -1,4 +1,4 @@
-//! Runs cells, as many guests at a time as the host has CPUs and memory for, and reports each result.
+//! Runs jobs, as many guests at a time as the host has CPUs and memory for, and reports each result.
 
 use crate::bench::Bench;
 use crate::disk;
@@ -15,11 +15,11 @@ use std::time::Duration;
 /// Host memory per concurrent guest, MiB: the usual guest size plus QEMU itself.
 const MIB_PER_GUEST: usize = 768;
 
-/// Maximum number of failures that are retried, each alone. A retry shows whether the failure also occurs without another
-/// guest; it stays a failure. More failures than this have another cause.
+/// Maximum number of failures that are retried, each alone. A retry shows whether the failure also occurs without
+/// another guest; the job still counts as failed. More failures than this have a common cause.
 const MOST_AGAIN: usize = 3;
 
-/// Scenarios that look for rare events. A single failure is the event itself, so it is never retried.
+/// Scenarios that look for rare events. A single failure is such an event, so it is never retried.
 const SELDOM: [&str; 6] = [
     "sigkill_anywhere",
     "sigkill_more",
@@ -39,7 +39,7 @@ pub struct ScenarioJob {
 }
 
 impl ScenarioJob {
-    /// `SCENARIO KERNEL/LAYOUT`.
+    /// The name of the job: `SCENARIO KERNEL/LAYOUT`.
     #[must_use]
     pub fn label(&self) -> String {
         format!("{} {}", self.scenario.name, self.cell.label())
@@ -49,13 +49,13 @@ impl ScenarioJob {
 /// The totals of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunTotals {
-    /// Every claim held.
+    /// Jobs in which every claim held.
     pub passed: usize,
-    /// A claim did not hold, or the guest did not reach its end.
+    /// Jobs in which a claim did not hold or the guest did not reach its end.
     pub failed: usize,
     /// Number of the failed jobs that passed when they ran alone.
     pub unstable: usize,
-    /// Could not run; the reason is on its line.
+    /// Jobs that could not run. The reason is on their line.
     pub skipped: usize,
     /// How long each job took.
     pub times: Vec<(String, Duration)>,
@@ -125,7 +125,7 @@ fn again<'a>(failed: &[&'a ScenarioJob]) -> Vec<&'a ScenarioJob> {
     if failed.len() > MOST_AGAIN { Vec::new() } else { all }
 }
 
-/// Retries a job that failed beside another guest; its earlier records are kept.
+/// Retries a job that failed beside another guest. The records of the first run are kept.
 fn alone(bench: &Bench, job: &ScenarioJob) -> JobResult {
     let dir = place(bench, job);
     let first = bench.out.join(format!("{}-first", name(job)));

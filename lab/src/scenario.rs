@@ -17,24 +17,24 @@ pub struct Scenario {
     pub cells: fn() -> Vec<ScenarioCell>,
     /// The guest's script, after `guest/lab.sh`.
     pub script: fn(&ScenarioCell) -> String,
-    /// The assertions.
+    /// Checks the records.
     pub check: fn(&ScenarioCell, &GuestRecords, &mut ScenarioVerdict),
 }
 
-/// One guest: kernel, control groups, machine.
+/// One guest: kernel, cgroup layout, machine.
 #[derive(Clone, Debug)]
 pub struct ScenarioCell {
-    /// Which kernel.
+    /// Its kernel.
     pub kernel: LabKernel,
-    /// Which control groups.
+    /// Its cgroup layout.
     pub layout: CgroupLayout,
-    /// Which machine.
+    /// Its machine.
     pub shape: GuestShape,
     /// Seconds that the guest may take on an idle host; see [`ScenarioCell::patience`].
     pub limit_s: u64,
     /// Distinguishes the guests of a scenario that is split into several.
     pub part: u32,
-    /// The first process, which runs the script.
+    /// The first process of the guest.
     pub init: GuestInit,
     /// Allowed accelerators.
     pub processor: ProcessorRequirement,
@@ -52,7 +52,7 @@ pub enum ProcessorRequirement {
 /// The first process of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuestInit {
-    /// A shell script, and nothing but the scenario.
+    /// A shell script that runs only the scenario.
     Script,
     /// systemd, with the scenario as a service.
     Systemd,
@@ -73,7 +73,8 @@ impl ScenarioCell {
         }
     }
 
-    /// One cell for each kind of kernel that the project supports: both layouts of the oldest, a real-time one, the newest.
+    /// One cell for each kind of kernel that the project supports: both layouts on the oldest, a real-time one, the
+    /// newest.
     #[must_use]
     pub fn of_each_kind() -> [ScenarioCell; 4] {
         [
@@ -117,8 +118,8 @@ impl ScenarioCell {
         }
     }
 
-    /// Time after which the guest is killed. It is far longer than needed, because the host may be busy: the real duration is
-    /// reported, and the limit only ends guests that hang.
+    /// Time after which the guest is killed. It is far longer than needed, because the host may be busy. The actual
+    /// duration is reported, and the limit only ends guests that hang.
     #[must_use]
     pub fn patience(&self) -> Duration {
         Duration::from_secs(self.limit_s * 4)

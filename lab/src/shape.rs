@@ -4,7 +4,7 @@ use crate::disk::Disk;
 use crate::kernels::LabKernel;
 use crate::packages::Packages;
 
-/// How control groups are mounted in the guest.
+/// How cgroups are mounted in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CgroupLayout {
     /// The v1 cpuset controller at `/sys/fs/cgroup/cpuset`.
@@ -35,13 +35,13 @@ impl CgroupLayout {
 pub struct GuestShape {
     /// Shown in the report; empty for the usual shape.
     pub name: &'static str,
-    /// Packages.
+    /// Number of packages.
     pub sockets: u32,
-    /// Dies of a package.
+    /// Number of dies per package.
     pub dies: u32,
-    /// Cores of a die.
+    /// Number of cores per die.
     pub cores: u32,
-    /// Hardware threads of a core.
+    /// Number of hardware threads per core.
     pub threads: u32,
     /// NUMA nodes, as CPU lists.
     pub nodes: &'static [&'static str],
@@ -53,11 +53,12 @@ pub struct GuestShape {
     pub later: &'static [&'static str],
     /// QEMU arguments of the devices.
     pub devices: &'static [&'static str],
-    /// More kernel arguments.
+    /// Additional kernel parameters.
     pub boot: &'static str,
     /// Debian programs that the guest has in addition to ours.
     pub packages: Option<&'static Packages>,
-    /// The disk from which the guest boots, after a first guest has installed itself there. `None`: QEMU loads the kernel.
+    /// The disk from which the guest boots, after a first guest has installed itself there. `None`: QEMU loads the
+    /// kernel.
     pub disk: Option<&'static Disk>,
     /// Another kernel that is installed on that disk.
     pub beside: Option<LabKernel>,
@@ -82,13 +83,13 @@ pub const USUAL: GuestShape = GuestShape {
 };
 
 impl GuestShape {
-    /// How many CPUs there are.
+    /// Number of CPUs.
     #[must_use]
     pub fn cpus(&self) -> u32 {
         self.sockets * self.dies * self.cores * self.threads
     }
 
-    /// The QEMU arguments that make this machine.
+    /// The QEMU arguments for this machine.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![

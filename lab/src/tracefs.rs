@@ -4,17 +4,17 @@ use std::ffi::CStr;
 use std::io::Error;
 use std::path::Path;
 
-/// Where they are, or where to mount them.
+/// Where tracefs is mounted, or where to mount it.
 pub const TRACEFS: &str = "/sys/kernel/tracing";
 
-/// The kernel's own switches.
+/// Where debugfs is mounted, or where to mount it.
 const DEBUGFS: &str = "/sys/kernel/debug";
 
-/// Makes the files available. Where they are not mounted, mounts them for this process and its children only. Must be called
-/// while the process has one thread.
+/// Makes tracefs available. If it is not mounted, mounts it for this process and its children only. Must be called
+/// while the process has a single thread.
 ///
 /// # Errors
-/// The reason.
+/// The reason why tracefs cannot be mounted.
 pub fn reach() -> Result<(), String> {
     match Path::new(TRACEFS).join("instances").is_dir() {
         true => Ok(()),
@@ -22,10 +22,10 @@ pub fn reach() -> Result<(), String> {
     }
 }
 
-/// The same for debugfs.
+/// Makes debugfs available in the same way.
 ///
 /// # Errors
-/// The reason.
+/// The reason why debugfs cannot be mounted.
 pub fn reach_debugfs() -> Result<(), String> {
     match Path::new(DEBUGFS).join("sched").is_dir() {
         true => Ok(()),
@@ -37,7 +37,8 @@ pub fn reach_debugfs() -> Result<(), String> {
 fn mount(kind: &CStr, at: &CStr) -> Result<(), String> {
     let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
     let none = std::ptr::null();
-    // SAFETY: the strings end in NUL and live; a private mount namespace does not affect mounts of other processes.
+    // SAFETY: the strings are NUL-terminated and outlive the calls. A private mount namespace does not affect mounts of
+    // other processes.
     unsafe {
         if libc::unshare(libc::CLONE_NEWNS) != 0 {
             return Err(failed("unshare"));

@@ -1,7 +1,7 @@
-//! The truth benchmark of `blame`: compares the disturbances of a CPU and their causes with what `blame` reports for the same
-//! time.
+//! The truth benchmark of `blame`: compares the disturbances of a CPU and their causes with the report of `blame` for
+//! the same time.
 //!
-//! Pure: the guest's program disturbs and runs `blame`, this code compares. All times are nanoseconds on
+//! Pure code: the guest's program disturbs and runs `blame`, this code compares. All times are nanoseconds on
 //! `CLOCK_MONOTONIC_RAW`.
 
 mod control;
@@ -43,11 +43,11 @@ pub struct DisturbingThread {
 pub struct ExpectedBlame {
     /// Accepted classes, by their names in JSON.
     pub classes: &'static [&'static str],
-    /// The name must contain one of these words; if empty, every name is right.
+    /// The name must contain one of these words. If empty, every name is correct.
     pub name: &'static [&'static str],
     /// The expected culprit.
     pub culprit: ExpectedCulprit,
-    /// The place in the kernel, if reported, must contain one of these words; if empty, every place is right.
+    /// The place in the kernel, if reported, must contain one of these words. If empty, every place is correct.
     pub callsite: &'static [&'static str],
     /// Events (`ipi/ipi_send_cpu`) without which, and without kprobes for them, the culprit cannot be determined.
     pub reporting_events: &'static [&'static str],
@@ -56,13 +56,13 @@ pub struct ExpectedBlame {
 /// The expected culprit of a disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedCulprit {
-    /// The thread of [`Injection::culprit`] is the culprit: its number and its CPU.
+    /// The thread of [`Injection::culprit`]: its thread ID and its CPU.
     Injector,
-    /// The thread of [`Injection::culprit`] ran there itself: the interruption has its name.
+    /// The thread of [`Injection::culprit`], which ran on the measured CPU itself: the interruption has its name.
     Itself,
     /// The kernel itself: an interrupt, a softirq or a kernel thread whose name contains one of these words.
     Via(&'static [&'static str]),
-    /// Only the class and the name can be known.
+    /// Not known: only the class and the name can be checked.
     Unknown,
 }
 
@@ -75,7 +75,7 @@ pub struct ReportedGap {
     pub start_ns: u64,
     /// Its end.
     pub end_ns: u64,
-    /// What had the CPU in it, in the order of time.
+    /// What had the CPU during the gap, in order of time.
     #[serde(default)]
     pub parts: Vec<ReportedGapPart>,
 }
@@ -104,7 +104,7 @@ pub struct ReportedGapPart {
 /// The culprit that `blame` reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedCulprit {
-    /// Thread; 0 for none.
+    /// Its thread ID; 0 if no thread is named.
     pub pid: i32,
     /// Its name.
     pub comm: String,
@@ -113,7 +113,7 @@ pub struct ReportedCulprit {
     /// Place in the kernel.
     #[serde(default)]
     pub callsite: Option<String>,
-    /// Interrupt or softirq.
+    /// The interrupt or softirq through which it acted.
     #[serde(default)]
     pub via: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Extracts what a guest needs from a kernel's packages: the image and a few modules. The rest is not kept.
+//! Extracts the image and a few modules from a kernel's packages. The rest is not kept.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
@@ -17,7 +17,7 @@ const MODULES: &[&str] = &[
     "sd_mod",
     "virtio_mmio",
     "virtio_console",
-    // ext4 requests it from the kernel by the name of its algorithm, which no dependency list shows.
+    // ext4 requests this module from the kernel by the name of its algorithm, which no dependency list contains.
     "crc32c_generic",
     "ext4",
     "vfat",
@@ -42,21 +42,21 @@ impl UnpackedKernel {
         self.dir.join("vmlinuz")
     }
 
-    /// What QEMU loads: the unpacked kernel where it exists, otherwise the image.
+    /// The file that QEMU loads: the decompressed kernel if it exists, otherwise the image.
     #[must_use]
     pub fn boots(&self) -> PathBuf {
         let plain = self.dir.join("vmlinux");
         if plain.is_file() { plain } else { self.image() }
     }
 
-    /// Whether it was unpacked with the modules that are requested today.
+    /// Whether it was unpacked with the current list of modules.
     fn is_whole(&self) -> bool {
         let order = std::fs::read_to_string(self.dir.join("order")).unwrap_or_default();
         let names: Vec<&str> = order.lines().filter_map(|line| line.split(' ').next()).collect();
         self.image().is_file() && MODULES.iter().all(|module| names.contains(module))
     }
 
-    /// A busybox for the kernel's architecture, where it is not the host's.
+    /// A busybox for the kernel's architecture, if it differs from the host's.
     #[must_use]
     pub fn busybox(&self) -> Option<PathBuf> {
         Some(self.dir.join("busybox")).filter(|path| path.is_file())
@@ -81,8 +81,8 @@ impl UnpackedKernel {
     }
 }
 
-/// Provides kernels: from the cache where possible, otherwise downloaded. Returns one result for each; a missing kernel does
-/// not affect the others.
+/// Provides kernels: from the cache if possible, otherwise downloaded. Returns one result for each. A missing kernel
+/// does not affect the others.
 #[must_use]
 pub fn ready(kernels: &[LabKernel]) -> Vec<(LabKernel, Result<BootableKernel, LabError>)> {
     let cache = cache_dir();
@@ -96,7 +96,7 @@ pub fn ready(kernels: &[LabKernel]) -> Vec<(LabKernel, Result<BootableKernel, La
                 why: why.clone(),
             }),
         };
-        // With a kernel in the cache, an unreachable mirror is not an error.
+        // If a kernel is in the cache, an unreachable mirror is not an error.
         fetched.or_else(|error| newest_cached(&cache, kernel).ok_or(error))
     };
     kernels.iter().map(|kernel| (*kernel, one(*kernel))).collect()
@@ -111,7 +111,7 @@ struct PackageLists {
 impl PackageLists {
     fn open(cache: &Path, arch: &'static str) -> Result<PackageLists, LabError> {
         let apt = Apt::prepare(&cache.join(format!("apt-{arch}")), arch)?;
-        // A mirror that is being updated may serve only some suites; those are enough.
+        // While a mirror is being updated, it may serve only some suites. Those are enough.
         let refreshed = apt.refresh(Refresh::WhenOld);
         let names = apt.kernel_packages()?;
         if names.is_empty() {
@@ -179,7 +179,8 @@ fn newest_cached(cache: &Path, kernel: LabKernel) -> Option<BootableKernel> {
     })
 }
 
-/// Unpacks into a temporary directory and renames it at the end: an interrupted run leaves no incomplete kernel.
+/// Unpacks into a temporary directory and renames it at the end, so that an interrupted run leaves no incomplete
+/// kernel.
 fn unpack(debs: &[PathBuf], release: &str, to: &UnpackedKernel) -> Result<(), LabError> {
     let whole = to.dir.with_extension("whole");
     let part = to.dir.with_extension("part");
@@ -213,13 +214,14 @@ fn unpack(debs: &[PathBuf], release: &str, to: &UnpackedKernel) -> Result<(), La
     for deb in debs {
         std::fs::remove_file(deb).map_err(LabError::file(deb))?;
     }
-    // An older copy with fewer modules may exist and be in use by starting guests, so it is replaced as late as possible.
+    // An older copy with fewer modules may exist and be in use by guests that are starting, so it is replaced as late
+    // as possible.
     std::fs::remove_dir_all(&to.dir).ok();
     std::fs::rename(&part, &to.dir).map_err(LabError::file(&to.dir))
 }
 
-/// Copies [`MODULES`] and their dependencies, and writes `order`: a module's name, then the files to load (none when it is
-/// built in).
+/// Copies [`MODULES`] and their dependencies, and writes `order`: a module's name, then the files to load (none if it
+/// is built in).
 fn copy_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
     let mut found = BTreeMap::new();
     find_modules(whole, &mut found);
@@ -250,7 +252,7 @@ fn find_modules(dir: &Path, found: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// Adds a module after all its dependencies. A built-in module has no file and is left out.
+/// Adds a module after all its dependencies. A built-in module has no file and is skipped.
 fn depend(name: &str, found: &BTreeMap<String, PathBuf>, chain: &mut Vec<String>) -> Result<(), LabError> {
     let name = name.replace('-', "_");
     let Some(file) = found.get(&name) else {
@@ -267,7 +269,7 @@ fn depend(name: &str, found: &BTreeMap<String, PathBuf>, chain: &mut Vec<String>
     Ok(())
 }
 
-/// Guests load modules with busybox, which may not support the compression.
+/// Copies a module uncompressed. Guests load modules with busybox, which may not support the compression.
 fn plain_copy(file: &Path, to: &Path) -> Result<(), LabError> {
     if file.extension().is_some_and(|end| end == "xz") {
         let output = Command::new("xz")

@@ -1,5 +1,5 @@
-//! Provides systemd for guests that have it as init: its programs, their libraries, and targets without services. Its journal
-//! is available for scenarios that start it.
+//! Provides systemd for guests that use it as init: its programs, their libraries, and targets without services. Its
+//! journal is available for scenarios that start it.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The systemd programs that a guest runs. The executor is new in 255.
+/// The systemd programs that a guest runs. The executor exists since 255.
 const PROGRAMS: &[&str] = &[
     "systemd",
     "systemd-executor",
@@ -20,18 +20,18 @@ const PROGRAMS: &[&str] = &[
     "systemd-journald",
     "journalctl",
 ];
-/// Libraries that 257 and later load at run time. Without the first, systemd knows no mounts; without the second, it silently
-/// blocks no system call of a unit.
+/// Libraries that systemd 257 and later load at run time. Without the first, systemd knows no mounts. Without the
+/// second, it silently ignores the system call filter of a unit.
 const LOADED_LATER: &[&str] = &["libmount.so.1", "libseccomp.so.2"];
 /// Packages, each with all its dependencies. The first only recommends the second.
 const PACKAGES: &[&str] = &["systemd", "libseccomp2"];
-/// Units beside targets and slices. Nothing starts them by itself.
+/// Units in addition to targets and slices. No unit starts them automatically.
 const UNITS: &[&str] = &[
     "systemd-journald.service",
     "systemd-journald.socket",
     "systemd-reboot.service",
 ];
-/// The cache directory; other content needs another name.
+/// Name of the cache directory. Other content needs another name.
 const FOLDER: &str = "systemd-3";
 /// Library directories of Debian's packages; older packages lack the first directory's prefix.
 const LIBRARIES: &[&str] = &[
@@ -49,7 +49,7 @@ pub struct Userland {
     dir: PathBuf,
 }
 
-/// The systemd that Debian ships with a kernel: from the cache where possible, otherwise downloaded.
+/// Provides the systemd that Debian ships with a kernel: from the cache if possible, otherwise downloaded.
 ///
 /// # Errors
 /// [`LabError`] when it is neither in the cache nor available for download.
@@ -57,13 +57,14 @@ pub fn ready(kernel: LabKernel) -> Result<Userland, LabError> {
     let suite = kernel.suites.first().copied().unwrap_or_default();
     let cache = cache_dir();
     let home = cache.join(FOLDER).join(suite);
-    // With one in the cache, an unreachable mirror is not an error.
+    // If a systemd is in the cache, an unreachable mirror is not an error.
     fetch(&cache, &home, suite, kernel).or_else(|error| newest_cached(&home).ok_or(error))
 }
 
 fn fetch(cache: &Path, home: &Path, suite: &str, kernel: LabKernel) -> Result<Userland, LabError> {
     let apt = Apt::prepare(&cache.join(format!("apt-{}", kernel.arch)), kernel.arch)?;
-    // Lists that are missing, or older than the mirror, which drops a package when its successor arrives, are handled below.
+    // If the lists are missing or older than the mirror, which drops a package when its successor arrives, they are
+    // downloaded again below.
     let fresh = apt.refresh(Refresh::WhenOld);
     fresh.and_then(|()| of_lists(&apt, home, suite)).or_else(|_| {
         apt.refresh(Refresh::Always)?;
@@ -71,7 +72,7 @@ fn fetch(cache: &Path, home: &Path, suite: &str, kernel: LabKernel) -> Result<Us
     })
 }
 
-/// The version in the package lists.
+/// Provides the version in the package lists.
 fn of_lists(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError> {
     let packages = apt.with_dependencies(PACKAGES, suite)?;
     let version = packages
@@ -98,7 +99,7 @@ fn newest_cached(home: &Path) -> Option<Userland> {
     })
 }
 
-/// Unpacks into a temporary directory and renames it at the end: an interrupted run leaves no incomplete copy.
+/// Unpacks into a temporary directory and renames it at the end, so that an interrupted run leaves no incomplete copy.
 fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
     let beside = |end: &str| PathBuf::from(format!("{}.{end}", to.dir.display()));
     let (whole, part) = (beside("whole"), beside("part"));
@@ -130,7 +131,7 @@ fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
     for file in &needed {
         copy(file, &part.join("lib").join(file.file_name().unwrap_or_default()))?;
     }
-    // Targets and slices only: their services do not exist here, and a guest boots in a second.
+    // Only targets and slices: the services do not exist here, and a guest boots in a second.
     for place in ["usr/lib/systemd/system", "lib/systemd/system"] {
         for entry in std::fs::read_dir(whole.join(place)).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -148,7 +149,7 @@ fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
     std::fs::rename(&part, &to.dir).map_err(LabError::file(&to.dir))
 }
 
-/// The libraries of a program, as its own loader finds them among the unpacked packages.
+/// The libraries of a program, resolved by its own loader among the unpacked packages.
 fn libraries(whole: &Path, program: &Path) -> Result<Vec<PathBuf>, LabError> {
     let paths: Vec<String> = LIBRARIES
         .iter()
@@ -177,7 +178,8 @@ fn copy(file: &Path, to: &Path) -> Result<(), LabError> {
 }
 
 impl Userland {
-    /// Adds it to a guest: programs and libraries where systemd looks for them, and the scenario as the only service.
+    /// Adds systemd to a guest: programs and libraries where systemd looks for them, and the scenario as the only
+    /// service.
     ///
     /// # Errors
     /// [`LabError::File`] when the cache cannot be read.
@@ -209,7 +211,7 @@ impl Userland {
             };
             archive.program(&format!("{dir}/{name}"), &content);
         }
-        // The kernel starts the loader, like a program.
+        // The kernel executes the loader like a program.
         let loader = self.dir.join("lib").join(LOADER);
         let content = std::fs::read(&loader).map_err(LabError::file(&loader))?;
         archive.program(&format!("usr/lib/x86_64-linux-gnu/{LOADER}"), &content);
@@ -221,8 +223,8 @@ impl Userland {
         Ok(())
     }
 
-    /// The search path of its programs for libraries and for each other. Other Debian packages in the guest have their own
-    /// library directories.
+    /// The search path of its programs for libraries and for each other. Other Debian packages in the guest have their
+    /// own library directories.
     pub fn link(archive: &mut Archive, beside: Option<&Packages>) {
         match beside {
             Some(_) => {

@@ -1,9 +1,9 @@
-//! The result of a scenario: every claim that did not hold, a remark for the report line, or why it could not run.
+//! The result of a scenario: every claim that did not hold, notes for the report line, or why it could not run.
 
 use crate::records::{CommandRecord, GuestRecords};
 use std::fmt::Debug;
 
-/// Collects claims, so that one run shows all failures and not only the first.
+/// Collects all claims, so that one run shows every failure and not only the first.
 #[derive(Debug, Default)]
 pub struct ScenarioVerdict {
     /// Every checked claim, as its text. A scenario without checks fails.
@@ -52,7 +52,7 @@ impl ScenarioVerdict {
         record
     }
 
-    /// Adds to the scenario's line.
+    /// Adds a note to the scenario's line.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }

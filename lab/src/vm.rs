@@ -1,4 +1,4 @@
-//! Boots one guest and waits for its end: by itself, by its last record, or by the time limit.
+//! Boots one guest and waits until it stops, sends its last record, or reaches the time limit.
 
 use crate::error::LabError;
 use crate::records::GuestRecords;
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 /// How a guest ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VmEnd {
-    /// The scenario reached its end.
+    /// The guest sent its last record.
     Done,
-    /// The guest stopped earlier.
+    /// The guest stopped without its last record.
     Stopped,
     /// The time limit was reached.
     TimeOut,
@@ -48,22 +48,22 @@ pub struct VmMachine<'a> {
 
 /// What the machine boots.
 pub enum VmBoot<'a> {
-    /// A kernel that QEMU itself loads, with an initramfs and the lab's own or another command line. The machine stops where
-    /// it would reboot.
+    /// A kernel that QEMU itself loads, with an initramfs and the lab's own or another command line. The machine stops
+    /// when the guest reboots.
     Kernel {
         /// The kernel.
         image: &'a Path,
         /// The archive.
         initramfs: &'a [u8],
-        /// Another command line.
+        /// Replaces the lab's own command line.
         line: Option<&'a str>,
     },
-    /// What the firmware finds on the disk. The machine reboots as often as the guest requests.
+    /// The boot loader that the firmware finds on the disk. The machine reboots as often as the guest requests.
     Disk,
 }
 
 /// Boots a guest and collects its records. `dir` gets `console`, `records` and `initramfs` (removed at the end).
-/// `devices` are QEMU arguments beside those of the machine's cell.
+/// `devices` are QEMU arguments in addition to those of the machine's cell.
 ///
 /// # Errors
 /// [`LabError`] when QEMU cannot be started or `dir` cannot be written.
@@ -104,8 +104,8 @@ pub fn boot(start: &VmBoot, devices: &[String], machine: &VmMachine, dir: &Path)
     })
 }
 
-/// Whether a console shows the emulator's known fault: QEMU's translator races with live patching of kernel text, so that a
-/// breakpoint is hit that the kernel has already removed.
+/// Whether a console shows a known fault of the emulator: QEMU's translator races with live patching of kernel text, so
+/// the guest hits a breakpoint that the kernel has already removed.
 #[must_use]
 pub fn emulator_fault(console: &str) -> bool {
     console.contains("Oops: int3") || console.contains("int3: 0000 [#1]")
@@ -126,7 +126,7 @@ fn emulator(machine: &VmMachine, console: &Path, port: &Path) -> Command {
         _ => command.args(["-M", "q35"]).args(machine.accelerator.arguments()),
     };
     if cell.kernel.arch != "amd64" {
-        // With one emulation thread, 32-bit arm guests with several CPUs hang when they open their console.
+        // With a single emulation thread, 32-bit arm guests with several CPUs hang when they open their console.
         command.args(["-accel", "tcg,thread=multi"]);
     }
     command
@@ -139,9 +139,9 @@ fn emulator(machine: &VmMachine, console: &Path, port: &Path) -> Command {
     command
 }
 
-/// The words on the kernel's command line in every guest of a cell. Page-table isolation is off, because it makes every
-/// system call flush the emulator's translations, which takes a third of a guest's time. A cell with its own words tests the
-/// command line, and gets no others.
+/// The kernel command line of every guest of a cell. Page-table isolation is off, because it makes every system call
+/// flush the emulator's translations, which takes a third of a guest's time. A cell with its own command line tests
+/// that line and gets no other words.
 fn own_line(cell: &ScenarioCell) -> String {
     let console = if cell.kernel.arch == "amd64" {
         "ttyS0"
@@ -167,7 +167,7 @@ fn spawn(mut command: Command, error_file: &Path) -> Result<Child, LabError> {
     // SAFETY: prctl is async-signal-safe, and the closure accesses no memory of ours.
     unsafe {
         command.pre_exec(|| {
-            // A guest must not outlive the lab.
+            // The guest must end when the lab ends.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             Ok(())
         });
@@ -178,7 +178,7 @@ fn spawn(mut command: Command, error_file: &Path) -> Result<Child, LabError> {
     })
 }
 
-/// The words that select init for the guest's first program.
+/// The kernel parameter that selects the guest's init.
 fn init(cell: &ScenarioCell) -> &'static str {
     match cell.init {
         GuestInit::Script => "",
@@ -217,7 +217,7 @@ fn wait(child: &mut Child, port: &Path, until: Instant) -> Result<VmEnd, LabErro
         if child.try_wait().map_err(failed)?.is_some() {
             return Ok(VmEnd::Stopped);
         }
-        // Some machines cannot power off; their last record is the end.
+        // Some machines cannot power off. Their last record is the end.
         if ready_since.is_none() && ends_with_done(port) {
             ready_since = Some(Instant::now());
         }

@@ -1,7 +1,7 @@
 //! Decompresses a kernel.
 //!
-//! QEMU starts an ELF kernel by its PVH entry. That saves each guest the seconds that an emulated processor needs to
-//! decompress itself. The layout of a compressed image: `Documentation/arch/x86/boot.rst`.
+//! QEMU starts an ELF kernel at its PVH entry. That saves each guest the seconds that an emulated processor needs to
+//! decompress it. The layout of a compressed image: `Documentation/arch/x86/boot.rst`.
 
 use crate::error::LabError;
 use std::io::Write;
@@ -32,7 +32,7 @@ pub fn beside(image: &Path) -> Result<(), LabError> {
             packed.unpacked
         )));
     }
-    // Guests that start at this moment see the complete file or none.
+    // Guests that start at this time see either the complete file or none.
     let part = image.with_file_name(format!("vmlinux.{}", std::process::id()));
     std::fs::write(&part, plain).map_err(LabError::file(&part))?;
     std::fs::rename(&part, &to).map_err(LabError::file(&to))
@@ -41,7 +41,7 @@ pub fn beside(image: &Path) -> Result<(), LabError> {
 /// The compressed kernel of an image.
 struct Payload<'a> {
     data: &'a [u8],
-    /// Its decompressed size, which the build appends to it.
+    /// Its decompressed size, which the kernel build appends to it.
     unpacked: usize,
 }
 
@@ -53,7 +53,7 @@ fn payload(image: &[u8]) -> Option<Payload<'_>> {
     if image.get(0x202..0x206)? != b"HdrS" {
         return None;
     }
-    // Zero means four.
+    // Zero means four sectors.
     let sectors = match *image.get(0x1f1)? {
         0 => 4,
         sectors => usize::from(sectors),

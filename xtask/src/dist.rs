@@ -1,5 +1,5 @@
-//! Builds `make dist`: one static binary each for x86-64, arm64 and armv7, checks their sizes, and starts the latter two in
-//! an emulator.
+//! Builds one static binary each for x86-64, arm64 and armv7 (`make dist`), checks their sizes, and starts the latter
+//! two in an emulator.
 
 use crate::dist_armv7;
 use crate::error::{TaskResult, XtaskError, build_static, output, target_dir, top};
@@ -12,10 +12,10 @@ use std::process::Command;
 /// Maximum size of a binary, bytes.
 const LIMIT: u64 = 8_000_000;
 
-/// Builds all three, checks their sizes, and starts the foreign ones in an emulated machine.
+/// Builds all three binaries, checks their sizes, and starts the foreign ones in an emulated machine.
 ///
 /// # Errors
-/// [`XtaskError`] when a build fails; [`XtaskError::Failed`] when one is too large or does not start.
+/// [`XtaskError`] when a build fails; [`XtaskError::Failed`] when a binary is too large or does not start.
 pub fn run() -> TaskResult {
     let version = env!("CARGO_PKG_VERSION");
     let dist = top().join("dist");
@@ -72,7 +72,7 @@ pub fn run() -> TaskResult {
 
 fn aarch64() -> TaskResult<(PathBuf, PathBuf)> {
     let target = "aarch64-unknown-linux-musl";
-    // The linker of the toolchain itself; no C compiler for the architecture is needed.
+    // Uses the linker of the toolchain itself, so no C compiler for the architecture is needed.
     output(
         Command::new("cargo")
             .args(["build", "--release", "--locked", "--target", target])

@@ -1,4 +1,4 @@
-//! Builds for armv7: with the toolchain's own musl target where it exists, otherwise with Debian's compiler for armhf.
+//! Builds for armv7: with the toolchain's own musl target if it exists, otherwise with Debian's compiler for armhf.
 
 use crate::error::{TaskResult, output, target_dir, top};
 use std::path::PathBuf;
@@ -6,13 +6,14 @@ use std::process::Command;
 
 const MUSL: &str = "armv7-unknown-linux-musleabihf";
 const GLIBC: &str = "armv7-unknown-linux-gnueabihf";
-/// Not position independent, because the linked start files are those of a plain static program.
+/// Flags for a binary that is not position independent, because the linked start files are those of a plain static
+/// program.
 const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static -C linker-flavor=ld.lld";
 
 /// Builds quietcore and lab-guest.
 ///
 /// # Errors
-/// [`crate::error::XtaskError::TestProgram`] when no compiler is available or the build fails.
+/// [`crate::error::XtaskError::Program`] when no compiler is available or the build fails.
 pub fn build() -> TaskResult<(PathBuf, PathBuf)> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "-p", "quietcore", "-p", "lab"]);

@@ -1,4 +1,4 @@
-//! The errors of tasks, and functions to run programs.
+//! Errors of tasks, and functions to run programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 /// Why a task failed.
 #[derive(Debug, thiserror::Error)]
 pub enum XtaskError {
-    /// A check failed; it was already reported.
+    /// A check failed. The failure was already reported.
     #[error("failed")]
     Failed,
     /// A file could not be read or written.
@@ -38,7 +38,7 @@ impl XtaskError {
     }
 }
 
-/// The exit status of a task; prints the reason of a failure.
+/// Prints the reason of a failure, and returns the exit status of a task.
 #[must_use]
 pub fn report(done: TaskResult) -> ExitCode {
     match done {
@@ -65,7 +65,10 @@ pub fn target_dir() -> PathBuf {
 /// Runs a program in the root directory and returns its standard output; its standard error is inherited.
 ///
 /// # Errors
-/// [`XtaskError::TestProgram`] when it cannot be started or its status is not 0.
+/// Runs a program in the root directory and returns its standard output. Its standard error is inherited.
+///
+/// # Errors
+/// [`XtaskError::Program`] when it cannot be started or its status is not 0.
 pub fn output(command: &mut Command) -> TaskResult<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |why: String| XtaskError::Program {
@@ -83,10 +86,10 @@ pub fn output(command: &mut Command) -> TaskResult<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Builds the static binaries of a package with the release profile, and returns their directory.
+/// Builds the static binaries of a package with its release profile, and returns their directory.
 ///
 /// # Errors
-/// [`XtaskError::TestProgram`] when the build fails.
+/// [`XtaskError::Program`] when the build fails.
 pub fn build_static(package: &str) -> TaskResult<PathBuf> {
     let folder = output(Command::new("scripts/build-static").arg(package))?;
     Ok(top().join(folder.trim()))
@@ -95,7 +98,7 @@ pub fn build_static(package: &str) -> TaskResult<PathBuf> {
 /// The static quietcore: `QUIETCORE_BIN`, or a new build.
 ///
 /// # Errors
-/// [`XtaskError::TestProgram`] when the build fails.
+/// [`XtaskError::Program`] when the build fails.
 pub fn product() -> TaskResult<PathBuf> {
     named_or_built("QUIETCORE_BIN", "quietcore", "quietcore")
 }
@@ -103,7 +106,7 @@ pub fn product() -> TaskResult<PathBuf> {
 /// The static program of the lab's guests: `LAB_GUEST_BIN`, or a new build.
 ///
 /// # Errors
-/// [`XtaskError::TestProgram`] when the build fails.
+/// [`XtaskError::Program`] when the build fails.
 pub fn lab_guest() -> TaskResult<PathBuf> {
     named_or_built("LAB_GUEST_BIN", "lab", "lab-guest")
 }

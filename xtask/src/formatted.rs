@@ -1,10 +1,10 @@
-//! Lists every Rust file for rustfmt. `cargo fmt` follows `mod` lines only, so it misses the modules that a macro declares,
-//! which are all verbs.
+//! Lists every Rust file for rustfmt. `cargo fmt` follows only `mod` lines, so it misses modules that a macro declares,
+//! such as all verbs.
 
 use crate::error::{TaskResult, XtaskError, top};
 use std::path::{Path, PathBuf};
 
-/// Where the sources are.
+/// The folders of the sources.
 const FOLDERS: [&str; 5] = ["bench", "crates", "fuzz", "lab", "xtask"];
 
 /// The arguments that make `cargo` check all of them.

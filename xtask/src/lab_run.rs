@@ -8,7 +8,8 @@ use lab::scenarios;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// `xtask lab ...`: `list`, `fetch` or `try SCRIPT` and a filter, or only a filter, which runs the matching scenarios.
+/// Runs `xtask lab ...`: `list`, `fetch` or `try SCRIPT` with a filter, or only a filter, which runs the matching
+/// scenarios.
 ///
 /// # Errors
 /// [`XtaskError`] when a scenario failed or nothing matches the filter.
@@ -51,11 +52,11 @@ pub fn run(jobs: &[ScenarioJob], report: &mut TaskReport) -> TaskResult<CheckTot
     Ok(run_with((product()?, lab_guest()?), jobs, report))
 }
 
-/// As [`run`], with given binaries: quietcore and lab-guest.
+/// Like [`run`], with given binaries: quietcore and lab-guest.
 pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[ScenarioJob], report: &mut TaskReport) -> CheckTotals {
     let bench = match Bench::prepare(jobs, quietcore, guest, target_dir().join("lab")) {
         Ok(bench) => bench,
-        // A host without emulator or shell cannot check anything.
+        // A host without an emulator or a shell cannot check anything.
         Err(why) => {
             println!("SKIP: lab: {why}");
             return CheckTotals {
@@ -64,7 +65,7 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[ScenarioJob], re
             };
         }
     };
-    // Jobs that need something missing fail to run, each with its reason.
+    // Jobs whose requirements are missing are skipped later, each with its reason.
     let _ = kernels(&bench);
     println!("guests run by {}", bench.accelerator.word());
     let started = Instant::now();
@@ -81,7 +82,8 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[ScenarioJob], re
     }
 }
 
-/// Fetches the kernels and systems of these jobs. Jobs that need something missing fail to run, each with its reason.
+/// Fetches the kernels and systemd versions of these jobs. Jobs whose requirements are missing are skipped later, each
+/// with its reason.
 ///
 /// # Errors
 /// [`XtaskError`] when a program for the guests cannot be built.

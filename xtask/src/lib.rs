@@ -1,4 +1,4 @@
-//! The project's own tasks: `check`, `test`, `lab`, `dist`. The Makefile calls them.
+//! The project's tasks: `check`, `test`, `lab`, `dist`. The Makefile calls them.
 
 pub mod dist;
 pub mod error;

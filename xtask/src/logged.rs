@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Maximum number of relevant lines before the end of a log.
 const MAX_FAILURE_LINES: usize = 24;
 
-/// If a log does not grow for this long, something hangs: cargo reports every crate and every finished test.
+/// Time without new output after which a command hangs: cargo reports every crate and every finished test.
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// The result of a cargo run.
@@ -20,14 +20,14 @@ pub enum CargoOutcome {
     Succeeded,
     /// Another exit status.
     Failed,
-    /// It printed nothing for too long and was killed; what hung was printed.
+    /// It printed nothing for too long and was killed. The hanging tests were printed.
     Hung,
 }
 
-/// Runs cargo with its output in a log, and prints the end of the log when it failed. Returns the result and the log.
+/// Runs cargo with its output in a log, and prints the end of the log if it failed. Returns the result and the log.
 ///
 /// # Errors
-/// [`XtaskError`] when cargo cannot be started or the log not be written or read.
+/// [`XtaskError`] when cargo cannot be started, or the log cannot be written or read.
 pub fn logged(name: &str, arguments: &[&str]) -> TaskResult<(CargoOutcome, String)> {
     let log = log_file(name)?;
     let started = Instant::now();
@@ -66,15 +66,15 @@ pub fn show_failure(ended: &CommandEnd, text: &str, log: &Path) {
     }
 }
 
-/// The end of a command with a silence limit.
+/// How a command with a silence limit ended.
 pub enum CommandEnd {
-    /// It exited by itself.
+    /// It exited.
     With(ExitStatus),
-    /// It and its children were killed; one line for each of them, with its state before.
+    /// It and its children were killed. One line for each of them, with its state before.
     Silent(Vec<String>),
 }
 
-/// Runs a command into a log, and kills it when the log does not grow for [`SILENCE`].
+/// Runs a command with its output in a log, and kills it when the log does not grow for [`SILENCE`].
 ///
 /// # Errors
 /// [`XtaskError`] when it cannot be started or the log cannot be written.
@@ -107,13 +107,13 @@ fn within(command: &mut Command, log: &Path, silence: Duration) -> TaskResult<Co
             length = now;
             grew = Instant::now();
         } else if grew.elapsed() > silence {
-            // Not by a process group: the user's Ctrl-C must reach cargo, so it stays in our group.
+            // Not by a process group: the user's Ctrl-C must reach cargo, so cargo stays in our group.
             let below = descendants(child.id());
             let states = below.iter().map(|pid| state(*pid)).collect();
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
             for pid in below {
-                // SAFETY: a plain system call. A process that has exited since then cannot be killed.
+                // SAFETY: a plain system call. If a process has exited since then, the call fails.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
             return Ok(CommandEnd::Silent(states));
@@ -182,10 +182,10 @@ fn unfinished(text: &str) -> BTreeSet<&str> {
     slow
 }
 
-/// The lines that report failures, possibly far above the end: from compilers, linkers and tests.
+/// The lines that report failures of compilers, linkers and tests, which may be far above the end.
 fn failure_lines<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut relevant: Vec<&str> = Vec::new();
-    // Tests that pass may panic on purpose, and their output is in the log too.
+    // Passing tests may panic intentionally, and their output is in the log too.
     let mut passed = false;
     for (place, line) in lines.iter().enumerate() {
         passed = match *line {

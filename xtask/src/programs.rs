@@ -17,8 +17,8 @@ const LIVE: &str = "live_";
 pub enum Tests {
     /// Tests that need only the project's files.
     Pure,
-    /// Tests of modules `live_*`, which measure, trace, need root or drive other programs. They run one at a time, each in
-    /// its own process, so that each has the machine and leaves no mount, mask or priority to the next.
+    /// Tests of modules `live_*`, which measure, trace, need root or drive other programs. They run one at a time, each
+    /// in its own process, so that each has the machine for itself and leaves no mount, mask or priority to the next.
     Live,
 }
 
@@ -147,7 +147,7 @@ pub fn run(
     for line in &skipped {
         println!("{line}");
     }
-    // A test that printed a reason passed for its program, but counts as skipped here.
+    // A test that printed a skip reason passed according to its program, but counts as skipped here.
     totals.passed = totals.passed.saturating_sub(skipped.len());
     totals.skipped += skipped.len();
     println!("      {}", totals.line());
@@ -225,7 +225,8 @@ fn one(
         .args(selection)
         .args(["--show-output", "-Zunstable-options", "--report-time"])
         .current_dir(&program.folder)
-        // The times of single tests are an unstable option of the test library; this makes stable toolchains accept it.
+        // The times of single tests are an unstable option of the test library. This variable makes stable toolchains
+        // accept it.
         .env("RUSTC_BOOTSTRAP", "1");
     if let Some(product) = product {
         command.env("QUIETCORE_BIN", product);
@@ -234,7 +235,7 @@ fn one(
     let text = String::from_utf8_lossy(&std::fs::read(&log).map_err(XtaskError::file(&log))?).into_owned();
     let mut found = count(&text);
     if !matches!(&ended, CommandEnd::With(status) if status.success()) {
-        // A program that died has no result.
+        // A program that crashed has no result line.
         found.failed = found.failed.max(1);
         println!("FAIL  {} {name}", program.name);
         crate::logged::show_failure(&ended, &text, &log);
@@ -277,7 +278,7 @@ fn times(text: &str) -> impl Iterator<Item = (&str, Duration)> {
     })
 }
 
-/// The names of all tests, one per line, with their programs.
+/// Prints the names of all tests, one per line, with their programs.
 ///
 /// # Errors
 /// [`XtaskError`] when they do not build or do not start.

@@ -14,9 +14,9 @@ pub struct CheckTotals {
     pub passed: usize,
     /// Checks that failed.
     pub failed: usize,
-    /// Checks that could not run here; the reason was printed.
+    /// Checks that could not run on this machine. The reason was printed.
     pub skipped: usize,
-    /// Failed lab scenarios that passed when they ran alone; each was printed.
+    /// Failed lab scenarios that passed when they ran alone. Each was printed.
     pub unstable: usize,
 }
 
@@ -38,12 +38,12 @@ impl CheckTotals {
         )
     }
 
-    /// The totals in the format of [`CheckTotals::parse`].
+    /// Formats the totals for [`CheckTotals::parse`].
     fn record(self) -> String {
         format!("{} {} {} {}", self.passed, self.failed, self.skipped, self.unstable)
     }
 
-    /// Parses such a record.
+    /// Parses the output of [`CheckTotals::record`].
     fn parse(record: &str) -> Option<CheckTotals> {
         let numbers: Result<Vec<usize>, _> = record.split_whitespace().map(str::parse).collect();
         let [passed, failed, skipped, unstable] = numbers.ok()?.try_into().ok()?;
@@ -77,7 +77,7 @@ impl Default for TaskReport {
 }
 
 impl TaskReport {
-    /// A report whose first stage is the earlier work of the Makefile: `QUIETCORE_STARTED` is its start, in seconds since
+    /// A report whose first stage is what the Makefile did before: `QUIETCORE_STARTED` is its start, in seconds since
     /// 1970.
     #[must_use]
     pub fn since_make() -> TaskReport {
@@ -121,7 +121,7 @@ impl TaskReport {
     /// Adds the totals that another command saved with [`TaskReport::save`].
     ///
     /// # Errors
-    /// [`XtaskError`] when there are none.
+    /// [`XtaskError`] when no totals are saved.
     pub fn add_saved(&mut self) -> TaskResult {
         let path = saved_file()?;
         let text = std::fs::read_to_string(&path).map_err(XtaskError::file(&path))?;
@@ -154,7 +154,8 @@ impl TaskReport {
         std::fs::write(&path, self.totals.record()).map_err(XtaskError::file(&path))
     }
 
-    /// Prints the times and the closing line. `result` is the result of the stages: an aborted stage is a failure.
+    /// Prints the times and the closing line. `result` is the result of the stages: an aborted stage counts as a
+    /// failure.
     ///
     /// # Errors
     /// [`XtaskError::Failed`] when anything failed, or nothing was checked.

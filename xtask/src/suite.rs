@@ -8,7 +8,7 @@ use crate::{formatted, lab_run};
 use lab::scenarios::{ScenarioPart, part};
 use std::process::Command;
 
-/// Formatting, lints and the tests that need only the project's files.
+/// Checks formatting and lints, and runs the tests that need only the project's files.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
@@ -40,7 +40,7 @@ pub fn test_all() -> TaskResult {
     report.close(result)
 }
 
-/// Runs what [`test_all`] adds to [`test`], which ran before; the closing line covers both.
+/// Runs what [`test_all`] adds to [`test`], which ran before. The closing line covers both.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
@@ -87,7 +87,7 @@ fn build(report: &mut TaskReport) -> TaskResult<Vec<TestProgram>> {
 
 fn of_this_machine(built: &[TestProgram], report: &mut TaskReport) -> TaskResult {
     let program = report.timed("building the static program", |_| product())?;
-    // Studies in a guest need a kernel from there.
+    // Studies in a guest need a kernel of the lab.
     report.timed("fetching kernels", |_| lab_run::fetch(&part(ScenarioPart::Smoke)))?;
     report.stage("live tests", |report| {
         programs::run(built, Tests::Live, Some(&program), report)
@@ -108,7 +108,7 @@ fn rest(report: &mut TaskReport) -> TaskResult {
     })
 }
 
-/// Runs a cargo subcommand as one check. A subcommand that this toolchain lacks is skipped.
+/// Runs a cargo subcommand as one check. It is skipped if this toolchain lacks it.
 fn subcommand(name: &str, arguments: &[&str]) -> TaskResult<CheckTotals> {
     let is_there = Command::new("cargo")
         .args([name, "--version"])

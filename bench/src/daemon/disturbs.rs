@@ -1,8 +1,8 @@
-//! Whether `watch --daemon` wakes or interrupts anything on an isolated CPU: one is isolated for real, things happen that the
-//! daemon hears of, tells, and serves, and `blame` says who had that CPU.
+//! Checks whether `watch --daemon` wakes or interrupts anything on an isolated CPU. A CPU is isolated, events occur
+//! that the daemon receives, reports and serves, and `blame` reports what ran on that CPU.
 //!
-//! Where a thread ran last ([`super::cpus_of`]) does not show what it causes elsewhere: an interrupt that it sends, work that
-//! it queues, a sleeper that it wakes.
+//! The CPU on which a thread last ran ([`super::cpus_of`]) does not show what the thread causes elsewhere: an interrupt
+//! that it sends, work that it queues, a thread that it wakes.
 
 use super::{BenchDaemon, start};
 use crate::speed::with;
@@ -16,16 +16,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use xtask::error::{TaskResult, XtaskError};
 
-/// What is written again and again; the partition has a value of its own there.
+/// The file that is changed repeatedly. The partition has its own value there.
 const MASK: &str = "/proc/irq/default_smp_affinity";
 
-/// Where a partition that stands is written down.
+/// The journal of active partitions.
 const JOURNAL: &str = "/run/quietcore/journal";
 
-/// Says whether nothing on the isolated CPU was its doing. What the kernel's events do not tell is not seen.
+/// Returns whether the daemon caused nothing on the isolated CPU. Effects without kernel events are not detected.
 ///
 /// # Errors
-/// The CPU could not be isolated, given back or looked at.
+/// The CPU could not be isolated, restored or watched.
 pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> TaskResult<bool> {
     let skip = |why: &str| {
         println!("SKIP: what watch --daemon does to an isolated CPU: {why}");
@@ -69,12 +69,12 @@ pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> TaskResu
     Ok(its.is_empty())
 }
 
-/// What `blame` says of the CPU, and the threads of the daemon.
+/// The report of `blame` for the CPU, and the threads of the daemon.
 fn observe(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> TaskResult<(Value, BTreeSet<u64>)> {
     let port = free_port()?;
     let declared = format!("[watch]\nlisten = \"127.0.0.1:{port}\"\n");
     let daemon = start(binary, &format!("--cpus {watched}"), &declared)?;
-    // What it does at once after the start is over.
+    // Skips the work that follows the start.
     std::thread::sleep(Duration::from_secs(3));
     let words = ["blame", "--json", "--cpus", watched, "--for"];
     let mut blame = with(binary, &words);
@@ -100,7 +100,7 @@ fn observe(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> Ta
     Ok((blamed, threads_of(daemon.child.id())))
 }
 
-/// A setting is changed and changed back, and a client reads the metrics.
+/// Changes a setting and changes it back, and reads the metrics as a client.
 fn cause_events(port: u16, unisolated: &str) -> TaskResult {
     let isolated = mask()?;
     let write = |mask: &str| std::fs::write(MASK, mask).map_err(XtaskError::file(Path::new(MASK)));
@@ -122,7 +122,7 @@ fn cause_events(port: u16, unisolated: &str) -> TaskResult {
     Ok(())
 }
 
-/// A daemon that noticed nothing disturbs nothing either, and proves nothing.
+/// Checks that the daemon reported the events: a daemon that did not detect them disturbs nothing and proves nothing.
 fn check_reported(daemon: &BenchDaemon) -> TaskResult {
     let log = daemon.dir.join("log");
     let text = read_to_string(&log).map_err(XtaskError::file(&log))?;

@@ -1,8 +1,8 @@
-//! What `watch --daemon` holds: its memory at the start, after a tenth of the time and at the end, while findings appear and
-//! go, threads are born and end, and everything is asked again and again.
+//! Measures the memory of `watch --daemon` at the start, after a tenth of the time and at the end. During that time
+//! findings appear and disappear, threads start and end, and everything is queried repeatedly.
 //!
-//! What grows with time grows with what happened, not with the clock. So much happens here that minutes hold what an idle
-//! machine has in days; the counts are printed beside the memory.
+//! Memory that grows over time grows with the number of events, not with the clock. Minutes of this benchmark have as
+//! many events as days of an idle machine. The counts are printed next to the memory.
 
 use super::{BenchDaemon, line_of, start};
 use std::fs::read_to_string;
@@ -10,28 +10,28 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use xtask::error::{TaskResult, XtaskError};
 
-/// Threads that are born and end in each turn; one of them asks for the watched CPU.
+/// Number of threads that start and end in each round. One of them requests the watched CPU.
 const THREADS: u64 = 50;
 
-/// From one turn to the next. The daemon asks once for all that came since its last question.
+/// Time between two rounds. The daemon then handles all events since its last check at once.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is looked at of `/proc/PID/smaps_rollup`, in kB. Anonymous is the heap and stacks, without the program's own file.
+/// Fields of `/proc/PID/smaps_rollup`, in kB. Anonymous is the heap and the stacks, without the program's own file.
 const SIZES: [&str; 3] = ["Rss:", "Pss:", "Anonymous:"];
 
-/// What it holds at one moment.
+/// Memory use at one time.
 #[derive(Clone, Copy, Default)]
 struct MemoryUse {
-    /// As [`SIZES`], in kB.
+    /// The fields of [`SIZES`], in kB.
     kib: [u64; 3],
     files: usize,
     questions: u64,
 }
 
-/// Has everything happen for this time, and prints what the daemon held meanwhile.
+/// Causes events for this time, and prints the memory of the daemon.
 ///
 /// # Errors
-/// It could not be started or looked at, or has ended meanwhile.
+/// The daemon could not be started or read, or ended early.
 pub(super) fn measure_held(binary: &Path, time: Duration) -> TaskResult {
     // SAFETY: a plain call without arguments.
     let is_root = unsafe { libc::geteuid() } == 0;
@@ -89,7 +89,8 @@ pub(super) fn measure_held(binary: &Path, time: Duration) -> TaskResult {
     Ok(())
 }
 
-/// Each turn wants another partition on the same CPU: all findings of the former go, those of the next appear.
+/// Each round declares another partition on the same CPU: all findings of the previous one disappear, and those of the
+/// new one appear.
 fn declared(watched: usize, turn: u64) -> String {
     format!(
         "[watch]\nlevel = \"info\"\nalert = [\"/bin/true\"]\n[[partition]]\nname = \"turn-{turn}\"\ncpus = \"{watched}\"\n"
@@ -99,7 +100,7 @@ fn declared(watched: usize, turn: u64) -> String {
 fn cause_events(daemon: &BenchDaemon, watched: usize, turn: u64) -> TaskResult {
     let file = daemon.dir.join("etc/quietcore.toml");
     let part = daemon.dir.join("etc/next");
-    // Renamed, so that no half of it is read.
+    // Renamed, so that the daemon never reads an incomplete file.
     std::fs::write(&part, declared(watched, turn)).map_err(XtaskError::file(&part))?;
     std::fs::rename(&part, &file).map_err(XtaskError::file(&file))?;
     let born: Vec<_> = (0..THREADS)
@@ -115,7 +116,7 @@ fn cause_events(daemon: &BenchDaemon, watched: usize, turn: u64) -> TaskResult {
                 .ok()
         })
         .collect();
-    // SAFETY: plain numbers; the child is ours and was not waited for.
+    // SAFETY: plain numbers; the child is ours and not reaped yet.
     unsafe { libc::kill(i32::try_from(daemon.child.id()).unwrap_or(0), libc::SIGHUP) };
     for thread in born {
         let _ = thread.join();
@@ -123,13 +124,13 @@ fn cause_events(daemon: &BenchDaemon, watched: usize, turn: u64) -> TaskResult {
     Ok(())
 }
 
-/// Has the calling thread run there and nowhere else.
+/// Pins the calling thread to a CPU.
 fn go_to(cpu: usize) {
     let mut words = [0_u64; 16];
     if let Some(word) = words.get_mut(cpu / 64) {
         *word = 1 << (cpu % 64);
     }
-    // SAFETY: the kernel reads as many bytes as it is told of. Refused, it stays where it is.
+    // SAFETY: the kernel reads the given number of bytes. If it refuses, the thread keeps its CPUs.
     unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&words), words.as_ptr()) };
 }
 

@@ -1,12 +1,12 @@
-//! One disturbance as it really was, and its line of text: `KIND WANTED_NS BEGIN_NS END_NS`.
+//! One disturbance as it really was, and its text form: `KIND INTENDED_NS BEGIN_NS END_NS`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Longer than this beyond what was wanted, and something else ended the disturbance late.
+/// If a disturbance exceeds its intended length by more than this, something else ended it late.
 pub(crate) const SPOILED_NS: u64 = 2_000;
 
-/// What disturbs.
+/// The kind of a disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DisturbanceKind {
     /// A thread of higher priority keeps the CPU busy.
@@ -15,7 +15,8 @@ pub(crate) enum DisturbanceKind {
     Stop,
     /// Another CPU sends a function-call interrupt.
     Ipi,
-    /// A busy loop of the injector's own was preempted: its gap, with the length of the preemption as wanted.
+    /// The injector's own busy loop was preempted. The gap of the loop, with the length of the preemption as the
+    /// intended length.
     Switch,
 }
 
@@ -29,24 +30,24 @@ const NAMES: [(DisturbanceKind, &str); 4] = [
 /// One disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InjectedDisturbance {
-    /// What disturbed.
+    /// The kind.
     pub(crate) kind: DisturbanceKind,
-    /// How long it was to last; 0 where it cannot be chosen (an interrupt).
+    /// The intended length, or 0 if it cannot be chosen (an interrupt).
     pub(crate) intended_ns: u64,
-    /// First instant that is certainly inside, on `CLOCK_MONOTONIC`. For an interrupt: when the sender asked for it.
+    /// First time that is certainly inside, on `CLOCK_MONOTONIC`. For an interrupt: when the sender requested it.
     pub(crate) begin_ns: u64,
-    /// Last instant inside. For an interrupt: when the sender had its answer.
+    /// Last time inside. For an interrupt: when the sender received the reply.
     pub(crate) end_ns: u64,
 }
 
 impl InjectedDisturbance {
-    /// How long it really was.
+    /// The actual length.
     pub(crate) fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.begin_ns)
     }
 
-    /// Whether the machine's own noise lengthened it: the busy loop ends at its time unless something held it
-    /// there. Noise in the middle of a busy time changes neither of its ends and spoils nothing.
+    /// Whether the machine's own noise lengthened it: the busy loop ends in time unless something prevents it. Noise in
+    /// the middle of a busy time changes neither end and spoils nothing.
     pub(crate) fn spoiled(&self) -> bool {
         self.kind == DisturbanceKind::Preempt && self.length_ns() > self.intended_ns + SPOILED_NS
     }

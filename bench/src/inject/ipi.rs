@@ -8,14 +8,14 @@ use lab::perf::{counter_on, function_calls};
 use std::io::Read;
 use xtask::error::TaskResult;
 
-/// As for stopping: in time on the housekeeping CPU.
+/// Priority of the sender, high enough to act in time on a housekeeping CPU, as for stops.
 const PRIORITY: i32 = 50;
 
-/// Sends one interrupt per planned event to that CPU. The kernel's own count of function calls there over the run
-/// must say so: a CPU that idles in a polling loop is called without an interrupt, so a few may be missing.
+/// Sends one interrupt per planned event to that CPU. The kernel's own count of function calls on the CPU must confirm
+/// them. A CPU that idles in a polling loop is called without an interrupt, so a few may be missing.
 ///
 /// # Errors
-/// When there are no perf events here, or they interrupt no CPU.
+/// No perf events are available, or they interrupt no CPU.
 pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     let number = u32::try_from(cpu).map_err(failed)?;
     let mut counter = counter_on(number).map_err(failed)?;
@@ -68,7 +68,8 @@ mod tests {
             return;
         }
         let schedule = schedule::of(&[0; 50], 40, 1).unwrap();
-        // Run from CPU 0, for no CPU interrupts itself; in a thread of its own, which alone is pinned.
+        // Runs on CPU 0, because no CPU interrupts itself, and in a separate thread, because only that thread is
+        // pinned.
         let done = std::thread::spawn(move || {
             place::pin(&[0])?;
             run(1, &schedule)

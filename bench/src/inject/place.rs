@@ -1,15 +1,15 @@
-//! Where and how a thread runs: its CPU, its real-time priority, its memory in place.
+//! Sets the CPU and real-time priority of a thread, and locks memory.
 
 use super::failed;
 use std::io::Error;
 use xtask::error::TaskResult;
 
-/// Lets the calling thread (and what it starts) run on these CPUs only.
+/// Restricts the calling thread (and what it starts) to these CPUs.
 ///
 /// # Errors
-/// When the kernel refuses, for example because a CPU is not online.
+/// The kernel refuses, for example because a CPU is offline.
 pub(crate) fn pin(cpus: &[usize]) -> TaskResult {
-    // SAFETY: the set is plain data of the size that is passed; numbers beyond it are refused before.
+    // SAFETY: the set is plain data of the given size. Numbers beyond it are refused before.
     let refused = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         for &cpu in cpus {
@@ -23,12 +23,12 @@ pub(crate) fn pin(cpus: &[usize]) -> TaskResult {
     answer(refused, &format!("cannot run on CPUs {cpus:?}"))
 }
 
-/// Gives the calling thread a SCHED_FIFO priority.
+/// Sets a SCHED_FIFO priority for the calling thread.
 ///
 /// # Errors
-/// When the kernel refuses: not root, or no real-time time in this cgroup.
+/// The kernel refuses: the user is not root, or the cgroup has no real-time budget.
 pub(crate) fn fifo(priority: i32) -> TaskResult {
-    // SAFETY: the parameter is plain data; zero is the calling thread.
+    // SAFETY: the parameter is plain data; zero means the calling thread.
     let refused = unsafe {
         let mut parameter: libc::sched_param = std::mem::zeroed();
         parameter.sched_priority = priority;
@@ -37,10 +37,10 @@ pub(crate) fn fifo(priority: i32) -> TaskResult {
     answer(refused, &format!("no FIFO priority {priority} (run it as root)"))
 }
 
-/// Keeps all memory of this process in place, now and later.
+/// Locks all present and future memory of this process.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// The kernel refuses.
 pub(crate) fn lock_memory() -> TaskResult {
     // SAFETY: a plain call.
     let refused = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } != 0;

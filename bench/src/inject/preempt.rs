@@ -1,4 +1,4 @@
-//! Takes the CPU away: a thread of a higher priority than every sampler, busy for a known time.
+//! Takes the CPU away from a sampler, by a thread with a higher priority that is busy for a known time.
 
 use super::clock::{now_ns, sleep_until};
 use super::event::{DisturbanceKind, InjectedDisturbance};
@@ -6,15 +6,15 @@ use super::schedule::PlannedDisturbance;
 use super::{in_a_placed_thread, place};
 use xtask::error::TaskResult;
 
-/// Above the samplers' 80, below the kernel's own 99.
+/// Above the samplers' 80 and below the kernel's own 99.
 const PRIORITY: i32 = 95;
-/// Time for the thread to move to its CPU before the schedule begins.
+/// Time for the thread to move to its CPU before the schedule starts.
 const AHEAD_NS: u64 = 10_000_000;
 
 /// Runs the schedule on that CPU.
 ///
 /// # Errors
-/// When the machine does not permit the place or the priority.
+/// The machine does not permit the CPU or the priority.
 pub(crate) fn run(cpu: usize, schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     place::lock_memory()?;
     let mut events = Vec::with_capacity(schedule.len());
@@ -71,7 +71,7 @@ mod tests {
         }
         assert!(events.windows(2).all(|two| two[0].end_ns < two[1].begin_ns));
         let distance = |a: usize, b: usize| schedule[b].at_ns - schedule[a].at_ns;
-        // Never before its time, whatever else runs here.
+        // An event is never early, whatever else runs on the machine.
         assert!(events[3].begin_ns - events[0].begin_ns + 5_000_000 > distance(0, 3));
     }
 }

@@ -1,25 +1,25 @@
-//! When which disturbance comes: all lengths in random order, with random distances that fill the time exactly.
+//! Schedules disturbances: all lengths in random order, at random distances that exactly fill the time.
 
 use super::failed;
 use super::random::Random;
 use xtask::error::TaskResult;
 
-/// The CPU belongs to the sampler for at least this long between two disturbances, so that they stay two.
+/// Minimum time between two disturbances during which the sampler has the CPU, so that they are two separate gaps.
 const APART_NS: u64 = 200_000;
 
 /// One planned disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedDisturbance {
-    /// Since the beginning of the schedule.
+    /// Time since the start of the schedule.
     pub(crate) at_ns: u64,
-    /// How long it lasts.
+    /// Its length.
     pub(crate) length_ns: u64,
 }
 
-/// Places the disturbances within so many milliseconds.
+/// Places the disturbances within this many milliseconds.
 ///
 /// # Errors
-/// When they do not fit.
+/// The disturbances do not fit.
 pub(crate) fn of(lengths_ns: &[u64], milliseconds: u64, seed: u64) -> TaskResult<Vec<PlannedDisturbance>> {
     let mut random = Random::new(seed);
     let mut lengths = lengths_ns.to_vec();
@@ -33,7 +33,7 @@ pub(crate) fn of(lengths_ns: &[u64], milliseconds: u64, seed: u64) -> TaskResult
             lengths.len()
         )));
     };
-    // One more distance than disturbances: the last one is the rest of the time.
+    // One more distance than disturbances: the last one is the remaining time.
     let distances: Vec<f64> = (0..=lengths.len()).map(|_| random.exponential()).collect();
     let scale = free_ns as f64 / distances.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut at_ns = 0;

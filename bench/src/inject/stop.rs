@@ -1,4 +1,5 @@
-//! Stops whole processes: SIGSTOP, and SIGCONT a known time later. Needs nothing of the kernel, so every tool takes it.
+//! Stops whole processes: SIGSTOP, and SIGCONT a known time later. Needs no kernel feature, so it works with every
+//! tool.
 
 use super::clock::{now_ns, sleep_until};
 use super::event::{DisturbanceKind, InjectedDisturbance};
@@ -7,13 +8,13 @@ use super::{failed, in_a_placed_thread, place};
 use std::io::Error;
 use xtask::error::TaskResult;
 
-/// In time on a busy housekeeping CPU, and below every sampler.
+/// High enough to act in time on a busy housekeeping CPU, and below every sampler.
 const PRIORITY: i32 = 50;
 
-/// Runs the schedule on these processes together: a tool and its children. They run again afterwards.
+/// Runs the schedule on these processes together: a tool and its children. They are running again afterwards.
 ///
 /// # Errors
-/// When there is no such process, or it is not ours to stop.
+/// A process does not exist, or this user may not signal it.
 pub(crate) fn run(pids: &[u64], schedule: &[PlannedDisturbance]) -> TaskResult<Vec<InjectedDisturbance>> {
     let mut family = Vec::new();
     for &pid in pids {
@@ -36,7 +37,7 @@ pub(crate) fn run(pids: &[u64], schedule: &[PlannedDisturbance]) -> TaskResult<V
                 let begin_ns = now_ns();
                 sleep_until(begin_ns + planned.length_ns);
                 let end_ns = now_ns();
-                // Before anything else: a process that stays stopped would be our doing.
+                // Before anything else: otherwise an error would leave a process stopped.
                 let continued = signal_all(&family, libc::SIGCONT);
                 if stopped.and(continued).is_err() {
                     break;
@@ -53,7 +54,7 @@ pub(crate) fn run(pids: &[u64], schedule: &[PlannedDisturbance]) -> TaskResult<V
     )
 }
 
-/// Signals all of them, and says the first failure.
+/// Sends a signal to all of them, and returns the first error.
 fn signal_all(family: &[libc::pid_t], number: i32) -> TaskResult {
     family
         .iter()
@@ -86,7 +87,7 @@ mod tests {
         let schedule = schedule::of(&[400_000_000], 420, 1).unwrap();
         let stat = format!("/proc/{}/stat", child.id());
         let watching = std::thread::spawn(move || {
-            // As long as it is there and not yet waited for: T is stopped, Z is over.
+            // Waits while the process exists and is not reaped yet. T means stopped, Z means ended.
             loop {
                 let text = std::fs::read_to_string(&stat).unwrap_or_default();
                 match text.rsplit_once(") ").map(|(_, rest)| &rest[..1]) {

@@ -1,7 +1,7 @@
-//! What a preemption costs beyond its own length: waking the thread and switching to it and back.
+//! Measures what a preemption costs beyond its own length: waking the thread, and switching to it and back.
 //!
-//! A sampler's gap is longer than the disturbance by this much, through no fault of its own. It is measured with a
-//! bare loop of the injector's own, so that no tool decides how tools are judged.
+//! A sampler's gap is longer than the disturbance by this time, for which the sampler is not responsible. It is
+//! measured with the injector's own bare loop, so that the result does not depend on any of the compared tools.
 
 use super::clock::now_ns;
 use super::event::{DisturbanceKind, InjectedDisturbance};
@@ -10,15 +10,15 @@ use super::{failed, place, preempt};
 use std::sync::atomic::{AtomicBool, Ordering};
 use xtask::error::TaskResult;
 
-/// Where samplers run.
+/// Priority of the loop, the same as that of samplers.
 const PRIORITY: i32 = 80;
-/// Shorter gaps are of no preemption.
+/// Shorter gaps are not caused by a preemption.
 const SHORTEST_NS: u64 = 4_000;
-/// Room for gaps: a minute of a noisy machine.
+/// Maximum number of gaps: a minute on a noisy machine.
 const ROOM: usize = 100_000;
 
-/// Runs the schedule against a bare loop on the same CPU; one event per preemption that a gap of it covers, whose
-/// wanted length is that of the preemption.
+/// Runs the schedule against a bare loop on the same CPU. Returns one event per preemption that a gap of the loop
+/// covers. Its intended length is that of the preemption.
 ///
 /// # Errors
 /// As for preemptions.

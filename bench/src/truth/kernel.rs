@@ -1,11 +1,11 @@
-//! When the kernel itself says that it had the measured CPU: the stamps of its own events there, by a trace in an instance
-//! of its own. What a gap has more than that is the way into the first event and out of the last one, and the sampler.
+//! Records when the kernel itself had the measured CPU: the timestamps of its events there, in a private trace
+//! instance. The rest of a gap is the entry into the first event, the exit from the last one, and the sampler.
 
 use lab::tracefs::TRACEFS;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All that can stand at the edge of an interruption. Not every kernel has all of it.
+/// Events that can be first or last in an interruption. Not every kernel has all of them.
 const EVENTS: &[&str] = &[
     "sched/sched_switch",
     "irq",
@@ -14,19 +14,19 @@ const EVENTS: &[&str] = &[
     "ipi/ipi_entry",
     "ipi/ipi_exit",
 ];
-/// The buffer of the CPU. A run of two seconds writes a tenth of it.
+/// The buffer size of the CPU. A run of two seconds fills a tenth of it.
 const BUFFER_KIB: u32 = 16_384;
 
-/// A trace that runs.
+/// A running trace.
 pub(crate) struct KernelTrace {
     instance: PathBuf,
 }
 
 impl KernelTrace {
-    /// Begins to trace one CPU, on `CLOCK_MONOTONIC`.
+    /// Starts to trace one CPU, on `CLOCK_MONOTONIC`.
     ///
     /// # Errors
-    /// In words.
+    /// The reason as text.
     pub(crate) fn start(cpu: usize) -> Result<KernelTrace, String> {
         let instance = Path::new(TRACEFS).join(format!("instances/bench-truth-{}", std::process::id()));
         fs::create_dir(&instance).map_err(|error| format!("{}: {error}", instance.display()))?;
@@ -48,11 +48,12 @@ impl KernelTrace {
         fs::write(&path, value).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Ends it: when something happened on the CPU, in nanoseconds and in order. Stamps are of whole microseconds, so that a
-    /// single length is a microsecond wrong at most and a median of many is not.
+    /// Stops the trace and returns the times of all events on the CPU, in nanoseconds and in order. Timestamps are in
+    /// whole microseconds: a single length can be wrong by a microsecond, a median of many is not.
     ///
     /// # Errors
-    /// In words; also when the buffer was too small, because what is missing would shorten what the kernel says.
+    /// The reason as text. A buffer that was too small is an error, because lost events would shorten the kernel's
+    /// time.
     pub(crate) fn end(self, cpu: usize) -> Result<Vec<u64>, String> {
         self.set("tracing_on", "0")?;
         let read = |file: &str| {
@@ -78,14 +79,14 @@ impl Drop for KernelTrace {
     }
 }
 
-/// As `tracing_cpumask` reads a CPU: words of 32 bits, the highest first.
+/// A CPU in the format of `tracing_cpumask`: words of 32 bits, the highest first.
 fn mask(cpu: usize) -> String {
     let mut words = vec![format!("{:x}", 1_u32 << (cpu % 32))];
     words.extend((0..cpu / 32).map(|_| "00000000".to_owned()));
     words.join(",")
 }
 
-/// `  sampler/1-77    [001] d..2.  1454.875183: sched_switch: ...`
+/// Timestamps of lines such as `  sampler/1-77    [001] d..2.  1454.875183: sched_switch: ...`
 fn stamps(text: &str) -> Vec<u64> {
     let stamp = |line: &str| -> Option<u64> {
         let behind_cpu = line.split_once("] ")?.1;
@@ -107,7 +108,7 @@ mod tests {
         let text = "# tracer: nop\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n \
                     a ] b-13   [001] d..2.  1454.875183: sched_switch: prev_comm=a ==> next_comm=b\n          \
                     <idle>-0     [001] d.h..    12.000007: local_timer_entry: vector=236\nCPU:1 [LOST 7 EVENTS]\n";
-        // A name with a bracket hides its own line, and no other.
+        // A task name with a bracket hides its own line and no other.
         assert_eq!(stamps(text), [12_000_007_000]);
         let plain = text.replace("a ] b", "a-b");
         assert_eq!(stamps(&plain), [1_454_875_183_000, 12_000_007_000]);

@@ -1,4 +1,4 @@
-//! All results as sections of one table, and the claims that they carry.
+//! Formats all results as sections of one table, with the claims that they support.
 
 mod accounting;
 mod cost;
@@ -12,20 +12,20 @@ use crate::inject::event::InjectedDisturbance;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// All runs that count.
+/// All accepted runs.
 pub(crate) struct Results {
-    /// Tools that could run here.
+    /// Tools that could run on this machine.
     pub(crate) tools: Vec<&'static BenchTool>,
-    /// Kept blocks: every run by the tool's name and what was done to it.
+    /// Accepted blocks: every run by the tool's name and the disturbance.
     pub(crate) blocks: Vec<BTreeMap<(&'static str, ToolDisturbance), ToolResult>>,
-    /// Preemptions of a bare loop, in all kept blocks.
+    /// Preemptions of a bare loop in all accepted blocks.
     pub(crate) bare: Vec<InjectedDisturbance>,
-    /// System calls per wake-up, or why not.
+    /// System calls per wake-up, or the reason why they are unknown.
     pub(crate) system_calls: Vec<(&'static str, Result<f64, String>)>,
 }
 
 impl Results {
-    /// Tools with this question, ours first.
+    /// Tools for this question, ours first.
     fn tools_for(&self, question: ToolQuestion) -> impl Iterator<Item = &'static BenchTool> {
         self.tools.iter().copied().filter(move |tool| tool.question == question)
     }
@@ -52,23 +52,23 @@ pub(crate) struct Section {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// Whether something that we say of our tool held in this run.
+/// Whether a claim about our tool held in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BenchVerdict {
     Holds,
     Lost,
-    /// Not asserted (an absolute time), or nothing to compare with.
+    /// Not checked (an absolute time), or nothing to compare with.
     Open,
 }
 
-/// Something that we say of our tool, with its figures.
+/// A claim about our tool, with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BenchClaim {
     pub(crate) text: String,
     pub(crate) verdict: BenchVerdict,
 }
 
-/// Everything that is printed and written.
+/// All sections and claims.
 pub(crate) struct BenchReport {
     pub(crate) sections: Vec<Section>,
     pub(crate) claims: Vec<BenchClaim>,
@@ -134,7 +134,7 @@ impl BenchReport {
         self.claims.iter().any(|claim| claim.verdict == BenchVerdict::Lost)
     }
 
-    /// The same for programs.
+    /// The report as JSON.
     pub(crate) fn json(&self) -> Value {
         let sections: Vec<Value> = self
             .sections
@@ -166,7 +166,7 @@ fn own_tool(question: ToolQuestion) -> &'static str {
         .map_or("", |tool| tool.name)
 }
 
-/// Differences of two tools in the blocks where both have a value.
+/// Differences between two tools, in the blocks where both have a value.
 fn paired(ours: &[Option<f64>], theirs: &[Option<f64>]) -> Vec<f64> {
     ours.iter()
         .zip(theirs)
@@ -174,7 +174,7 @@ fn paired(ours: &[Option<f64>], theirs: &[Option<f64>]) -> Vec<f64> {
         .collect()
 }
 
-/// An interval as a cell.
+/// An interval as a table cell.
 fn interval_cell(interval: Option<ConfidenceInterval>, scale: f64) -> String {
     interval.map_or_else(
         || "-".to_owned(),
@@ -189,7 +189,7 @@ fn interval_cell(interval: Option<ConfidenceInterval>, scale: f64) -> String {
     )
 }
 
-/// A number as a cell.
+/// A number as a table cell.
 fn cell(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
 }

@@ -1,4 +1,4 @@
-//! Made-up results through the whole report.
+//! Tests the whole report with artificial results.
 
 use super::*;
 use crate::inject::event::{DisturbanceKind, InjectedDisturbance};
@@ -48,7 +48,7 @@ fn truth(group: usize) -> Vec<InjectedDisturbance> {
         .collect()
 }
 
-/// Sees every disturbance as 3 us longer.
+/// Reports every disturbance as 3 us longer.
 fn perfect(group: usize) -> ToolReading {
     let gaps: Vec<(u64, u64)> = truth(group)
         .iter()
@@ -71,7 +71,7 @@ fn perfect(group: usize) -> ToolReading {
     }
 }
 
-/// What oslat would say of the same, without what is shorter than that.
+/// The same as oslat would report it, without anything shorter than `from_ns`.
 fn like_oslat(group: usize, from_ns: u64) -> ToolReading {
     let lengths = preempt_group(group).into_iter().filter(|&ns| ns >= from_ns);
     let counts = lengths.map(|ns| ((ns + 3_000).min(1_024_000), 6));
@@ -99,7 +99,7 @@ fn results(ours: impl Fn(usize) -> ToolReading, peer: impl Fn(usize) -> ToolRead
                 run_of(seen(group), truth(group)),
             );
         }
-        // The kernel's first and last event are half a microsecond inside of what a perfect sampler sees.
+        // The kernel's first and last event are half a microsecond inside the gap that a perfect sampler sees.
         let ends = truth(ALL)
             .iter()
             .flat_map(|one| [one.begin_ns + 500, one.end_ns + 2_500])
@@ -155,7 +155,7 @@ fn a_perfect_sampler_meets_all_claims() {
         bias.text.contains("at most +0.00 us (+-0.00)") && bias.text.contains(": reached"),
         "{bias:?}"
     );
-    // Every length has its row, and oslat cannot tell the two longest apart but saw both.
+    // Every length has its row. oslat cannot distinguish the two longest but detected both.
     let recall = &report.sections[0].rows;
     assert_eq!(recall.len(), PREEMPT_NS.len());
     assert_eq!(recall[9][..5], ["5 ms", "18", "0", "100.0", "100.0"]);

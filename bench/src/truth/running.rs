@@ -1,4 +1,4 @@
-//! One run of one tool: started, watched, disturbed or left alone, waited for, read.
+//! Runs one tool once: starts it, watches it, disturbs it or not, waits for it, reads its result.
 
 use super::kernel;
 use super::seen::ToolReading;
@@ -13,68 +13,68 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Disturbances of each length in one run, for each of its seconds.
+/// Number of disturbances of each length, per second of a run.
 const PREEMPTS_PER_SECOND: u64 = 20;
-/// Interrupts in each second of a run.
+/// Number of interrupts per second of a run.
 const IPIS_PER_SECOND: u64 = 150;
 /// A tool measures this much longer than it is disturbed, so that it still measures at the end.
 const LONGER_SECONDS: u64 = 1;
-/// A tool that runs this much longer than asked for hangs.
+/// A tool that runs this much longer than requested hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is done to a tool while it measures.
+/// The disturbance of a tool while it measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ToolDisturbance {
-    /// The control run.
+    /// None: the control run.
     Nothing,
-    /// Its CPU is taken away, for lengths of that group.
+    /// Preemptions with the lengths of this group.
     Preempt(usize),
-    /// Its CPU is taken away, for all lengths in one run: only time stamps tell them apart.
+    /// Preemptions with all lengths in one run, which only timestamps can distinguish.
     PreemptAll,
-    /// It is stopped.
+    /// Stops of the tool.
     Stop,
-    /// Its CPU is interrupted.
+    /// Interrupts of its CPU.
     Ipi,
 }
 
 /// One run of one tool.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolResult {
-    /// What it says.
+    /// Its reading.
     pub(crate) seen: ToolReading,
-    /// What was done to it.
+    /// The injected disturbances.
     pub(crate) events: Vec<InjectedDisturbance>,
-    /// What the kernel counted while it was disturbed (or left alone).
+    /// What the kernel counted during the disturbances, or during the same time of the control run.
     pub(crate) between: UsageDelta,
-    /// User and system time of the whole process, with its start and its end, by `wait4`.
+    /// User and system time of the whole process, including its start and its end, by `wait4`.
     pub(crate) process_ns: u64,
-    /// What two switches took in this block, by a bare loop.
+    /// The cost of two switches in this block, measured with a bare loop.
     pub(crate) switch_ns: u64,
-    /// When the kernel did something on the measured CPU, where it was asked: in a run with all lengths.
+    /// Times of kernel events on the measured CPU. Recorded only in runs with all lengths.
     pub(crate) kernel: Option<Vec<u64>>,
-    /// The hypervisor's share of the measured CPU's time.
+    /// The share of the measured CPU's time that the hypervisor took.
     pub(crate) steal: Option<f64>,
 }
 
-/// Where all runs of a benchmark take place.
+/// The CPUs, directories and duration of all runs of a benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct RunLocation {
     /// Our binary.
     pub(crate) own_binary: PathBuf,
-    /// A folder for what tools write.
+    /// A folder for the files of the tools.
     pub(crate) folder: PathBuf,
     /// The measured CPU.
     pub(crate) cpu: usize,
-    /// The CPU of everything else.
+    /// The CPU for everything else.
     pub(crate) other: usize,
-    /// How long a tool is disturbed.
+    /// Duration of the disturbances.
     pub(crate) seconds: u64,
 }
 
 /// Runs a tool once.
 ///
 /// # Errors
-/// In words: what could not be started, did not end, or was not readable.
+/// The reason as text: it could not be started, did not end, or its result is not readable.
 pub(crate) fn run(
     place: &RunLocation,
     tool: &BenchTool,
@@ -110,10 +110,11 @@ pub(crate) fn run(
     })
 }
 
-/// Preemptions of every length against a bare loop: what no tool can do better, and what two switches take.
+/// Injects preemptions of every length into a bare loop. The result is the best that any tool can do, and the cost of
+/// two switches.
 ///
 /// # Errors
-/// In words.
+/// The reason as text.
 pub(crate) fn bare_loop(place: &RunLocation, seed: u64) -> Result<Vec<InjectedDisturbance>, String> {
     let milliseconds = place.seconds * 1_000;
     let events = PREEMPTS_PER_SECOND * place.seconds;
@@ -130,10 +131,10 @@ fn listed(numbers: &[impl ToString]) -> String {
     words.join(",")
 }
 
-/// Starts a tool in an empty folder; it ends with the process that started it.
+/// Starts a tool in an empty folder. It is killed when the process that started it ends.
 ///
 /// # Errors
-/// In words.
+/// The reason as text.
 pub(crate) fn start(place: &RunLocation, tool: &BenchTool, seconds: u64) -> Result<(BenchRun, ChildGuard), String> {
     let run = BenchRun {
         cpu: place.cpu,
@@ -169,31 +170,31 @@ pub(crate) fn start(place: &RunLocation, tool: &BenchTool, seconds: u64) -> Resu
     ))
 }
 
-/// A child that is not left behind, stopped or spinning.
+/// A child process that is killed on drop, so that it does not stay behind, stopped or spinning.
 pub(crate) struct ChildGuard {
     child: Child,
     has_ended: bool,
 }
 
 impl ChildGuard {
-    /// Its process number.
+    /// Its PID.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until it ends and gives its user and system time.
+    /// Waits until it ends, and returns its user and system time.
     fn wait(&mut self, limit: Instant) -> Result<u64, String> {
         let pid = libc::pid_t::try_from(self.id()).unwrap_or(-1);
         loop {
             let mut status = 0;
-            // SAFETY: both are plain data that the call fills; no other code waits for this child.
+            // SAFETY: both are plain data that the call fills. No other code waits for this child.
             let (waited, usage) = unsafe {
                 let mut usage: libc::rusage = std::mem::zeroed();
                 (libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage), usage)
             };
             if waited == pid {
                 self.has_ended = true;
-                // Our own says 1 for a finding; whether there is a result is seen when it is read.
+                // Our own tool returns 1 for a finding. Reading its output shows whether there is a result.
                 let ended = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= 1;
                 let time = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
                 return if ended {
@@ -215,7 +216,7 @@ impl ChildGuard {
 
 impl Drop for ChildGuard {
     fn drop(&mut self) {
-        // Once it was waited for, its number may be another process's.
+        // After it was reaped, its PID may belong to another process.
         if !self.has_ended {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -223,7 +224,7 @@ impl Drop for ChildGuard {
     }
 }
 
-/// Runs the injector, or lets the same time pass.
+/// Runs the injector, or waits for the same time.
 fn disturb(
     place: &RunLocation,
     family: &[u32],
@@ -251,10 +252,10 @@ fn disturb(
     inject(place, &words)
 }
 
-/// Runs the injector once, on the other CPU; a thread of it that takes the measured one away goes there by itself.
+/// Runs the injector once, on the other CPU. Its thread that preempts moves to the measured CPU itself.
 ///
 /// # Errors
-/// In words.
+/// The reason as text.
 pub(crate) fn inject(place: &RunLocation, words: &str) -> Result<Vec<InjectedDisturbance>, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);
@@ -269,10 +270,10 @@ pub(crate) fn inject(place: &RunLocation, words: &str) -> Result<Vec<InjectedDis
     text.lines().map(str::parse).collect()
 }
 
-/// Lets a child run on these CPUs and die with us.
+/// Restricts a child to these CPUs, and kills it when this process ends.
 fn tied(command: &mut Command, cpus: Vec<usize>) -> &mut Command {
-    // SAFETY: between fork and exec only two system calls are made; memory is allocated when the second fails, and
-    // this program has one thread then.
+    // SAFETY: between fork and exec only two system calls are made. Memory is allocated only if the second fails, and
+    // the process has a single thread there.
     unsafe {
         command.pre_exec(move || {
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {

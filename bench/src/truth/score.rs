@@ -1,55 +1,55 @@
-//! What a tool saw against what was injected. Pure: numbers in, numbers out.
+//! Compares what a tool reported with what was injected. Pure code: numbers in, numbers out.
 
 use super::seen::{DurationBin, ToolReading};
 use crate::inject::event::{InjectedDisturbance, SPOILED_NS};
 
-/// A gap may be this much shorter than it is as a rule.
+/// A gap may be shorter than usual by at most this much.
 const SHORTER_NS: u64 = 10_000;
 
-/// How much longer than a disturbance its gap is.
+/// By how much the gap of a disturbance exceeds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Excess {
-    /// As a rule.
+    /// The usual excess.
     pub(crate) usual_ns: u64,
-    /// Beyond that, before it is another gap.
+    /// Maximum additional excess. A longer gap belongs to something else.
     pub(crate) more_ns: u64,
 }
 
-/// Signals are delivered on the way to user mode, and a continued thread has to be woken.
+/// Signals are delivered on the return to user mode, and a continued thread must first be woken.
 pub(crate) const OF_STOPS: Excess = Excess {
     usual_ns: 50_000,
     more_ns: 450_000,
 };
 
-/// With two switches of that length.
+/// The excess of preemptions, for two switches that take this time together.
 pub(crate) fn of_preemptions(switch_ns: u64) -> Excess {
     Excess {
         usual_ns: switch_ns,
         more_ns: 20_000,
     }
 }
-/// How exact the stamps of the kernel's text are, twice.
+/// Twice the resolution of the timestamps in the kernel's text.
 const STAMP_NS: u64 = 2_000;
-/// A wake-up this late or later is one of the injected ones and not the machine's everyday.
+/// A wake-up that is at least this late is one of the injected ones and not ordinary noise.
 pub(crate) const LATE_NS: u64 = 200_000;
-/// A sender learns this late at most that its interrupt was handled.
+/// Maximum delay until the sender learns that its interrupt was handled.
 const IPI_AROUND_NS: u64 = 20_000;
 
-/// Durations that count as seeing one length.
+/// Durations that count as detection of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DurationWindow {
     /// The injected length.
     pub(crate) length_ns: u64,
-    /// What its gap has more as a rule.
+    /// The usual excess of its gap.
     pub(crate) usual_ns: u64,
-    /// Shortest.
+    /// The shortest duration inside.
     pub(crate) low_ns: u64,
-    /// First that is too long.
+    /// The first duration above.
     pub(crate) high_ns: u64,
 }
 
-/// The window of one of the lengths, around the length and what the machine needs for switching to and fro. It ends
-/// half way to its neighbours'. Lengths above what the tool tells apart share one window.
+/// The window of one of the lengths, around the length plus the cost of switching. It ends half way to the neighbouring
+/// lengths. Lengths above those that the tool distinguishes share one window.
 pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], excess: Excess, ceiling_ns: Option<u64>) -> DurationWindow {
     let shorter = lengths_ns.iter().filter(|&&other| other < length_ns).max();
     let longer = lengths_ns.iter().filter(|&&other| other > length_ns).min();
@@ -77,8 +77,8 @@ pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], excess: Excess, ceiling
     }
 }
 
-/// Share of the injected disturbances of a window that the tool counted beyond what it counted without any;
-/// `None` when none was injected.
+/// Share of the injected disturbances in a window that the tool counted in addition to those of the control run. `None`
+/// if none was injected.
 pub(crate) fn recall(
     disturbed: &ToolReading,
     control: &ToolReading,
@@ -93,8 +93,8 @@ pub(crate) fn recall(
     (injected > 0).then(|| ((counted - anyway) / injected as f64).clamp(0.0, 1.0))
 }
 
-/// Differences between what was measured and what was injected, with weights, from the counts of a window. What the
-/// control run counted has negative weight. `None` for lengths that the tool cannot tell apart.
+/// Weighted differences between measured and injected durations, from the counts of a window. Counts of the control run
+/// have negative weight. `None` for lengths that the tool cannot distinguish.
 pub(crate) fn differences(
     disturbed: &ToolReading,
     control: &ToolReading,
@@ -113,7 +113,7 @@ pub(crate) fn differences(
     Some(all)
 }
 
-/// A bin's durations are anywhere inside it: ten equal parts of it are fine enough for a bin of 1 us.
+/// Spreads a bin: its durations can be anywhere inside. Ten equal parts are precise enough for a bin of 1 us.
 fn across(bin: &DurationBin, length_ns: u64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
     let width = bin.high_ns.map_or(1, |high| high - bin.low_ns) as f64;
     let parts = if width > 10.0 { 10 } else { 1 };
@@ -125,18 +125,18 @@ fn across(bin: &DurationBin, length_ns: u64, scale: f64) -> impl Iterator<Item =
     })
 }
 
-/// Disturbances of one length that a gap covers, and how much longer than the disturbance that gap was.
+/// The disturbances of one length that a gap covers, and by how much the gap exceeds them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Overlap {
-    /// Disturbances whose ends are known well.
+    /// Number of disturbances whose ends are known precisely.
     pub(crate) injected: usize,
-    /// Those that one gap covers to nine tenths.
+    /// Number of those of which one gap covers nine tenths.
     pub(crate) found: usize,
-    /// The gaps' excess in nanoseconds.
+    /// The excess of the gaps in nanoseconds.
     pub(crate) excess_ns: Vec<f64>,
 }
 
-/// Overlap of gaps (in order of time) with the unspoiled disturbances of one length.
+/// Compares gaps (in order of time) with the unspoiled disturbances of one length.
 pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[InjectedDisturbance], length_ns: u64) -> Overlap {
     let mut result = Overlap::default();
     for event in events
@@ -161,8 +161,8 @@ pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[InjectedDisturbance], lengt
     result
 }
 
-/// How much longer the gaps of disturbances of one length are than what the kernel says of them: from its first event in the
-/// gap to its last.
+/// By how much the gaps of disturbances of one length exceed the kernel's own time, from its first event in the gap to
+/// its last.
 pub(crate) fn beyond_the_kernel(
     gaps: &[(u64, u64)],
     kernel: &[u64],
@@ -177,7 +177,7 @@ pub(crate) fn beyond_the_kernel(
         let gap = gaps
             .get(at)
             .filter(|gap| gap.0 <= event.begin_ns && event.end_ns <= gap.1)?;
-        // The clocks are the same, the stamps are whole microseconds.
+        // Both use the same clock, but timestamps are in whole microseconds.
         let from = kernel.partition_point(|stamp| *stamp + STAMP_NS < gap.0);
         let to = kernel.partition_point(|stamp| *stamp <= gap.1 + STAMP_NS);
         let (first, last) = (kernel.get(from)?, kernel.get(to.checked_sub(1)?)?);
@@ -186,7 +186,7 @@ pub(crate) fn beyond_the_kernel(
     of_length.filter_map(beyond).collect()
 }
 
-/// What a bare loop's gaps have more than preemptions of that length, in nanoseconds.
+/// By how much the gaps of a bare loop exceed preemptions of that length, in nanoseconds.
 pub(crate) fn bare_excess_ns(bare: &[InjectedDisturbance], length_ns: u64) -> Vec<f64> {
     let of_length = bare
         .iter()
@@ -196,7 +196,7 @@ pub(crate) fn bare_excess_ns(bare: &[InjectedDisturbance], length_ns: u64) -> Ve
         .collect()
 }
 
-/// Interrupts that some gap meets, of all; by time stamps.
+/// Number of interrupts that overlap a gap, by timestamps.
 pub(crate) fn count_detected(gaps: &[(u64, u64)], events: &[InjectedDisturbance]) -> usize {
     let meets = |event: &&InjectedDisturbance| {
         let first = gaps.partition_point(|gap| gap.1 <= event.begin_ns);
@@ -205,8 +205,8 @@ pub(crate) fn count_detected(gaps: &[(u64, u64)], events: &[InjectedDisturbance]
     events.iter().filter(meets).count()
 }
 
-/// Wake-ups that the disturbances must have made at least [`LATE_NS`] late: due times fall into a busy time by its
-/// length, whatever their phase.
+/// Expected number of wake-ups that the disturbances made at least [`LATE_NS`] late. Wake-up times fall into a busy
+/// time in proportion to its length, whatever their phase.
 pub(crate) fn late_expected(events: &[InjectedDisturbance], interval_ns: u64) -> f64 {
     let late_ns: u64 = events
         .iter()
@@ -215,13 +215,14 @@ pub(crate) fn late_expected(events: &[InjectedDisturbance], interval_ns: u64) ->
     late_ns as f64 / interval_ns as f64
 }
 
-/// Late wake-ups that the tool tells of, recorded late or counted as missed, beyond those of the control run.
+/// Number of late wake-ups that the tool reports, recorded late or counted as missed, minus those of the control run.
 pub(crate) fn late_reported(disturbed: &ToolReading, control: &ToolReading) -> f64 {
     let reported = |seen: &ToolReading| (seen.within(LATE_NS, u64::MAX) + seen.missed.unwrap_or(0)) as f64;
     reported(disturbed) - reported(control) * of_equal_length(disturbed, control)
 }
 
-/// What was due and is neither recorded nor said to be missed; negative when more was told than was due.
+/// Number of expected wake-ups that are neither recorded nor reported as missed. Negative if more were reported than
+/// expected.
 pub(crate) fn unreported(seen: &ToolReading) -> Option<i64> {
     let reported = seen.recorded + seen.missed.unwrap_or(0);
     Some(seen.expected? as i64 - reported as i64)

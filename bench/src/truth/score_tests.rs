@@ -1,4 +1,4 @@
-//! Made-up truth against made-up results.
+//! Tests the scores with artificial disturbances and results.
 
 use super::*;
 use crate::inject::event::DisturbanceKind;
@@ -108,7 +108,7 @@ fn a_gap_must_cover_the_disturbance_and_spoiled_events_do_not_count() {
         event(10_000, 400_000, 12_001),
         event(20_000, 500_000, 20_000),
     ];
-    // The first is covered, the second only in half, the third not at all, the fourth was spoiled.
+    // The first is covered, the second only by half, the third not at all, and the fourth was spoiled.
     let gaps = [
         (50, 60),
         (99_000, 111_500),
@@ -145,7 +145,7 @@ fn an_interrupt_is_detected_by_an_overlapping_gap() {
 
 #[test]
 fn late_wake_ups_are_reported_as_late_or_missed() {
-    // 4.8 ms and 0.8 ms beyond the limit: 5.6 due times of one millisecond.
+    // 4.8 ms and 0.8 ms beyond the limit: 5.6 expected wake-ups at an interval of one millisecond.
     let events = [
         event(5_000_000, 0, 5_000_000),
         event(1_000_000, 9_000_000, 1_000_000),

@@ -1,62 +1,62 @@
-//! What one tool says about one run, whatever it is called and however it writes.
+//! The result of one run in a form that is common to all tools.
 
-/// Durations that the tool tells apart from no others.
+/// A range of durations that the tool does not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DurationBin {
     /// Shortest duration inside.
     pub(crate) low_ns: u64,
-    /// First duration above it; `None` for what holds everything above.
+    /// First duration above it; `None` for an unlimited range.
     pub(crate) high_ns: Option<u64>,
-    /// How many.
+    /// Number of durations inside.
     pub(crate) count: u64,
 }
 
-/// One run as the tool tells it.
+/// The result of one run as the tool reports it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ToolReading {
-    /// Shorter gaps are not told apart from none.
+    /// Shorter gaps are not detected.
     pub(crate) floor_ns: u64,
-    /// All durations (gaps, or how late wake-ups were), ascending.
+    /// All durations (gaps, or delays of wake-ups), ascending.
     pub(crate) bins: Vec<DurationBin>,
-    /// Begin and end of each gap on `CLOCK_MONOTONIC`, from tools that say so; complete, or absent.
+    /// Start and end of each gap on `CLOCK_MONOTONIC`, if the tool reports them and the list is complete.
     pub(crate) gaps: Option<Vec<(u64, u64)>>,
-    /// How long it measured.
+    /// Duration of the measurement.
     pub(crate) duration_ns: u64,
-    /// What it should have recorded, from tools that say so.
+    /// Number of expected wake-ups or gaps, if the tool reports it.
     pub(crate) expected: Option<u64>,
-    /// What it recorded.
+    /// Number of recorded ones.
     pub(crate) recorded: u64,
-    /// What it says it did not record, from tools that say so.
+    /// Number of missed ones, if the tool reports it.
     pub(crate) missed: Option<u64>,
-    /// Turns of a busy loop, from tools that count them.
+    /// Iterations of the busy loop, if the tool counts them.
     pub(crate) iterations: Option<u64>,
-    /// The shortest turn.
+    /// The shortest iteration.
     pub(crate) iteration_min_ns: Option<u64>,
-    /// What the tool itself says about its sampler: page faults and voluntary switches.
+    /// Page faults and voluntary switches of the sampler, as the tool itself reports them.
     pub(crate) own: Option<(u64, u64)>,
 }
 
 impl ToolReading {
-    /// How many durations lie in `low..high`. Bins that stick out are counted by where they begin.
+    /// Number of durations in `low..high`. Bins that extend beyond it are counted by their start.
     pub(crate) fn within(&self, low_ns: u64, high_ns: u64) -> u64 {
         let inside = |bin: &&DurationBin| bin.low_ns >= low_ns && bin.low_ns < high_ns;
         self.bins.iter().filter(inside).map(|bin| bin.count).sum()
     }
 
-    /// Above this the tool tells no durations apart.
+    /// The tool does not distinguish durations above this.
     pub(crate) fn ceiling_ns(&self) -> Option<u64> {
         let open = self.bins.iter().find(|bin| bin.high_ns.is_none());
         open.map(|bin| bin.low_ns)
     }
 
-    /// The mean turn of a busy loop.
+    /// The mean iteration of a busy loop.
     pub(crate) fn iteration_mean_ns(&self) -> Option<f64> {
         let turns = self.iterations.filter(|&turns| turns > 0)?;
         Some(self.duration_ns as f64 / turns as f64)
     }
 }
 
-/// Bins from lower bounds of one width each; the last may be open.
+/// Makes bins of one width from their lower bounds. The last may be unlimited.
 pub(crate) fn bins_of_width(
     counts: impl IntoIterator<Item = (u64, u64)>,
     width_ns: u64,

@@ -1,13 +1,13 @@
-//! The few statistics that the tables need.
+//! The statistics that the tables need.
 
-/// 97.5 % quantiles of Student's distribution for 1, 2, 3, ... degrees of freedom (any table of it); beyond, the
-/// normal distribution's 1.96 is nearer than the data deserve.
+/// 97.5 % quantiles of Student's t distribution for 1, 2, 3, ... degrees of freedom. Beyond the table, 1.96 of the
+/// normal distribution is precise enough.
 const STUDENT: &[f64] = &[
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The same of 99.75 %: ten intervals of this width all hold together in 95 % of cases.
+/// The same for 99.75 %: ten intervals of this width all hold together in 95 % of cases.
 const STUDENT_OF_TEN: &[f64] = &[
     127.321, 14.089, 7.453, 5.598, 4.773, 4.317, 4.029, 3.833, 3.690, 3.581, 3.497, 3.428, 3.372, 3.326, 3.286, 3.252,
     3.222, 3.197, 3.174, 3.153, 3.135, 3.119, 3.104, 3.091, 3.078, 3.067, 3.057, 3.047, 3.038, 3.030,
@@ -21,12 +21,13 @@ pub(crate) struct ConfidenceInterval {
     pub(crate) high: f64,
 }
 
-/// The mean of paired differences, one per block; `None` below two of them, which have no interval.
+/// The mean of paired differences, one per block. `None` for fewer than two, which have no interval.
 pub(crate) fn interval(differences: &[f64]) -> Option<ConfidenceInterval> {
     with_quantiles(differences, STUDENT, 1.96)
 }
 
-/// The same for one of ten that are judged together: of ten single ones, one is off by chance in four benchmarks of ten.
+/// The same for one of ten intervals that are evaluated together. Of ten single 95 % intervals, one is wrong by chance
+/// in four of ten benchmarks.
 pub(crate) fn interval_of_ten(differences: &[f64]) -> Option<ConfidenceInterval> {
     with_quantiles(differences, STUDENT_OF_TEN, 2.807)
 }
@@ -45,18 +46,19 @@ fn with_quantiles(differences: &[f64], quantiles: &[f64], beyond: f64) -> Option
     })
 }
 
-/// `None` of nothing.
+/// `None` for an empty list.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// `None` of nothing.
+/// `None` for an empty list.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let weighted: Vec<(f64, f64)> = values.iter().map(|&value| (value, 1.0)).collect();
     quantile(&weighted, 0.5)
 }
 
-/// The median and half of its 95 % interval, which the order of the values alone gives; `None` below six of them.
+/// The median and half of its 95 % interval, which follows from the order of the values alone. `None` for fewer than
+/// six values.
 pub(crate) fn median_within(values: &[f64]) -> Option<(f64, f64)> {
     let count = values.len();
     let middle = median(values).filter(|_| count >= 6)?;
@@ -68,8 +70,8 @@ pub(crate) fn median_within(values: &[f64]) -> Option<(f64, f64)> {
     Some((middle, half / 2.0))
 }
 
-/// The value below which that share of the weight lies. Weights may be negative: what a control run saw as well is
-/// taken away. `None` when no weight remains.
+/// The value below which this share of the weight lies. Weights may be negative, to subtract what a control run also
+/// has. `None` if no weight remains.
 pub(crate) fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
     let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
     if total <= 0.0 {
@@ -93,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_confidence_interval_of_known_numbers_is_correct() {
-        // 1, 2, 3, 4: mean 2.5, standard error 0.6455, 3.182 of them to each side.
+        // 1, 2, 3, 4: mean 2.5, standard error 0.6455, 3.182 standard errors to each side.
         let known = interval(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert_eq!(known.mean, 2.5);
         assert!((known.low - 0.446).abs() < 0.001, "{known:?}");

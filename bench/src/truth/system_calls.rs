@@ -1,5 +1,5 @@
-//! System calls per wake-up, counted by strace for one second of a run. Its own stops make every time worthless, so
-//! this run is none of the others.
+//! Counts system calls per wake-up with strace, for one second of a run. strace distorts all times, so this run is not
+//! used for anything else.
 
 use super::running::{RunLocation, start};
 use super::tools::BenchTool;
@@ -7,10 +7,10 @@ use super::watched;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The call of a wake-up in tools that sleep to an absolute time, as strace names it.
+/// The system call of a wake-up in tools that sleep until an absolute time, as strace names it.
 const SLEEP: &str = "clock_nanosleep";
 
-/// All calls of all threads for each sleep. The error says why there is no figure.
+/// The number of calls of all threads per sleep. The error is the reason why it is unknown.
 pub(crate) fn per_wake_up(place: &RunLocation, tool: &BenchTool) -> Result<f64, String> {
     let (run, started) = start(place, tool, 3)?;
     std::thread::sleep(tool.start_delay);
@@ -29,14 +29,14 @@ pub(crate) fn per_wake_up(place: &RunLocation, tool: &BenchTool) -> Result<f64, 
         .spawn()
         .map_err(|error| format!("strace: {error} (apt-get install strace)"))?;
     std::thread::sleep(Duration::from_secs(1));
-    // SAFETY: a plain call; the child is ours and was not waited for.
+    // SAFETY: a plain call; the child is ours and not reaped yet.
     unsafe { libc::kill(strace.id() as libc::pid_t, libc::SIGINT) };
     let _ = strace.wait();
     let text = std::fs::read_to_string(&counts).map_err(|error| format!("strace: {error}"))?;
     calls_for_each_sleep(&text).ok_or_else(|| "strace counted no sleeps".into())
 }
 
-/// From the table of `strace -c`: `% TIME SECONDS USECS CALLS [ERRORS] NAME`.
+/// Parses the table of `strace -c`: `% TIME SECONDS USECS CALLS [ERRORS] NAME`.
 fn calls_for_each_sleep(table: &str) -> Option<f64> {
     let calls = |name: &str| {
         let row = table

@@ -1,4 +1,4 @@
-//! The measuring tools that are held against the truth: one line each in [`TOOLS`].
+//! The measuring tools that are compared with the truth, one line each in [`TOOLS`].
 
 mod quietcore;
 mod rt_tests;
@@ -8,15 +8,15 @@ use super::seen::ToolReading;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The priority of every sampler that takes one.
+/// The priority of every sampler that accepts one.
 pub(crate) const PRIORITY: &str = "80";
 /// The period of every tool that sleeps.
 pub(crate) const INTERVAL_NS: u64 = 1_000_000;
 
-/// What a tool asks.
+/// The question that a tool answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ToolQuestion {
-    /// How long is a thread stopped that never sleeps?
+    /// For how long does a thread that never sleeps lose the CPU?
     Gaps,
     /// How late does a thread wake up?
     WakeUps,
@@ -25,9 +25,9 @@ pub(crate) enum ToolQuestion {
 /// Where a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ToolProgram {
-    /// This project.
+    /// The program of this project.
     Quietcore,
-    /// In PATH, with what to do when it is not there.
+    /// A program in PATH, with the action to take if it is missing.
     Peer(&'static str, &'static str),
 }
 
@@ -36,35 +36,35 @@ pub(crate) enum ToolProgram {
 pub(crate) struct BenchRun {
     /// The measured CPU.
     pub(crate) cpu: usize,
-    /// The CPU of everything else.
+    /// The CPU for everything else.
     pub(crate) other: usize,
-    /// How long the tool measures.
+    /// Duration of the measurement.
     pub(crate) seconds: u64,
-    /// An empty folder for what it writes.
+    /// An empty folder for its files.
     pub(crate) folder: PathBuf,
 }
 
 /// One tool.
 pub(crate) struct BenchTool {
-    /// As the table says it.
+    /// Its name in the table.
     pub(crate) name: &'static str,
-    /// What it asks.
+    /// The question that it answers.
     pub(crate) question: ToolQuestion,
-    /// What is started.
+    /// Its program.
     pub(crate) program: ToolProgram,
-    /// With these words.
+    /// Its arguments.
     pub(crate) words: fn(&BenchRun) -> Vec<String>,
-    /// How its result is read, from its folder and what it printed.
+    /// Reads its result from its folder and its output.
     pub(crate) read: fn(&BenchRun, printed: &str) -> Result<ToolReading, String>,
-    /// From its start until it certainly measures.
+    /// Time from its start until it certainly measures.
     pub(crate) start_delay: Duration,
-    /// How it cannot be treated as the others are; empty when it can.
+    /// How the tool has to be treated differently from the others; empty if it does not.
     pub(crate) differs: &'static str,
 }
 
 const RT_TESTS: &str = "install Debian's package rt-tests: apt-get install rt-tests";
 
-/// All of them. Ours come first for each question.
+/// All tools. Ours come first for each question.
 #[rustfmt::skip]
 pub(crate) const TOOLS: &[BenchTool] = &[
     BenchTool { name: "ours noise", question: ToolQuestion::Gaps, program: ToolProgram::Quietcore, words: quietcore::noise_words, read: quietcore::read_noise, start_delay: Duration::from_millis(600), differs: "" },
@@ -79,7 +79,7 @@ fn words(text: String) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A JSON file, or why there is none.
+/// Reads a JSON file. The error is the reason as text.
 fn json(path: &Path) -> Result<serde_json::Value, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))

@@ -1,48 +1,48 @@
-//! A running tool as the kernel counts it, read from another CPU: nothing here interrupts the measured one.
+//! Reads the kernel's counters of a running tool, from another CPU, so that nothing interrupts the measured one.
 
 use crate::inject::clock::now_ns;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// One of a tool's threads at one instant.
+/// Counters of one thread of a tool at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ToolThread {
-    /// Whether it may run on the measured CPU only.
+    /// Whether it may run only on the measured CPU.
     samples: bool,
-    /// Time on a CPU, user and system, as the scheduler counts it.
+    /// User and system time, as the scheduler counts it.
     on_cpu_ns: u64,
-    /// Times it went to sleep.
+    /// Number of voluntary switches.
     voluntary: u64,
-    /// Minor and major.
+    /// Minor and major page faults.
     page_faults: u64,
 }
 
-/// All threads of a tool at one instant.
+/// Counters of all threads of a tool at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UsageSnapshot {
     threads: BTreeMap<String, ToolThread>,
-    /// When, on `CLOCK_MONOTONIC`.
+    /// The time, on `CLOCK_MONOTONIC`.
     at_ns: u64,
-    /// The sampler's memory that cannot be paged out.
+    /// Locked memory of the sampler.
     pub(crate) locked_kib: u64,
 }
 
-/// What happened between two instants.
+/// Differences between two times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsageDelta {
-    /// How long it was, in seconds.
+    /// Time between them, in seconds.
     pub(crate) window_s: f64,
-    /// Time on a CPU of all threads.
+    /// CPU time of all threads.
     pub(crate) on_cpu_ns: u64,
     /// Sleeps of the sampling thread.
     pub(crate) voluntary: u64,
     /// Page faults of the sampling thread.
     pub(crate) page_faults: u64,
-    /// The sampler's memory that cannot be paged out, at the end.
+    /// Locked memory of the sampler at the end.
     pub(crate) locked_kib: u64,
 }
 
-/// A process and all its descendants that live now.
+/// A process and all its living descendants.
 pub(crate) fn family(pid: u32) -> Vec<u32> {
     let mut all = vec![pid];
     let mut next = 0;
@@ -57,7 +57,7 @@ pub(crate) fn family(pid: u32) -> Vec<u32> {
     all
 }
 
-/// Reads all threads of these processes. What ended meanwhile is left out.
+/// Reads all threads of these processes. Threads that end during the read are left out.
 pub(crate) fn instant(family: &[u32], measured_cpu: usize) -> UsageSnapshot {
     let mut instant = UsageSnapshot {
         at_ns: now_ns(),
@@ -86,7 +86,7 @@ fn tasks(pid: u32) -> Vec<PathBuf> {
     tasks.map(|task| task.path()).collect()
 }
 
-/// What a tool did between two instants; threads that were not there at both are left out.
+/// The differences between two times. Threads that did not exist at both are left out.
 pub(crate) fn between(before: &UsageSnapshot, after: &UsageSnapshot) -> UsageDelta {
     let mut sum = UsageDelta {
         window_s: after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9,
@@ -106,14 +106,14 @@ pub(crate) fn between(before: &UsageSnapshot, after: &UsageSnapshot) -> UsageDel
     sum
 }
 
-/// The share of its time that the hypervisor kept from a CPU between two texts of `/proc/stat`.
+/// The share of a CPU's time that the hypervisor took between two texts of `/proc/stat`.
 pub(crate) fn steal_share(before: &str, after: &str, cpu: usize) -> Option<f64> {
     let numbers = |text: &str| -> Option<Vec<u64>> {
         let name = format!("cpu{cpu}");
         let row = text
             .lines()
             .find(|line| line.split_whitespace().next() == Some(&name))?;
-        // user nice system idle iowait irq softirq steal; guest time is in user already.
+        // user nice system idle iowait irq softirq steal; guest time is already included in user.
         row.split_whitespace()
             .skip(1)
             .take(8)
@@ -132,7 +132,7 @@ pub(crate) fn steal_share(before: &str, after: &str, cpu: usize) -> Option<f64> 
 }
 
 fn thread(status: &str, schedstat: &str, stat: &str, measured_cpu: usize) -> Option<ToolThread> {
-    // The name in parentheses may hold anything, spaces too; minflt is the 10th field of all, majflt the 12th.
+    // The name in parentheses may contain anything, including spaces. minflt is the 10th field, majflt the 12th.
     let behind_name: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let fault = |index: usize| behind_name.get(index).and_then(|word| word.parse::<u64>().ok());
     Some(ToolThread {

@@ -1,4 +1,5 @@
-//! The main task: after `apply` no movable task is left on the isolated CPU, and `undo` restores the former state.
+//! Isolates a CPU and undoes it: after `apply` no movable task is left on the isolated CPU, and `undo` restores the
+//! former state.
 
 use super::boots;
 use crate::kernels::{K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT};
@@ -7,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On every kernel, with every layout of control groups that it has.
+/// Runs on every kernel, with each cgroup layout that it supports.
 pub const SCENARIO: Scenario = Scenario {
     name: "apply_undo",
     about: "CPU 3 is isolated for real, housekeeping CPUs still balance, undo restores everything",
@@ -16,8 +17,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// With a disk controller whose queues the kernel manages, and one whose driver is loaded after `apply`: it creates kernel
-/// threads and an interrupt.
+/// One disk controller whose queues the kernel manages. The driver of another one is loaded after `apply` and creates
+/// kernel threads and an interrupt.
 const DISKS: GuestShape = GuestShape {
     modules: &["nvme"],
     later: &["ahci"],
@@ -115,8 +116,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         ours.and_then(|it| it["hierarchy"].as_str()),
         Some(hierarchy),
     );
-    // Per mille of its time: the number of switches says little on a real-time kernel, where the timer and RCU threads of the
-    // CPU itself still run.
+    // Per mille of the time. The number of switches is no measure on a real-time kernel, where the CPU's own timer and
+    // RCU threads still run.
     let share = |name: &str| {
         let spin = seen.get(name).json();
         Some(spin["ran_ns"].as_u64()?.saturating_mul(1000) / spin["wall_ns"].as_u64()?.max(1))
@@ -134,9 +135,9 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         crowded.unwrap_or(0)
     ));
     verdict.status(seen, "undo", 0);
-    // Files of the driver that was loaded in between did not exist before.
+    // Files of the driver that is loaded after `apply` do not exist before it.
     let brought = |line: &str| line.ends_with("is new") && (line.contains("/scsi_tmf_") || line.contains("/proc/irq/"));
-    // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
+    // An interrupt thread follows the CPU where its interrupt last fired. `undo` cannot restore that.
     let follows = |line: &str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get("same");
     let changed: Vec<&str> = same
@@ -164,7 +165,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.note(format!("{entries} entries"));
 }
 
-/// Names of tasks that user space may move, out of `lab-guest who`.
+/// Names of the movable tasks in the output of `lab-guest who`.
 pub fn movable(who: &str) -> Vec<String> {
     let tasks = who
         .lines()
@@ -175,8 +176,9 @@ pub fn movable(who: &str) -> Vec<String> {
         .collect()
 }
 
-/// Tasks created after `apply`. A new kernel thread does not inherit the mask of kthreadd: the kernel gives it that of the
-/// boot line (`__kthread_create_on_node`); since 7.0 this mask follows partitions. So they are only reported.
+/// Checks tasks created after `apply`. A new kernel thread does not inherit the mask of kthreadd:
+/// `__kthread_create_on_node` gives it the mask of the boot line. Since 7.0 this mask follows partitions. Kernel
+/// threads are therefore only reported.
 fn later(who: &str, verdict: &mut ScenarioVerdict) {
     let (threads, tasks): (Vec<String>, Vec<String>) =
         movable(who).into_iter().partition(|task| task.contains("scsi_eh"));
@@ -189,7 +191,7 @@ fn later(who: &str, verdict: &mut ScenarioVerdict) {
     }
 }
 
-/// CPU 3 belongs to no scheduling domain, and each of 0, 1, 2 to one that spans all three (`/proc/schedstat`).
+/// CPU 3 is in no scheduling domain. Each of CPUs 0 to 2 is in a domain that spans all three (`/proc/schedstat`).
 fn domains(schedstat: &str, verdict: &mut ScenarioVerdict) {
     let mut cpu = None;
     let mut spans: [Vec<u64>; 4] = Default::default();

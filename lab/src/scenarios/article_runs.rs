@@ -1,6 +1,6 @@
-//! The two runs of the article on `isolcpus` and cpusets, on a machine with the eight CPUs that its files name: as systress
-//! and as `measure run`, with the article's own programs beside, which come back when they end. Only the life time of the
-//! timer thread is shortened.
+//! Runs the two configurations of the article on `isolcpus` and cpusets, as systress and as `measure run`. The machine
+//! has the eight CPUs that the files name. The article's own load programs run at the same time and are restarted when
+//! they end. Only the lifetime of the timer thread is shortened.
 
 use crate::kernels::K7;
 use crate::packages::PING_AND_TAR;
@@ -10,7 +10,7 @@ use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// What a file asks for is no matter of the kernel.
+/// One kernel is enough: what a configuration file requests does not depend on the kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "article_runs",
     about: "host.cfg and host2.cfg of the article run as they stand, on eight CPUs, as systress and as measure run",
@@ -24,8 +24,8 @@ const EIGHT: GuestShape = GuestShape {
     cores: 4,
     memory_mib: 512,
     packages: Some(&PING_AND_TAR),
-    // A TSC that the guest calibrates while the host is loaded may run twenty times too fast: a second of eight CPUs would
-    // be too short for them to do anything.
+    // If the guest calibrates the TSC while the host is loaded, the clock can run twenty times too fast. A second would
+    // then be too short for eight CPUs to do anything.
     boot: "clocksource=hpet",
     ..USUAL
 };
@@ -33,7 +33,8 @@ const EIGHT: GuestShape = GuestShape {
 const HOST: &str = include_str!("../../../fixtures/systress/host.cfg");
 const HOST2: &str = include_str!("../../../fixtures/systress/host2.cfg");
 
-/// Instead of a minute: long enough for two refreshes of 1.5 s, and, under load, for a look at all threads.
+/// Replaces the article's minute. Long enough for two refreshes of 1.5 s and, under load, for one inspection of all
+/// threads.
 const SECONDS: u64 = 4;
 const LOADED_SECONDS: u64 = 15;
 
@@ -115,7 +116,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.note(format!("load {:.0} %", all.unwrap_or(0.0)));
 }
 
-/// Drawn at the start, every 1.5 s, and at the end, each time over the former picture.
+/// The screen is drawn at the start, every 1.5 s and at the end, each time over the previous picture.
 fn screen(drawn: &str, verdict: &mut ScenarioVerdict) {
     let heads = drawn
         .matches("Index     TID   Samples    L_min    L_max    L_cur    L_avg")
@@ -137,7 +138,7 @@ fn screen(drawn: &str, verdict: &mut ScenarioVerdict) {
     }
 }
 
-/// The histogram has the size that the file asks for, and the summary the numbers of the screen's last picture.
+/// The histogram has the requested size, and the summary has the numbers of the last picture on the screen.
 fn statistics(drawn: &str, file: &str, seconds: u64, verdict: &mut ScenarioVerdict) {
     let numbers = |line: &str| -> Vec<u64> { line.split_whitespace().filter_map(|word| word.parse().ok()).collect() };
     let rows: Vec<Vec<u64>> = file
@@ -169,7 +170,7 @@ fn statistics(drawn: &str, file: &str, seconds: u64, verdict: &mut ScenarioVerdi
     );
 }
 
-/// Each line is a thread of the run. The commands have children, which inherit.
+/// Each line describes a thread of the run. Children of the commands inherit their placement.
 fn places(lines: &str, verdict: &mut ScenarioVerdict) {
     let threads: Vec<Value> = lines
         .lines()

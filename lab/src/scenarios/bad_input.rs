@@ -1,4 +1,4 @@
-//! Everything that can be wrong before the first write: a clear error, the right exit status, nothing changed.
+//! Checks every error that can be detected before the first write: a clear message, the right exit status, no change.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -6,7 +6,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On v1 and on v2.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "bad_input",
     about: "wrong CPUs, names that exist, read-only cgroups, a full disk: refused, nothing changed",
@@ -127,7 +127,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     }
 }
 
-/// Refused with one of the statuses, and with words that say what and why.
+/// Checks that a command failed with one of the statuses and a message that says what failed and why.
 pub fn refused(seen: &GuestRecords, name: &str, statuses: &[i32], verdict: &mut ScenarioVerdict) {
     let record = seen.get(name);
     verdict.that(

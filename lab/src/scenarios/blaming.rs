@@ -1,5 +1,5 @@
-//! `blame` on kernels with other events, other fields and other ways to run softirqs: who takes the CPU is named, the
-//! accounts hold to the nanosecond, and the trace is gone afterwards.
+//! Tests `blame` on kernels with different events, different fields and different ways to run softirqs. It names the
+//! thread that takes the CPU, the accounts add up to the nanosecond, and no trace is left afterwards.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::GuestRecords;
@@ -8,7 +8,7 @@ use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On a kernel that does not tell who sends interrupts, on one that does, and with the real-time patches.
+/// Runs on a kernel that does not report the senders of interrupts, on one that does, and on a real-time kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "blaming",
     about: "blame names the thread that takes a CPU, its tick, and nobody else; every nanosecond is accounted for",
@@ -23,8 +23,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// What is to be found begins when the trace runs and the probe had time to begin, for which an emulator may need seconds. It
-/// takes the CPU by its priority, for a second of its own time.
+/// The disturbance starts when the trace is running and the probe has had time to start, which can take seconds in an
+/// emulator. It takes the CPU by priority, for a second of its own CPU time.
 fn script(_: &ScenarioCell) -> String {
     "traced() { wait_for 60 sh -c 'grep -q 1 /sys/kernel/tracing/instances/quietcore-*/tracing_on'; sleep 4; }
 (traced; lab-guest spin 2 fifo:20 1 >/dev/null) &
@@ -91,7 +91,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     );
     let text = verdict.status(seen, "text", 0);
     verdict.that(text.text().starts_with("CPU 2: "), "the screen begins with the CPU");
-    // The CPU of a partition takes nobody from outside: the probe goes in, and comes out for the undo.
+    // The CPU of a partition takes no task from outside. The probe moves into the partition and leaves it before the
+    // undo.
     verdict.status(seen, "apply", 0);
     let isolated = verdict.status(seen, "isolated", 0).json();
     let inside = &isolated["cpus"][0];

@@ -1,5 +1,5 @@
-//! The problem of the first CPU core with `blame`: writes of core 3 are completed on core 2, where the disk's interrupt is,
-//! and `blame` names the writer there.
+//! Reproduces the problem of the first CPU core with `blame`: writes of core 3 complete on core 2, which has the disk's
+//! interrupt, and `blame` names the writer there.
 
 use super::first_cpu_core::DISK;
 use crate::kernels::{K6_1, K7};
@@ -9,7 +9,8 @@ use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On a kernel that reports neither the senders of interrupts nor the start of a request, and on one that reports both.
+/// Runs on a kernel that reports neither the senders of interrupts nor the start of a request, and on one that reports
+/// both.
 pub const SCENARIO: Scenario = Scenario {
     name: "blaming_chains",
     about: "a disk interrupt and its BLOCK softirq on one CPU are blamed on the thread of another CPU that wrote",
@@ -22,10 +23,10 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Writes that are asked for. On AHCI each is one request at least.
+/// Number of requested writes. On AHCI each is at least one request.
 const WRITES: u64 = 300;
 
-/// The trace starts before the probe, on a busy host by seconds: writes until then are in no gap.
+/// The trace starts before the probe, by seconds on a busy host. Writes before the start of the probe are in no gap.
 fn script(_: &ScenarioCell) -> String {
     format!(
         "wait_for 10 test -b /dev/sda

@@ -1,5 +1,5 @@
-//! `blame --functions` and `--hwlat`: kernel tracers explain more where they exist, and the report is the same where they do
-//! not. All that they need is restored, even after SIGKILL.
+//! Tests `blame --functions` and `--hwlat`: kernel tracers explain more where they exist, and the report has the same
+//! form where they do not. All changed settings are restored, even after SIGKILL.
 
 use crate::kernels::{K6_1, K6_12_RT};
 use crate::records::GuestRecords;
@@ -8,7 +8,8 @@ use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On a kernel with all of them, and on one whose function_graph is in the trace that all share.
+/// Runs on a kernel with all these tracers, and on one where function_graph is available only in the shared top-level
+/// trace.
 pub const SCENARIO: Scenario = Scenario {
     name: "blaming_functions",
     about: "blame --functions names the functions of the longest gaps; settings of tracers come back, also after SIGKILL",
@@ -22,8 +23,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The tick of the watched CPU disturbs it. An emulator with traced functions is busy with little else, so the call depth is
-/// limited. The former settings differ from every default.
+/// The tick of the watched CPU disturbs it. The call depth is limited, because an emulator with traced functions has
+/// little time left for anything else. The former settings differ from every default.
 fn script(_: &ScenarioCell) -> String {
     "cd /sys/kernel/tracing
 echo 7 >tracing_thresh
@@ -75,7 +76,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         );
         reported_ns += in_functions;
     }
-    // The shared buffer is small and an emulator reads it late: lost events may explain why there are none.
+    // The shared buffer is small, and an emulator reads it late. If no function is reported, lost events explain it.
     verdict.that(
         reported_ns > 0 || (is_shared && number(functions, "lost") > 0),
         format!("functions have time: {functions}"),
@@ -115,7 +116,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         );
     }
     verdict.status(seen, "undo", 0);
-    // An emulator takes time from its guest all the time.
+    // An emulator continuously takes time from its guest.
     let hwlat = verdict.status(seen, "hwlat", 0).json()["hwlat"].clone();
     verdict.equal("hwlat", hwlat["by"].as_str(), (!is_shared).then_some("hwlat"));
     match is_shared {
@@ -139,8 +140,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.note(format!("functions: {functions}"));
 }
 
-/// The size of an unused shared trace after its first use: `7 (expanded: 1408)`. Whether it expands depends on the kernel: on
-/// 6.1 setting the size of any instance keeps the shared trace unchanged.
+/// The size of an unused shared trace after its first use: `7 (expanded: 1408)`. Whether the buffer expands depends on
+/// the kernel: on 6.1, setting the size of any instance leaves the shared trace unchanged.
 fn first_use(means: &str) -> &str {
     let means = means.trim();
     match means.split_once(" (expanded: ") {
@@ -149,7 +150,7 @@ fn first_use(means: &str) -> &str {
     }
 }
 
-/// A buffer has whole pages, of 4 KiB here.
+/// Whether a buffer has the expected size. Buffers consist of whole pages, of 4 KiB here.
 fn is_size(kib: &str, expected: &str) -> bool {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let more = number(kib).zip(number(expected));

@@ -1,5 +1,6 @@
-//! `blame` of a program on a CPU in `nohz_full`, where the kernel reports when user mode is left and entered: each system
-//! call and page fault of a known program is counted and has an end, and all kernel time of it is accounted for.
+//! Tests `blame` of a program on a CPU in `nohz_full`, where the kernel reports each exit from and return to user mode.
+//! Each system call and page fault of a known program is counted and has an end, and all of its kernel time is
+//! accounted for.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::{CommandRecord, GuestRecords};
@@ -8,7 +9,7 @@ use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On a kernel with the first form of these events and on the newest.
+/// Runs on a kernel with the first form of these events and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "blaming_inside",
     about: "blame -- COMMAND on a nohz_full CPU: gaps from user_exit to user_enter, system calls and faults with their ends",
@@ -27,11 +28,11 @@ const TRACKED: GuestShape = GuestShape {
     ..USUAL
 };
 
-/// The requests of the program.
+/// Numbers of system calls and page faults that the program causes.
 const CALLS: u64 = 200;
 const FAULTS: u64 = 150;
 
-/// CPU 1 has no context tracking. In the last run a thread of higher priority interrupts.
+/// CPU 1 has no context tracking. In the last run a thread of higher priority preempts the program.
 fn script(_: &ScenarioCell) -> String {
     format!(
         "rec nohz cat /sys/devices/system/cpu/nohz_full
@@ -71,7 +72,8 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         .unwrap_or(u64::MAX);
     let own_ns: u64 = rows(&inside, "own").iter().map(|row| number(row, "total_ns")).sum();
     let all_ns = own_ns + number(&inside, "stolen_ns");
-    // The kernel's own count is reported but not claimed: it scales its samples to the whole run time of the process.
+    // The kernel's own accounting is reported but not checked: it scales its samples to the total run time of the
+    // process.
     verdict.note(format!(
         "{all_ns} ns in the kernel or stolen, {own_ns} of them its own; by the kernel's own account {kernel_ns} since its main began; {fault_ns} ns in {} faults, {} ns \
          unexplained of {} stolen in {} gaps",
@@ -109,7 +111,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
 
 const GETPPID: &str = "system call getppid (110)";
 
-/// The CPU of a report: its totals are consistent, nothing was lost, and its gaps have the expected causes.
+/// Checks the CPU of a report: its totals are consistent, no event was lost, and its gaps have the expected causes.
 fn checked_cpu(seen: &GuestRecords, name: &str, gaps_from: &str, verdict: &mut ScenarioVerdict) -> Value {
     let record: CommandRecord = verdict.status(seen, name, 0);
     let cpu = record.json()["cpus"][0].clone();

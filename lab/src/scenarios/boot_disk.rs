@@ -1,4 +1,5 @@
-//! Shared parts of the boot loader scenarios: the sequence in which a line is set and cleared, and the checks of each boot.
+//! Shared parts of the boot loader scenarios: the sequence that sets and clears a boot line, and the checks of each
+//! boot.
 
 use crate::records::GuestRecords;
 use crate::verdict::ScenarioVerdict;
@@ -6,8 +7,9 @@ use crate::verdict::ScenarioVerdict;
 /// The CPUs that the sequences isolate.
 const CPUS: &str = "2-3";
 
-/// `look`: this boot's line, what it isolates, and the sums of all files of the boot loader and of the settings.
-/// `ticks`: those of two seconds on an ordinary and on an isolated CPU, each with a task to run.
+/// Shell functions. `look` records this boot's line, the CPUs that it isolates, and checksums of all files of the boot
+/// loader and the settings. `ticks` records the ticks of two seconds on an ordinary and on an isolated CPU, each with a
+/// running task.
 pub(super) const STATE_COMMANDS: &str = "files() {
     {
         find /boot /etc -type f ! -name grubenv -exec md5sum {} + | sort -k2
@@ -39,7 +41,7 @@ ticks() {
 }
 ";
 
-/// The sequence of a guest.
+/// The sequence that a guest runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuestSequence {
     /// The line is set, and cleared.
@@ -49,7 +51,7 @@ pub enum GuestSequence {
 }
 
 impl GuestSequence {
-    /// What the report calls the guest's shape.
+    /// The name of the guest's shape in the report.
     pub const fn name(self) -> &'static str {
         match self {
             GuestSequence::Set => "set",
@@ -66,7 +68,7 @@ impl GuestSequence {
         }
     }
 
-    /// Its script. `board` may set what the machine needs otherwise: `$force`, `again`, `again_tried`.
+    /// The script of the sequence. `board` can override what depends on the machine: `$force`, `again`, `again_tried`.
     pub fn script(self, board: &str) -> String {
         let boots = match self {
             GuestSequence::Set => SET,
@@ -75,7 +77,7 @@ impl GuestSequence {
         format!("{STATE_COMMANDS}{board}{boots}")
     }
 
-    /// Its claims.
+    /// Checks the records of the sequence.
     pub fn check(self, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         match self {
             GuestSequence::Set => check_set(seen, verdict),
@@ -84,7 +86,7 @@ impl GuestSequence {
     }
 }
 
-/// As installed, with the declared line, and after clearing it. The power fails just after the line was set.
+/// Boots as installed, with the declared line, and after clearing it. The power fails just after the line was set.
 const SET: &str = "case $LAB_BOOT in
 1)
     rec save quietcore apply --cpus 2-3 --save --boot --json
@@ -143,7 +145,8 @@ fn check_set(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     same(seen, ["1/files", "3/files"], verdict);
 }
 
-/// The declared partition lacks its boot line, has it, and lacks it again; with it, one verdict covers both parts.
+/// The declared partition first lacks its boot line, then has it, then lacks it again. With the line, one verdict
+/// covers both parts.
 fn one_intention(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, status, id) in [
         ("1/save", 1, Some("boot-part-differs")),
@@ -168,7 +171,7 @@ fn one_intention(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.that(truths == ["yes", "yes"], format!("boot line and run time: {one}"));
 }
 
-/// A snapshot of the machine with its line shows the same, except for counted values.
+/// A snapshot of the machine with its line produces the same report, except for counters.
 fn captured(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "2/snapshot", 0);
     let check = verdict.status(seen, "2/check_captured", 4).json();
@@ -185,8 +188,8 @@ fn captured(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     }
 }
 
-/// The first trial boot panics, and the machine returns to its old line by itself. The trial boot shows that the panic
-/// timeout is half a minute, and shortens it, so that the test need not wait that long.
+/// The first trial boot panics, and the machine returns to its old line without intervention. The trial boot records
+/// that the panic timeout is half a minute and then shortens it, so that the test need not wait.
 const TRIAL: &str = "case $LAB_BOOT in
 1)
     look
@@ -244,7 +247,7 @@ fn check_trial(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     same(seen, ["1/files", "5/files_cleared"], verdict);
 }
 
-/// Exactly these CPUs are isolated in a boot, by its line and according to the kernel.
+/// Checks that exactly these CPUs are isolated in a boot, both by its line and according to the kernel.
 fn isolates(seen: &GuestRecords, boot: u32, cpus: &str, verdict: &mut ScenarioVerdict) {
     let line = verdict.status(seen, &format!("{boot}/line"), 0);
     let word = |name: &str| {
@@ -265,12 +268,12 @@ fn isolates(seen: &GuestRecords, boot: u32, cpus: &str, verdict: &mut ScenarioVe
     let isolated = seen.get(&format!("{boot}/isolated"));
     verdict.equal(&format!("boot {boot}: isolated"), isolated.text(), cpus);
     let stopped = seen.get(&format!("{boot}/nohz_full"));
-    // Older kernels write a word where there is none.
+    // Older kernels print `(null)` for an empty list.
     let stopped = stopped.text().replace("(null)", "");
     verdict.equal(&format!("boot {boot}: nohz_full"), stopped.as_str(), cpus);
 }
 
-/// Two records show the same lines, and some.
+/// Checks that two records have the same, non-empty lines.
 fn same(seen: &GuestRecords, names: [&str; 2], verdict: &mut ScenarioVerdict) {
     let [before, after] = names.map(|name| seen.get(name).stdout);
     let only_in = |text: &str, other: &str| {
@@ -285,7 +288,7 @@ fn same(seen: &GuestRecords, names: [&str; 2], verdict: &mut ScenarioVerdict) {
     );
 }
 
-/// With a task on each, the timer interrupts CPU 1 and leaves CPU 3 alone.
+/// Checks that the tick interrupts CPU 1 but not CPU 3, with a running task on each.
 fn ticks_stopped(seen: &GuestRecords, boot: u32, verdict: &mut ScenarioVerdict) {
     let count = |name: &str, cpu: usize| -> Option<u64> {
         let row = seen.get(&format!("{boot}/{name}_{cpu}"));

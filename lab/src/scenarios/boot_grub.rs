@@ -1,4 +1,4 @@
-//! The boot line on a disk with Debian's GRUB: what the boot loader really starts after an edit.
+//! Tests the boot line on a disk with Debian's GRUB: what the boot loader really starts after an edit.
 
 use super::boot_disk::GuestSequence;
 use crate::disk::{Disk, Firmware};
@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// With the kernel that Debian ships beside this GRUB.
+/// Runs with the kernel that Debian ships with this GRUB.
 pub const SCENARIO: Scenario = Scenario {
     name: "boot_grub",
     about: "a disk with GRUB: the boot line is set or tried, isolates, and is cleared to the same bytes",

@@ -1,5 +1,5 @@
-//! Boots the line that `plan` suggests on the kernel that it is for: it takes effect, the kernel does not complain, and
-//! `explain` knows everything that this kernel shows.
+//! Boots the line that `plan` suggests, on the kernel it was made for. The line takes effect, the kernel does not
+//! complain, and `explain` knows everything that this kernel shows.
 
 use crate::kernels::{K6_1, K6_12_RT, K7, LabKernel};
 use crate::records::GuestRecords;
@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On the oldest, the real-time and the newest kernel, for the profiles that stop the tick.
+/// Runs on the oldest, a real-time and the newest kernel, with the profiles that stop the tick.
 pub const SCENARIO: Scenario = Scenario {
     name: "boot_line",
     about: "suggested boot lines take effect: no tick, no default interrupts, no complaints; explain knows every row and thread",
@@ -16,10 +16,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// What `plan --cpus 3` suggests on these kernels (the check compares it), without what the profile adds.
+/// The line that `plan --cpus 3` suggests on these kernels, without the words that the profile adds. The check compares
+/// it.
 const BALANCED: &str = "isolcpus=managed_irq,domain,3 nohz_full=3 irqaffinity=0-2";
 
-/// The same for the profile strict, before 6.12 and after.
+/// The same for the profile `strict`, before 6.12 and since.
 const STRICT_OLD: &str =
     "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocb_poll skew_tick=1 workqueue.power_efficient=1 irqaffinity=0-2";
 const STRICT: &str = "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocb_poll skew_tick=1 irqaffinity=0-2";
@@ -80,7 +81,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.equal("isolated", seen.get("isolated").text(), "3");
     verdict.equal("nohz_full", seen.get("nohz_full").text(), "3");
     verdict.equal("default_smp_affinity", seen.get("default_affinity").text(), "7");
-    // The words of the lab itself (lab.cgroup=) are unknown to every kernel; ours must not be among them.
+    // No kernel knows the words of the lab itself (`lab.cgroup=`). Words of the suggested line must not be among the
+    // unknown ones.
     let unknown = seen.get("unknown");
     for word in cell.shape.boot.split(' ') {
         let listed = unknown.text().contains(word);
@@ -106,7 +108,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         .is_some_and(|all| all.iter().all(|finding| finding["id"] != "kernel-log-unreadable"));
     verdict.that(log_read, "explain could not read the kernel's log");
     every_answer(cell, seen, verdict);
-    // With all of it active, a reboot adds nothing.
+    // With the whole line active, a reboot adds nothing.
     let plan = verdict.status(seen, "again", 0).json();
     verdict.that(
         plan["boot_line"].is_null(),
@@ -133,10 +135,10 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     );
 }
 
-/// `boot check` reports for each word of the line that it reached the kernel and was understood; for the tick, that it was
-/// counted.
+/// `boot check` reports for each word of the line that it reached the kernel and was understood. For the tick, it also
+/// counts.
 fn every_answer(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
-    // A line and a file that claim what the kernel never did: the counted ticks reveal it.
+    // A boot line and a file that claim what the kernel never did. The counted ticks reveal it.
     let lie = verdict.status(seen, "lie", 1).json();
     let one = &lie["parameters"][0];
     let truths = [&one["understood"]["truth"], &one["works"]["truth"]];

@@ -1,5 +1,5 @@
-//! The boot line on a disk of a Raspberry Pi, with the arm64 binary on an arm64 kernel. QEMU has no firmware that reads
-//! `cmdline.txt`; the lab passes the edited line to the kernel.
+//! Tests the boot line on the disk of a Raspberry Pi, with the arm64 binary on an arm64 kernel. QEMU has no firmware
+//! that reads `cmdline.txt`, so the lab passes the edited line to the kernel.
 
 use super::boot_disk::GuestSequence;
 use crate::disk::{Disk, Firmware};
@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// Run by `make dist`.
+/// Runs in `make dist`.
 pub const SCENARIO: Scenario = Scenario {
     name: "boot_raspberry_pi",
     about: "arm64 with cmdline.txt: the boot line is set or tried, isolates, and is cleared to the same bytes",
@@ -46,8 +46,8 @@ const SHAPE: GuestShape = GuestShape {
     ..USUAL
 };
 
-/// Emulates the firmware at a start: it uses the line of its file, or after `reboot '0 tryboot'` that of the file named in
-/// `tryboot.txt`.
+/// Emulates the firmware: it boots the line of `cmdline.txt` or, after `reboot '0 tryboot'`, the line of the file that
+/// `tryboot.txt` names.
 const FIRMWARE: &str = "force=--force
 again() {
     rec cmdline.txt cat /boot/firmware/cmdline.txt

@@ -1,4 +1,4 @@
-//! The boot line on a disk with systemd-boot: what the boot loader actually boots after an edit.
+//! Tests the boot line on a disk with systemd-boot: what the boot loader really boots after an edit.
 
 use super::boot_disk::GuestSequence;
 use crate::disk::{Disk, Firmware};
@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// With the newest kernel, started by its own EFI stub.
+/// Runs with the newest kernel, started by its own EFI stub.
 pub const SCENARIO: Scenario = Scenario {
     name: "boot_systemd",
     about: "a disk with systemd-boot: the boot line is set or tried, isolates, and is cleared to the same bytes",

@@ -1,6 +1,6 @@
-//! The lab itself: the kernel is what it claims, the machine and its control groups are what was asked for.
+//! Tests the lab itself: the kernel has the expected version, and the machine and its cgroups have the requested shape.
 //!
-//! [`super::apply_undo`] asks the same in each of its guests, so that only the others boot for it alone.
+//! [`super::apply_undo`] runs the same checks in each of its guests. This scenario covers the other combinations.
 
 use crate::kernels::{K5_10, K6_1, K6_1_RT};
 use crate::records::GuestRecords;
@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// With every kernel and every layout of control groups that it has, where [`super::apply_undo`] is not.
+/// Every combination of kernel and cgroup layout that [`super::apply_undo`] does not cover.
 pub const SCENARIO: Scenario = Scenario {
     name: "boots",
     about: "every kernel boots, as asked, and quietcore starts",
@@ -29,7 +29,7 @@ fn cells() -> Vec<ScenarioCell> {
     .to_vec()
 }
 
-/// What any guest can be asked right after its boot.
+/// Commands that any guest can run right after its boot.
 pub fn script(_: &ScenarioCell) -> String {
     "rec release uname -r
 rec version uname -v
@@ -43,7 +43,7 @@ rec quietcore quietcore --version
     .to_owned()
 }
 
-/// The claims about that.
+/// Checks the records of [`script`].
 pub fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let release = seen.get("release").text().to_owned();
     let series = cell.kernel.id.trim_end_matches("-rt");

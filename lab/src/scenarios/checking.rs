@@ -1,5 +1,5 @@
-//! Damages isolation step by step after `apply`, as other programs and users do. `check` must name each breakage, and `check
-//! --fix` must repair it; `undo` then restores the state before all of it.
+//! Damages isolation step by step after `apply`, as other programs and users do. `check` must report each breakage, and
+//! `check --fix` must repair it. `undo` then restores the state before `apply`.
 
 pub(super) mod breakages;
 
@@ -11,7 +11,7 @@ use crate::shape::{CgroupLayout, GuestShape};
 use crate::verdict::ScenarioVerdict;
 use breakages::{BREAKAGES, Breakage};
 
-/// On v1 and v2, on a real-time kernel, on the newest.
+/// Runs with cgroup v1 and v2, on a real-time kernel and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "checking",
     about: "what is broken after apply is found by check with the right finding, mended by check --fix, and undo is exact",
@@ -30,17 +30,18 @@ fn cells() -> Vec<ScenarioCell> {
     .to_vec()
 }
 
-/// On a loaded host the emulated timer comes too late for the kernel's test of it, which then panics.
+/// On a loaded host the emulated timer fires too late for the kernel's timer test, which then panics.
 pub(super) const QUIET_START: GuestShape = GuestShape {
     boot: "no_timer_check",
     ..DISK
 };
 
-/// Explicitly requested in addition to `strict`, so that more can be lost.
+/// Explicitly requested in addition to `strict`, so that more settings can be damaged.
 const APPLY_OPTIONS: &str = "--cpus 3 --profile strict --with check_interval --with sched_rt_runtime_us \
                       --with pm_qos_resume_latency_us=n/a --with watchdog";
 
-/// Writing to the servers of a CPU makes 6.12 print a warning (`kernel/sched/deadline.c`), so this is skipped there.
+/// Breakages for a guest. Writing to the deadline servers of a CPU makes 6.12 print a warning
+/// (`kernel/sched/deadline.c`), so these are skipped there.
 pub(super) fn of(cell: &ScenarioCell) -> impl Iterator<Item = &'static Breakage> {
     let spared = cell.kernel == K6_12_RT;
     BREAKAGES
@@ -48,7 +49,7 @@ pub(super) fn of(cell: &ScenarioCell) -> impl Iterator<Item = &'static Breakage>
         .filter(move |one| !(spared && one.name == "fair_server"))
 }
 
-/// What is applied: the servers of a CPU too, where the kernel supports it.
+/// Options of `apply`: include the deadline servers of a CPU where the kernel supports it.
 pub(super) fn apply_options(cell: &ScenarioCell) -> String {
     let servers = match cell.kernel == K6_12_RT {
         true => "",
@@ -57,12 +58,12 @@ pub(super) fn apply_options(cell: &ScenarioCell) -> String {
     format!("{APPLY_OPTIONS}{servers}")
 }
 
-/// A guest where every intended value differs from the actual one, with a foreign thread.
+/// Prepares a guest where every intended value differs from the actual one, with a foreign thread.
 pub(super) fn set_up() -> String {
     format!("{DISTURBED}sleeper=$(lab-guest sleepers 1 stranger)\nstate before\n")
 }
 
-/// Breakages that are possible on every kernel.
+/// Minimum number of breakages that are possible on every kernel.
 pub(super) const LEAST: usize = 30;
 
 fn script(cell: &ScenarioCell) -> String {
@@ -137,7 +138,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     let junit = seen.get("junit_text").stdout;
     verdict.that(junit.contains("<failure type=\"irq-here\""), format!("JUnit: {junit}"));
     verdict.status(seen, "undo", 0);
-    // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
+    // An interrupt thread follows the CPU where its interrupt last fired. `undo` cannot restore that.
     let record = seen.get("same_undo");
     let changed: Vec<&str> = record
         .stdout
@@ -150,7 +151,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     );
 }
 
-/// One breakage: found with its finding and repaired; afterwards nothing else is wrong.
+/// Checks one breakage: `check` reports its finding, `--fix` repairs it, and no other error is left.
 fn broken(seen: &GuestRecords, one: &Breakage, verdict: &mut ScenarioVerdict) {
     let (found, fixed) = (format!("{}_found", one.name), format!("{}_fixed", one.name));
     verdict.equal(&found, seen.get(&found).status, 1);

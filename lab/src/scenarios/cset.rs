@@ -1,5 +1,5 @@
-//! Runs the tutorial of cset, and the calls that other programs make to it, with our front end: on both versions of control
-//! groups, with the state of the machine compared before and after.
+//! Runs the tutorial of cset, and the calls that other programs make to cset, with the front end. Compares the state of
+//! the machine before and after.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On both versions of control groups.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "cset",
     about: "cset's tutorial and its callers' command lines run unchanged, and reset gives back what was there",
@@ -27,7 +27,7 @@ fn cells() -> Vec<ScenarioCell> {
     .to_vec()
 }
 
-/// The shield as the tutorial and Krun use it; then sets made by hand, as its last chapters do.
+/// The shield as the tutorial and Krun use it, then manually created sets as in the tutorial's last chapters.
 fn script(cell: &ScenarioCell) -> String {
     "export LAB_STATE_LEAVES=/run/quietcore/journal
 mkdir /tmp/bin
@@ -99,7 +99,7 @@ same same_end before end
     .replace("MED", med(cell))
 }
 
-/// The set that two tasks move into: on v2 only the innermost sets accept tasks.
+/// The set into which two tasks move. On v2 only leaf sets accept tasks.
 fn med(cell: &ScenarioCell) -> &'static str {
     match cell.layout {
         CgroupLayout::V2 => "/prio_all/prio_high/prio_med/prio_low",
@@ -148,7 +148,7 @@ fn the_shield(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVe
     );
     let user = "cset: \"user\" cpuset of CPUSPEC(1-3) with 0 tasks running";
     verdict.equal("user", lines.get(4).copied(), Some(user));
-    // Without --kthread=on kernel threads stay where they may run.
+    // Without `--kthread=on` kernel threads keep their CPUs.
     let programs: Vec<String> = movable(&verdict.status(seen, "who", 0).stdout)
         .into_iter()
         .filter(|task| is_program(seen, task))
@@ -238,7 +238,7 @@ fn is_program(_: &GuestRecords, task: &str) -> bool {
     names.iter().any(|name| task.ends_with(&format!(" {name}")))
 }
 
-/// Three spinning programs share three CPUs: the shield is balanced inside, as cset's callers need it.
+/// Three spinning programs share three CPUs: the shield is load-balanced inside, as callers of cset expect.
 fn spread(spins: &str, verdict: &mut ScenarioVerdict) {
     let spins: Vec<serde_json::Value> = spins
         .lines()

@@ -1,5 +1,5 @@
-//! The daemon beside a partition that other programs damage: it logs each breakage and its writer, repairs it, and logs its
-//! end. `undo` then restores the state before all of it.
+//! Runs the daemon on a partition that other programs damage. It logs each breakage and its writer, repairs it, and
+//! logs that it is gone. `undo` then restores the state before `apply`.
 
 use super::checking::breakages::Breakage;
 use super::checking::{LEAST, QUIET_START, apply_options, of, set_up};
@@ -10,7 +10,7 @@ use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On both versions of control groups.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "daemon",
     about: "what is broken after apply is told by watch --daemon with who did it, set again, and undo is exact",
@@ -25,17 +25,18 @@ fn cells() -> Vec<ScenarioCell> {
         .to_vec()
 }
 
-/// File rounds run at most every 900 s where a check is as expensive as in an emulator, and there are far more breakages than
-/// rounds.
+/// Maximum number of file rounds. They run at most every 900 s where a check is as expensive as in an emulator, and
+/// there are far more breakages than rounds.
 const MOST_ROUNDS: u64 = 3;
 
-/// Maximum time between two checks, and the waiting time for further events.
+/// Maximum time between two checks, and the time that the daemon waits for further events.
 const PAUSE_S: f64 = 1.05;
 
-/// A guest has four CPUs, of which the emulator runs one at a time; a check may be running when something happens.
+/// Factor for shared CPU time: a guest has four CPUs, of which the emulator runs one at a time, and a check may already
+/// be running when an event arrives.
 const SHARED: f64 = 8.0;
 
-/// Maximum waiting time for a breakage.
+/// Maximum time to wait for a breakage.
 const PATIENCE_S: u32 = 40;
 
 fn script(cell: &ScenarioCell) -> String {
@@ -100,7 +101,7 @@ same same_undo before after
     script
 }
 
-/// A file that can no longer be written is not repaired, however often this is requested. Afterwards it is restored.
+/// A file that became read-only is not repaired, however often the daemon tries. Afterwards it is restored.
 const REFUSED: &str = "echo 7 >/tmp/interval
 mount -o bind /tmp/interval /proc/sys/vm/stat_interval
 mount -o remount,bind,ro /proc/sys/vm/stat_interval
@@ -116,10 +117,11 @@ kill -HUP $daemon
 note well_again $(lab-guest told $log $from 60 knob-lost /proc/sys/vm/stat_interval)
 ";
 
-/// How often the interrupt appears and disappears.
+/// Number of times that the interrupt appears and disappears.
 const REPETITIONS: usize = 3;
 
-/// Without a partition, so that the new interrupt may fire on the CPU. Then the CPU itself goes offline and online.
+/// Runs without a partition, so that the new interrupt may fire on the CPU. Then the CPU itself goes offline and
+/// online.
 const FLAPPING: &str = "quietcore watch --daemon --cpus 3 --log /tmp/alone >/tmp/said_alone 2>&1 </dev/null &
 daemon=$!
 wait_for 60 grep -q watching /tmp/said_alone
@@ -202,8 +204,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     let longest_s = state["asked"]["longest_ms"].as_f64().unwrap_or_default() / 1_000.0;
     for (what, most, mut seconds) in [("found", 1, delays), ("over", 2, ends)] {
         seconds.sort_by(f64::total_cmp);
-        // On real machines a check takes some milliseconds, and the promise is one second. Here the emulator is slow, and
-        // other threads need its single CPU too.
+        // A real machine checks in some milliseconds, and the documented limit is one second. Here the emulator is
+        // slow, and other threads need its single CPU too.
         let promised = f64::from(most) * (PAUSE_S + SHARED * longest_s);
         verdict.that(
             seconds.last().is_some_and(|longest| *longest <= promised),
@@ -220,7 +222,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         state["asked"],
         seen.get("used").stdout.trim()
     ));
-    // The delay of a line depends on the emulator; that it came before a round shows its source.
+    // The delay of a log line depends on the emulator. A line that precedes the next file round comes from an event.
     let rounds = state["asked"]["rounds"].as_u64().unwrap_or(u64::MAX);
     verdict.that(
         rounds <= MOST_ROUNDS,
@@ -261,7 +263,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.equal("the daemon beside it", seen.get("status_alone").text(), "0");
     verdict.status(seen, "undo", 0);
     let record = seen.get("same_undo");
-    // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
+    // An interrupt thread follows the CPU where its interrupt last fired. `undo` cannot restore that.
     let is_other = |line: &&str| !(line.starts_with("kthread ") && line.contains(": \"irq/"));
     let changed: Vec<&str> = record.stdout.lines().filter(is_other).collect();
     verdict.that(
@@ -270,7 +272,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     );
 }
 
-/// Recorded lines of JSON. An invalid line counts against the guest.
+/// The JSON lines of a record. An invalid line fails the guest.
 pub(super) fn lines(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) -> Vec<Value> {
     let text = seen.get(name).stdout;
     let lines: Vec<Value> = text
@@ -281,7 +283,7 @@ pub(super) fn lines(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdi
     lines
 }
 
-/// One breakage: it appeared, was repaired, and is gone. Returns whether the line names the writer.
+/// Checks one breakage: it appeared, was repaired, and is gone. Returns whether the log names the writer.
 fn check_breakage(one: &Breakage, lines: &[Value], verdict: &mut ScenarioVerdict) -> bool {
     let is = |line: &&Value, event: &str| {
         let is_about = line["subject"]
@@ -303,7 +305,7 @@ fn check_breakage(one: &Breakage, lines: &[Value], verdict: &mut ScenarioVerdict
         .and_then(|place| lines[place]["by"].as_array())
         .cloned()
         .unwrap_or_default();
-    // No source reports a mask that is set by system call.
+    // No event source reports a mask that is set by system call.
     let is_write = one.id != "task-here";
     verdict.that(
         !is_write || !by.is_empty(),

@@ -1,6 +1,6 @@
-//! The daemon as a unit of a real systemd, within the unit's restrictions: it receives events, writes its log, repairs, and
-//! is watched. What one daemon has reported is not news for the next one. The journal of that systemd contains the lines of
-//! the log.
+//! Runs the daemon as a unit of a real systemd, within the unit's restrictions. It receives events, writes its log,
+//! repairs, and serves the watchdog. A later daemon does not report again what an earlier one reported. The journal of
+//! systemd contains the lines of the log.
 
 use super::daemon::lines;
 use super::systemd::cells;
@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// With systemd 252 on 6.1, and with the newest systemd on the newest kernel.
+/// Runs with systemd 252 on 6.1, and with the newest systemd on the newest kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "daemon_unit",
     about: "watch --daemon as a unit of systemd tells, repairs, is restarted when it hangs, and tells nothing twice",
@@ -18,14 +18,14 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// What the unit leaves the daemon: the six capabilities that it names, by their numbers in `capability.h`; 2 is a filter of
-/// system calls. Without `libseccomp` systemd leaves that out and says nothing.
+/// The sandbox of the daemon: the six capabilities that the unit lists, by their numbers in `capability.h`, and a
+/// system call filter (Seccomp 2). A systemd without `libseccomp` silently omits the filter.
 const SANDBOX: &str = "CapBnd: 0000000400a81002 NoNewPrivs: 1 Seccomp: 2";
 
-/// What is broken.
+/// The file that the scenario damages.
 const MASK: &str = "/proc/irq/default_smp_affinity";
 
-/// The watchdog is shortened, so that a hang is seen while somebody waits; how long the unit's own is, is looked at before.
+/// Shortens the watchdog, so that a hang is detected during the test. The unit's own value is recorded before.
 const SCRIPT: &str = r#"log=/var/log/quietcore/watch.jsonl
 mask=/proc/irq/default_smp_affinity
 shown() { systemctl show quietcore-watch -p "$1" --value; }
@@ -115,7 +115,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("sandbox", seen.get("sandbox").text(), SANDBOX);
     let lines = lines(seen, "log", verdict);
     let is_of_all = |line: &Value| line["subject"] == MASK || line["subject"].is_null();
-    // Four daemons, of which systemd began each; what stands is told by the first, that it is over by the last.
+    // systemd started four daemons. The first reports the breakage, the last that it is gone.
     for (event, times) in [("started", 4), ("appeared", 1), ("gone", 1), ("repaired", 1)] {
         let reported = lines.iter().filter(|line| line["event"] == event && is_of_all(line));
         verdict.equal(event, reported.count(), times);
@@ -129,7 +129,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     journal(seen, &lines, verdict);
 }
 
-/// Each line of the log is an entry, in its order; findings have fields of their own.
+/// Each line of the log is a journal entry, in the same order. Findings have fields of their own.
 fn journal(seen: &GuestRecords, log: &[Value], verdict: &mut ScenarioVerdict) {
     let entries = lines(seen, "journal", verdict);
     let events = |lines: &[Value], field: &str| -> Vec<String> {

@@ -1,4 +1,5 @@
-//! `/etc/quietcore.toml`: applied, recreated at boot within the lock-out rules, delegated to a user, removed again.
+//! Tests `/etc/quietcore.toml`: applied, recreated at boot within the lock-out rules, delegated to a user, removed
+//! again.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -6,7 +7,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On both versions of control groups, and with the boot word that disables everything.
+/// Runs with cgroup v1 and v2, and with the boot parameter that disables everything.
 pub const SCENARIO: Scenario = Scenario {
     name: "declared",
     about: "declared partitions come by apply and at boot, an owner moves himself in, and undo --all leaves no trace",
@@ -15,7 +16,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The true boot line says so here.
+/// A guest with the real boot parameter that disables quietcore.
 const OFF: GuestShape = GuestShape {
     name: "off",
     boot: "quietcore=off",
@@ -78,7 +79,7 @@ state middle
 same same_middle before middle
 ";
 
-/// Another boot is simulated by mounting another boot ID over the current one.
+/// Simulates another boot by mounting another boot ID over the current one.
 const BOOT: &str = "rec boot_1 quietcore apply --at-boot --good-after 1h --json
 rec note ls /var/lib/quietcore/boot-attempt
 rec boot_again quietcore apply --at-boot --good-after 1h --json
@@ -202,7 +203,7 @@ fn silent(seen: &GuestRecords, verdict: &mut ScenarioVerdict, names: &[&str]) {
     }
 }
 
-/// What `apply` says of each partition.
+/// Checks the state that `apply` reports for each partition.
 fn states(seen: &GuestRecords, verdict: &mut ScenarioVerdict, name: &str, expected: &[(&str, &str)]) {
     let report = seen.get(name).json();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
@@ -309,7 +310,8 @@ fn check_owner(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioV
         listed("wide_list").as_str(),
         "-rw-rw-r-- 1 1000 29",
     );
-    // On v1 the file is enough, and only for one's own tasks. On v2 the root's list has to be open too.
+    // On v1 the file is enough, but only for the user's own tasks. On v2 the user also needs write access to
+    // `cgroup.procs` of the root cgroup.
     verdict.equal("ana moves herself in", inside("ana").0 == 0, !is_v2);
     verdict.equal("and is there", inside("ana").1, !is_v2);
     verdict.equal("ana moves herself in, root's list open", inside("wide_ana"), (0, true));

@@ -1,5 +1,5 @@
-//! The shell export does the work of quietcore without it: apply, status, undo under busybox, killed in the middle, and with
-//! changes by another program in between.
+//! Tests the shell export, which works without quietcore: apply, status and undo under busybox, with a kill in the
+//! middle and with changes by another program in between.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On both versions of control groups, on the oldest kernel with an isolated partition and on the newest.
+/// Runs with cgroup v1 and v2, on the oldest kernel that supports isolated partitions and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "exports",
     about: "the shell export isolates CPU 3 under busybox and gives back what was there",
@@ -17,7 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// With interrupts that cannot be moved.
+/// A disk with interrupts that cannot be moved.
 const DISK: GuestShape = GuestShape {
     modules: &["nvme"],
     devices: &[
@@ -40,10 +40,10 @@ fn cells() -> Vec<ScenarioCell> {
         .into()
 }
 
-/// Milliseconds after which `apply` is killed; the last is after its end even on a slow host, most are not.
+/// Milliseconds after which `apply` is killed. The last is after its end even on a slow host, most are before.
 const KILLED_AFTER_MS: [u32; 6] = [100, 300, 600, 1000, 1500, 2500];
 
-/// Milliseconds after which `undo` is killed; the next one finishes it.
+/// Milliseconds after which `undo` is killed. The next `undo` finishes the job.
 const UNDO_KILLED_AFTER_MS: [u32; 2] = [300, 900];
 
 fn script(cell: &ScenarioCell) -> String {
@@ -153,7 +153,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.status(seen, "other_machine", 4);
 }
 
-/// No difference, except the CPU of interrupt threads, which follow the CPU where they fired last.
+/// Checks that nothing differs, except the CPU of interrupt threads, which follow the CPU where their interrupt last
+/// fired.
 fn same(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) {
     let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get(name);

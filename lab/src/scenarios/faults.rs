@@ -1,5 +1,6 @@
-//! Faults while a partition is active: programs that spin and fork, recycled numbers, devices that vanish and return, values
-//! that others change, file systems that become read-only, two concurrent quietcore, hostile links, signals.
+//! Injects faults while a partition is active: programs that spin and fork, recycled PIDs, devices that vanish and
+//! return, values changed by others, read-only file systems, two concurrent quietcore processes, hostile links,
+//! signals.
 
 use super::bad_input::refused;
 use crate::kernels::{K6_1, K7};
@@ -8,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On v1, and on the newest kernel locked down.
+/// Runs with cgroup v1, and on the newest kernel locked down.
 pub const SCENARIO: Scenario = Scenario {
     name: "faults",
     about: "spinners, forks, recycled numbers, vanishing devices, drift, read-only files, pairs, links, signals: undo is exact",
@@ -17,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// A disk controller whose queues the kernel manages, and one that is removed for a while.
+/// A disk controller whose queues the kernel manages, and one that is removed temporarily.
 const DEVICES: GuestShape = GuestShape {
     modules: &["nvme", "ahci"],
     devices: &[
@@ -29,7 +30,7 @@ const DEVICES: GuestShape = GuestShape {
     ..USUAL
 };
 
-/// The same with everything forbidden that could change the running kernel.
+/// The same, with kernel lockdown: nothing may change the running kernel.
 const LOCKED: GuestShape = GuestShape {
     boot: "lockdown=confidentiality",
     ..DEVICES
@@ -42,7 +43,7 @@ fn cells() -> Vec<ScenarioCell> {
     ]
 }
 
-/// Each part ends with `same_PART`, the comparison with the state before it.
+/// Each part ends with `same_PART`, a comparison with the state before it.
 fn script(_: &ScenarioCell) -> String {
     [PROGRAMS, DEVICE, DRIFT, READ_ONLY, PAIRS, LINKS, SIGNALS].concat()
 }
@@ -166,7 +167,7 @@ rec run_read_only_again quietcore undo --quiet
 end run_read_only
 ";
 
-/// Statuses of both, and what is active afterwards.
+/// Records the statuses of both commands, and what is active afterwards.
 const PAIRS: &str = "
 pair() { # NAME FIRST SECOND
     sh -c \"quietcore $2 --quiet\" 2>/dev/null & first=$!
@@ -256,7 +257,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     for part in PARTS {
         let name = format!("same_{part}");
         let record = seen.get(&name);
-        // Objects that its driver recreates have new numbers; the thread of an interrupt and its files are created with it.
+        // Objects that the driver recreates have new numbers. The interrupt thread and its files are created with it.
         let changed: Vec<&str> = record
             .stdout
             .lines()
@@ -322,7 +323,7 @@ fn devices_and_values(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut Sc
         let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
         text("change").starts_with("irq_affinity/") && text("outcome").starts_with("refused")
     });
-    // 7.2 reports beforehand which ones the kernel manages, so they are not tried.
+    // 7.2 reports in advance which interrupts the kernel manages, so quietcore does not try to move them.
     verdict.that(
         refused_irqs.count() > 0 || cell.kernel == K7,
         "an interrupt refused to move",
@@ -350,7 +351,7 @@ fn devices_and_values(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut Sc
 }
 
 fn others(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
-    // The second process waits for the lock, and gives up after ten seconds (5) where the machine is that slow.
+    // The second process waits for the lock. On a slow machine it gives up after ten seconds with status 5.
     for (pair, expected) in [
         ("applies", &["0 5"][..]),
         ("undoes", &["0 0", "0 5"]),

@@ -1,6 +1,6 @@
-//! The known problem of the first CPU core, on today's kernels. A program has core 2, the first of its socket, to itself. A
-//! new thread on its neighbour, core 3, writes to a disk whose interrupt is on core 2. The completions of these writes,
-//! softirq BLOCK, arrive on the isolated core. `rq_affinity` sends them back to core 3.
+//! Reproduces the known problem of the first CPU core on current kernels. A program has core 2, the first of its
+//! socket, to itself. A new thread on its neighbour, core 3, writes to a disk whose interrupt is on core 2. The
+//! completions of these writes, softirq BLOCK, run on the isolated core. `rq_affinity` sends them back to core 3.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// The rule differs by kernel, so it is tested on two.
+/// Runs on two kernels, because they choose the completing CPU differently.
 pub const SCENARIO: Scenario = Scenario {
     name: "first_cpu_core",
     about: "a neighbour's disk writes complete on an isolated core until rq_affinity sends them home, by softirq counts",
@@ -29,7 +29,7 @@ pub(super) const DISK: GuestShape = GuestShape {
     ..USUAL
 };
 
-/// Writes of the neighbour in each chapter. On AHCI one write is three requests at most, and at least one.
+/// Number of writes of the neighbour in each part. On AHCI one write is one to three requests.
 const WRITES: u64 = 300;
 
 fn cells() -> Vec<ScenarioCell> {
@@ -38,9 +38,9 @@ fn cells() -> Vec<ScenarioCell> {
         .to_vec()
 }
 
-/// The interrupt is on core 2 because a user put it there, and stays (`--without irq_affinity`). `rq_affinity` is 1, the
-/// kernel's default, and 0 in a separate part; the last part is plain `apply`. `measure` itself counts the completions on the
-/// isolated core while the neighbour keeps writing.
+/// The interrupt is on core 2 because a user put it there, and stays (`--without irq_affinity`). `rq_affinity` is 1,
+/// the kernel's default, and 0 in a separate part. The last part is plain `apply`. `measure` counts the completions on
+/// the isolated core while the neighbour keeps writing.
 fn script(_: &ScenarioCell) -> String {
     format!(
         "cat >/tmp/writes <<'END'
@@ -80,8 +80,8 @@ same same before after
 }
 
 fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
-    // On 6.1 a CPU of a run-time partition shares its cache with no other CPU, so 1 completes on the requesting CPU; on 7.2
-    // it keeps sharing with its neighbours.
+    // On 6.1 the CPU of a run-time partition shares its cache with no other CPU, so with `rq_affinity` 1 the requesting
+    // CPU completes. On 7.2 it still shares its cache with its neighbours.
     let shared = if cell.kernel == K7 {
         CompletionSite::Isolated
     } else {
@@ -130,13 +130,13 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
 /// Where requests of core 3 are completed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CompletionSite {
-    /// On the isolated core 2, which got the interrupt.
+    /// On the isolated core 2, which receives the interrupt.
     Isolated,
     /// On core 3.
     OnCore3,
 }
 
-/// BLOCK softirqs of cores 2 and 3 between the two lines.
+/// BLOCK softirqs of cores 2 and 3 between the two recorded rows.
 fn completions(text: &str) -> (u64, u64) {
     let rows: Vec<Vec<u64>> = text
         .lines()

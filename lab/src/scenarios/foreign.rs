@@ -1,4 +1,4 @@
-//! The binaries for arm64 and armv7 start on their kernels and read the machine.
+//! Checks that the binaries for arm64 and armv7 start on kernels of their architecture and read the machine.
 
 use crate::kernels::{ARM64, ARMHF};
 use crate::records::GuestRecords;
@@ -6,7 +6,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// Run by `make dist`.
+/// Runs in `make dist`.
 pub const SCENARIO: Scenario = Scenario {
     name: "foreign",
     about: "the arm64 and armv7 binaries start and inspect their machine",
@@ -15,7 +15,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The records leave by a virtio console; these machines have one serial port.
+/// Records are written to a virtio console, because these machines have only one serial port.
 pub(super) const VIRT: GuestShape = GuestShape {
     modules: &["virtio_mmio", "virtio_console"],
     ..USUAL

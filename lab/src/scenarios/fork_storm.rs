@@ -1,5 +1,6 @@
-//! Processes that fork faster than they can be listed: none may be left on the isolated CPU. And a thousand sleeping ones:
-//! moving them needs little memory, and not much longer than a bare loop. [`super::speed`] is the large version.
+//! Tests `apply` against processes that fork faster than they can be listed: none may be left on the isolated CPU. Also
+//! moves a thousand sleeping processes: that needs little memory and not much longer than a bare loop. [`super::speed`]
+//! is the large version.
 
 use super::apply_undo::movable;
 use crate::records::{CommandRecord, GuestRecords};
@@ -11,13 +12,13 @@ const ROOMY: GuestShape = GuestShape {
     memory_mib: 512,
     ..USUAL
 };
-/// Maximum memory of apply and undo.
+/// Maximum memory of `apply` and `undo`.
 const MOST_KIB: u64 = 20 * 1024;
-/// Maximum time of an apply on v1, as a multiple of the bare loop that moves the same thousand tasks. It has a fixed part of
-/// half a second there; one that reads files for every task takes forty times as long.
+/// Maximum time of an `apply` on v1, as a multiple of the bare loop that moves the same thousand tasks. It includes a
+/// fixed part of about half a second. An implementation that reads files for every task takes forty times as long.
 const TIMES_BARE: f64 = 20.0;
 
-/// v1 is the hard case, because every task is moved separately there.
+/// Includes v1, the harder case: every task is moved separately there.
 pub const SCENARIO: Scenario = Scenario {
     name: "fork_storm",
     about: "a fork storm runs during apply and undo, and no task is left behind",
@@ -83,7 +84,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.note(format!("{born} children"));
 }
 
-/// Memory on every kernel; time where every task is moved separately.
+/// Checks the memory on every kernel, and the time where every task is moved separately.
 fn frugal(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["quiet1", "quiet2", "quiet-undo1", "quiet-undo2", "apply", "undo"] {
         let peak = verdict.status(seen, name, 0).peak_kib;
@@ -92,7 +93,8 @@ fn frugal(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdic
             format!("{name} had {peak} KiB, {MOST_KIB} at most"),
         );
     }
-    // Both are means. An apply is as long as many loops; beside a load one loop may have a CPU of the host to itself, an apply not.
+    // Both are means. One loop may have a CPU of a loaded host to itself, but an `apply`, which takes as long as many
+    // loops, may not.
     let quiet = mean(seen, "quiet", |apply| apply.ms as f64);
     let bare = mean(seen, "bare/", |bare| bare.json()["us"].as_f64().unwrap_or(0.0) / 1e3);
     if cell.layout == CgroupLayout::V1 {

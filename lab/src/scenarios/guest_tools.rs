@@ -6,7 +6,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On the oldest kernel, on one with v1, and on the newest.
+/// Runs on the oldest kernel, with cgroup v1, and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "guest_tools",
     about: "sleepers, spinners, state dumps and the kill injector do what scenarios believe",
@@ -23,7 +23,7 @@ fn cells() -> Vec<ScenarioCell> {
     ]
 }
 
-/// The content of the directory of `lab-guest victim` when it was killed at the entry of its first, second ... call: mkdir,
+/// The directory of `lab-guest victim` after a kill at the entry of its first, second, ... call. The calls are: mkdir,
 /// open and write a, open and write b, rename a to c, open and write d.
 const LEFT: &[&str] = &["", "", "a=", "a=1", "a=1 b=", "a=1 b=2", "b=2 c=1", "b=2 c=1 d="];
 

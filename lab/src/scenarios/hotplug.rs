@@ -1,13 +1,13 @@
-//! A CPU goes offline during `apply`, and between `apply` and `undo`: a CPU of the partition, and another one. All messages
-//! are true, and once the CPU is back everything is as before. One goes offline during a measurement: the result keeps its
-//! data and reports the event.
+//! Takes a CPU offline during `apply`, and between `apply` and `undo`: first a CPU of the partition, then another. All
+//! messages must be true, and once the CPU is online again the state is as before. Also takes a CPU offline during a
+//! measurement: the result keeps its data and reports the event.
 
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// The kernel's own part differs: v1 sets shrink and stay so, on v2 6.1 does not widen masks again, 7.2 mostly does.
+/// Kernels differ: with v1 cpusets shrink and stay so. With v2, 6.1 does not widen masks again, and 7.2 mostly does.
 pub const SCENARIO: Scenario = Scenario {
     name: "hotplug",
     about: "a CPU goes offline during apply or before undo; undo names it, and is exact when it is back",
@@ -20,11 +20,11 @@ fn cells() -> Vec<ScenarioCell> {
     ScenarioCell::of_each_kind().map(|cell| cell.within(600)).to_vec()
 }
 
-/// The CPU that goes offline.
+/// The CPUs that go offline.
 const OFFLINED_CPUS: &[(&str, u32)] = &[("isolated", 3), ("housekeeping", 1)];
 
 fn script(cell: &ScenarioCell) -> String {
-    // Other calls on each kernel.
+    // Every kernel tests different calls.
     let offset = 4 + u32::try_from(cell.kernel.id.len()).unwrap_or(0) * 3;
     let mut script = "populate
 turn() { echo $2 >/sys/devices/system/cpu/cpu$1/online; }
@@ -70,10 +70,10 @@ turn 3 1
     script
 }
 
-/// The measurement during which the CPU goes offline.
+/// The measurements during which the CPU goes offline.
 const KINDS: &[&str] = &["latency", "noise", "all"];
 
-/// A foreign cpuset with programs inside. Hotplug removes the CPU from it permanently.
+/// A foreign cpuset with programs inside. Hotplug permanently removes the CPU from it.
 const FOREIGN_SET: &str = "mkdir /sys/fs/cgroup/cpuset/foreign
 echo 2-3 >/sys/fs/cgroup/cpuset/foreign/cpuset.cpus
 echo 0 >/sys/fs/cgroup/cpuset/foreign/cpuset.mems
@@ -97,7 +97,8 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         }
         let during_name = format!("{name}_meanwhile");
         super::sigkill_anywhere::swept(seen, &during_name, 3, verdict);
-        // Done; done, with an error finding; or undone. Never a signal, never a bug.
+        // `apply` succeeds, succeeds with an error finding, or is undone. It never ends by a signal or an internal
+        // error.
         let statuses = seen.get(&during_name).json()["statuses"].clone();
         let strange: Vec<String> = statuses
             .as_object()
@@ -113,7 +114,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     }
 }
 
-/// A measurement whose CPU went offline: an error, a part of the samples, and consistent counters.
+/// Checks a measurement whose CPU went offline: an error, part of the samples, consistent counters.
 fn check_offline_measurement(kind: &str, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let result = verdict.status(seen, kind, 1).json();
     verdict.that(

@@ -1,13 +1,13 @@
-//! A CPU that was idle when its partition was made does not have to balance for others afterwards.
+//! A CPU that was idle when its partition was created does not balance for other CPUs afterwards.
 //!
-//! Without a domain it would never leave the kernel's list of idle CPUs (`nohz.idle_cpus_mask`) again, and every busy CPU sends it
-//! function calls; see `apply::Busy`.
+//! Without a scheduling domain it would never leave the kernel's list of idle CPUs (`nohz.idle_cpus_mask`), and every
+//! busy CPU would send it function calls; see `apply::busy::BusyLoops`.
 
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
 use crate::verdict::ScenarioVerdict;
 
-/// On the kernels and layouts that differ in how a CPU leaves the domains.
+/// Runs with the kernels and layouts that differ in how a CPU leaves its domains.
 pub const SCENARIO: Scenario = Scenario {
     name: "idle_balancing",
     about: "a CPU that idled while its partition was made is never asked to balance, however busy the others are",
@@ -16,7 +16,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Which of several partitions is affected is random: some tick may find the CPU busy while the partition is made.
+/// Number of partitions. Which of them is affected is random: a tick may find the CPU busy while the partition is
+/// created.
 const ROUNDS: usize = 5;
 
 fn cells() -> Vec<ScenarioCell> {

@@ -7,7 +7,7 @@ use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// Dies, hardware threads, NUMA nodes, offline CPUs.
+/// Covers dies, hardware threads, NUMA nodes and offline CPUs.
 pub const SCENARIO: Scenario = Scenario {
     name: "inspect_shapes",
     about: "packages, cores, caches, nodes, offline CPUs are read as QEMU made them; a snapshot says the same",
@@ -40,7 +40,7 @@ const OFFLINE: GuestShape = GuestShape {
     cores: 4,
     ..USUAL
 };
-/// CPUs that the guest switches off in [`OFFLINE`].
+/// CPUs that the guest takes offline in [`OFFLINE`].
 const OFF: [u32; 2] = [1, 6];
 
 fn cells() -> Vec<ScenarioCell> {
@@ -157,7 +157,7 @@ fn list(numbers: &[u32]) -> String {
     runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// The first difference of two JSON values, as a path with both values.
+/// The first difference between two JSON values, as a path with both values.
 fn first_difference(one: &Value, two: &Value, path: &str) -> Option<String> {
     match (one, two) {
         (Value::Object(left), Value::Object(right)) => {

@@ -1,4 +1,5 @@
-//! The real irqbalance beside us: told over its socket, it leaves an isolated CPU alone, and gets its own list back.
+//! Runs with the real irqbalance: after a request over its socket it leaves an isolated CPU alone, and `undo` restores
+//! its list.
 
 use crate::kernels::{K6_1, K7};
 use crate::packages::IRQBALANCE;
@@ -7,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On both versions of control groups.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "irqbalance",
     about: "Debian's irqbalance is told which CPU is isolated, keeps interrupts off it, and has its own list after undo",
@@ -16,7 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Three disk controllers whose interrupts may be moved, each with a disk.
+/// Three disk controllers with movable interrupts, each with a disk.
 const DISKS: GuestShape = GuestShape {
     modules: &["ahci", "sd_mod"],
     devices: &[
@@ -49,7 +50,7 @@ fn cells() -> Vec<ScenarioCell> {
         .to_vec()
 }
 
-/// It looks once a second here. SIGHUP makes it place every interrupt anew at its next look.
+/// irqbalance rebalances once a second here. SIGHUP makes it place every interrupt again at the next iteration.
 fn script(_: &ScenarioCell) -> String {
     "mkdir -p /run/irqbalance
 start() {

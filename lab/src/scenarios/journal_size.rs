@@ -1,4 +1,5 @@
-//! A program that is started repeatedly in a partition does not fill the journal, which is in memory until the restart.
+//! A program that is started repeatedly in a partition does not fill the journal, which is in memory until the next
+//! boot.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -6,7 +7,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On v1 and on v2.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "journal_size",
     about: "hundreds of short runs leave a journal of bounded size; the tasks that still run are undone from it",
@@ -20,15 +21,16 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Number of short runs, four times the interval of journal searches, and the number of runs between two checks of it.
+/// Number of short runs, four times the interval between two searches of the journal. `STEP` is the number of runs
+/// between two size checks.
 const RUNS: usize = 600;
 const STEP: usize = 20;
 
-/// Records that the runs may add: two for each of the moves after which the journal is searched (`MOVES` of
-/// crates/apply/src/ended_moves.rs).
+/// Maximum number of records that the runs may add: two for each of the moves after which the journal is searched
+/// (`MOVES` in crates/apply/src/ended_moves.rs).
 const MOST_RECORDS: usize = 2 * 128;
 
-/// One program stays: its move is needed until undo.
+/// One program keeps running: `undo` needs the record of its move.
 fn script(_: &ScenarioCell) -> String {
     format!(
         "state before

@@ -1,5 +1,5 @@
-//! Tests every knob that is a file, on real kernels: applied by profile and by name, visible in the files and in the kernel's
-//! behaviour, and undone.
+//! Tests every knob that is a file, on real kernels: applied by profile and by name, visible in the files and in the
+//! kernel's behaviour, and undone.
 
 mod expected;
 
@@ -11,7 +11,7 @@ use crate::verdict::ScenarioVerdict;
 use expected::{BALANCED, BY_NAME, ExpectedFile, STRICT, files};
 use std::collections::BTreeMap;
 
-/// On v1 and v2, on a real-time kernel, on the newest.
+/// Runs with cgroup v1 and v2, on a real-time kernel and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "knobs",
     about: "all knobs of balanced, of strict and by name do what they say, and undo gives everything back",
@@ -20,8 +20,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Two cores with two threads each, so that CPU 3 has a sibling (2); a disk with one ordinary interrupt; RCU
-/// callbacks of CPU 3 in threads.
+/// Two cores with two threads each, so that CPU 3 has a sibling (2); a disk with one ordinary interrupt; RCU callbacks
+/// of CPU 3 run in threads.
 const THREADS: GuestShape = GuestShape {
     name: "threads",
     sockets: 1,
@@ -52,7 +52,8 @@ fn cells() -> Vec<ScenarioCell> {
         .to_vec()
 }
 
-/// An untuned machine: every knob that is a file has a disturbing value, where the guest has it. `$irq` is the disk's.
+/// Makes an untuned machine: every knob that is a file has a disturbing value, if the guest has the file. `$irq` is the
+/// disk's interrupt.
 pub(super) const DISTURBED: &str = "populate
 ifconfig lo 127.0.0.1 up
 wait_for 10 test -b /dev/sda
@@ -68,7 +69,7 @@ done
 irq=$(awk '/ahci/{sub(\":\", \"\", $1); print $1; exit}' /proc/interrupts)
 ";
 
-/// Errors of a command line, which must be found before anything is changed.
+/// Errors in a command line, which must be detected before any change.
 const WRONG: &[(&str, &str)] = &[
     ("no_knob", "--with rq_afinity"),
     ("no_value", "--with rq_affinity=7"),
@@ -77,7 +78,7 @@ const WRONG: &[(&str, &str)] = &[
     ("both", "--with stat_interval --without stat_interval"),
 ];
 
-/// By name: every knob outside the profiles, and values of some inside one.
+/// Explicitly requested: every knob outside the profiles, and values for some inside one.
 const NAMED: &str = "--with watchdog --with nmi_watchdog --with check_interval --with sched_rt_runtime_us \
                      --with fair_server --with ext_server --with cpu_offline --with xps_cpus --with no_turbo \
                      --with pm_qos_resume_latency_us=n/a --with transparent_hugepage=never --without rq_affinity";
@@ -212,8 +213,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         "same_named",
         "same_cycled",
     ] {
-        // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore. And the kernel
-        // recalculates a reserve of memory when huge pages return (`set_recommended_min_free_kbytes`).
+        // An interrupt thread follows the CPU where its interrupt last fired. `undo` cannot restore that. The kernel
+        // also recalculates a memory reserve when huge pages are enabled again (`set_recommended_min_free_kbytes`).
         let follows = |line: &&str| {
             let irq_thread = line.starts_with("kthread ") && line.contains(": \"irq/");
             let reserve = name == "same_named" && line.starts_with("/proc/sys/vm/min_free_kbytes:");
@@ -268,7 +269,7 @@ fn values(seen: &GuestRecords, name: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Every file that existed before has its expected value, and no other files appear.
+/// Checks that every file that existed before has its expected value, and that no other file appeared.
 fn check_values(
     free: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
@@ -306,7 +307,7 @@ fn check_plan(plan: &serde_json::Value, verdict: &mut ScenarioVerdict) {
     );
 }
 
-/// How much a row of `/proc/softirqs` grew on a CPU during some work.
+/// By how much a row of `/proc/softirqs` grew on a CPU during some work.
 fn grew(seen: &GuestRecords, work: &str, row: &str, cpu: usize) -> Option<u64> {
     let read = |name: String| {
         let text = seen.get(&name).stdout;
@@ -316,9 +317,9 @@ fn grew(seen: &GuestRecords, work: &str, row: &str, cpu: usize) -> Option<u64> {
     read(format!("{work}_1"))?.checked_sub(read(format!("{work}_0"))?)
 }
 
-/// How many packets a CPU received during some work: the first column of `/proc/net/softnet_stat`
-/// (`softnet_seq_show()`), one row for each online CPU. The counts of NET_RX do not tell: a real-time kernel from 6.10 on
-/// receives them in a thread (`backlog_napi/3`), without a softirq.
+/// Number of packets that a CPU received during some work: the first column of `/proc/net/softnet_stat`
+/// (`softnet_seq_show()`), one row for each online CPU. NET_RX does not count all of them: since 6.10 a real-time
+/// kernel receives packets in a thread (`backlog_napi/3`), without a softirq.
 fn received(seen: &GuestRecords, work: &str, cpu: usize) -> Option<u64> {
     let read = |moment: u8| {
         let text = seen.get(&format!("{work}_packets_{moment}")).stdout;
@@ -328,7 +329,7 @@ fn received(seen: &GuestRecords, work: &str, cpu: usize) -> Option<u64> {
     read(1)?.checked_sub(read(0)?)
 }
 
-/// What a record says, on one line.
+/// The text of a record on one line.
 fn words(seen: &GuestRecords, name: &str) -> String {
     let text = seen.get(name).stdout;
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -343,7 +344,7 @@ fn effects(seen: &GuestRecords, realtime: bool, verdict: &mut ScenarioVerdict) {
     );
     let rcuo = who.contains("\"rcuo");
     verdict.that(!rcuo, format!("rcuo threads may run on CPU 3: {who}"));
-    // Idle workers of the former mask end by themselves (`IDLE_WORKER_TIMEOUT`); new ones have the new mask.
+    // Idle workers of the former mask exit after `IDLE_WORKER_TIMEOUT`. New workers have the new mask.
     let unbound = who.matches("\"kworker/u").count();
     verdict.note(format!("{unbound} workers of the former workqueue mask"));
     verdict.equal("the interrupt that was asked for", seen.get("irq").text(), "3");
@@ -354,7 +355,7 @@ fn effects(seen: &GuestRecords, realtime: bool, verdict: &mut ScenarioVerdict) {
         matches!(net, [Some(free), Some(held)] if free >= 60 && held < 5),
         format!("packets received on CPU 3, free and held: {net:?}"),
     );
-    // Where interrupts are threads, the thread completes the request, and no file shows otherwise.
+    // Where interrupts are threaded, the thread completes the request, and no file shows that.
     if !realtime {
         let here = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 3));
         let home = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 1));

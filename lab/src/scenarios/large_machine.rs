@@ -1,5 +1,5 @@
-//! One large machine: 128 CPUs in four packages and eight memory nodes, with three packages isolated. Also the same on eight
-//! CPUs, so that the report shows how the time of `apply` grows.
+//! Tests one large machine: 128 CPUs in four packages and eight memory nodes, with three packages isolated. Runs the
+//! same on eight CPUs, so that the report shows how the time of `apply` grows.
 
 use crate::kernels::{K6_12, K7};
 use crate::records::GuestRecords;
@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On the kernel of Debian's stable release and on the newest.
+/// Runs on the kernel of Debian stable and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "large_machine",
     about: "128 CPUs in 4 packages and 8 nodes: 96 are isolated, checked, watched by blame, and given back exactly",
@@ -26,7 +26,7 @@ const LARGE: GuestShape = GuestShape {
     ..USUAL
 };
 
-/// The same with a sixteenth of the CPUs.
+/// The same, with a sixteenth of the CPUs.
 const SMALL: GuestShape = GuestShape {
     name: "8-cpus",
     sockets: 4,

@@ -1,5 +1,5 @@
-//! What any local user can place, own or send: none of it decides where root writes, what root runs at boot, or how much CPU
-//! time the daemon uses.
+//! Tests what any local user can place, own or send. None of it decides where root writes, what root runs at boot, or
+//! how much CPU time the daemon uses.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On v1 and on v2.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "local_users",
     about: "links, binaries, connections and writes of local users: refused, or without effect on root's files and on the daemon",
@@ -21,11 +21,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Maximum CPU share that the daemon's rate limits allow beside its checks while a user writes endlessly: a tenth for
-/// processes that change their names, a twentieth for writes (`watch::drift::Interval`).
+/// Maximum CPU share that the daemon's rate limits allow in addition to its checks while a user writes endlessly: a
+/// tenth for processes that change their names, a twentieth for writes (`watch::drift::Interval`).
 const EVENTS_SHARE: f64 = 0.15;
 
-/// For how long that user writes, and how many clock ticks (`USER_HZ`) a second has.
+/// For how long that user writes, and the number of clock ticks (`USER_HZ`) per second.
 const SCRIBBLE_S: u32 = 6;
 const TICKS_PER_S: f64 = 100.0;
 
@@ -141,8 +141,9 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("state", same.text(), "");
 }
 
-/// The daemon's CPU time beside endless writes stays within its rate limits. A check may follow the last one after four times
-/// its cost, at most after a second: on a machine where a check takes longer than a quarter of a second, its share is larger.
+/// Checks that the daemon's CPU time during endless writes stays within its rate limits. The next check starts after
+/// four times the cost of the previous one, at most after a second. On a machine where a check takes longer than a
+/// quarter of a second, the share is larger.
 fn busy(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let at = |name: &str| -> Vec<f64> {
         let text = seen.get(name).stdout;

@@ -1,5 +1,5 @@
-//! Tracing where it is forbidden: a locked-down kernel shows an empty tracefs. All messages are true, and the best remaining
-//! method is used.
+//! Tests tracing where it is forbidden: a locked-down kernel shows an empty tracefs. All messages are true, and the
+//! best remaining method is used.
 
 use crate::kernels::K7;
 use crate::records::GuestRecords;
@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// The newest kernel, locked down.
+/// Runs on the newest kernel, locked down.
 pub const SCENARIO: Scenario = Scenario {
     name: "lockdown",
     about: "blame under lockdown=confidentiality counts and names nobody, trace record says why it cannot",
@@ -16,7 +16,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The same kernel, locked down while a killed command's trace is still there.
+/// The same kernel, locked down while the trace of a killed command still exists.
 pub const LATER: Scenario = Scenario {
     name: "lockdown_later",
     about: "what a killed blame traced cannot be removed once the kernel is locked down: apply, guard, run and undo do their job",
@@ -25,7 +25,7 @@ pub const LATER: Scenario = Scenario {
     check: check_later,
 };
 
-/// Forbids everything that could show the kernel's memory, including tracing.
+/// Forbids every interface that could reveal kernel memory, including tracing.
 const LOCKED: GuestShape = GuestShape {
     boot: "lockdown=confidentiality",
     ..USUAL
@@ -35,7 +35,7 @@ fn cells() -> Vec<ScenarioCell> {
     vec![ScenarioCell::new(K7, CgroupLayout::V2).on(LOCKED).within(300)]
 }
 
-/// A CPU on which another program spins, so that any other thread there waits.
+/// Runs a spinner on the CPU, so that any other thread there has to wait.
 const SPINNER: &str = "lab-guest spin 3 other:0 600 >/dev/null &
 spinner=$!
 wait_for 60 sh -c \"lab places_of lab-guest | grep -q .\"

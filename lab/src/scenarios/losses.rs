@@ -1,5 +1,5 @@
-//! Buffers that are too small for a storm of known size: the kernel's lost events are counted and reported for each CPU, and
-//! the remaining events blame no thread wrongly.
+//! Uses trace buffers that are too small for a storm of known size: the kernel's lost events are counted and reported
+//! for each CPU, and the remaining events blame no thread wrongly.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -9,7 +9,7 @@ use crate::truth::TruthTable;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On a kernel that does not report the senders of interrupts, and on the newest.
+/// Runs on a kernel that does not report the senders of interrupts, and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "losses",
     about: "events that found no room in the kernel's buffers are counted, and nobody is blamed for what they would have told",
@@ -23,12 +23,12 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Bytes that are passed on CPU 2 during the recording: at least two switches each.
+/// Bytes that two threads pass on CPU 2 during the recording. Each causes at least two switches.
 const HANDED: u64 = 3_000;
 
-/// The recorder is stopped during the storm: however fast the machine is, only one buffer is left of it. Then three kinds of
-/// culprits, while two threads switch back and forth: one that runs there itself, one that sends interrupts, one that is
-/// woken there.
+/// The recorder is stopped during the storm, so only one buffer of it is left on any machine. Then three kinds of
+/// culprits run while two threads switch back and forth: one that runs on the CPU itself, one that sends interrupts,
+/// and one that is woken there.
 fn script(_: &ScenarioCell) -> String {
     format!(
         "cat >/tmp/unread <<'END'

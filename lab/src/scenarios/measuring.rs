@@ -1,6 +1,6 @@
-//! `measure` where only a real kernel answers: isolated CPUs outside the caller's own set are measured without being
-//! named, every policy is granted where the kernel can grant it, every activation is accounted for, and the tracer of
-//! system calls, which knows nothing of us, sees one sleep per wake-up and nothing else.
+//! Tests the parts of `measure` that need a real kernel. Isolated CPUs outside the caller's own set are measured
+//! without being named. Every policy is granted where the kernel can grant it. Every activation is accounted for. The
+//! kernel's system call tracer sees one sleep per wake-up and nothing else.
 
 mod ends;
 mod one_clock;
@@ -13,7 +13,7 @@ use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On v1 and v2, where the way of the sampler into the partition differs, and with the real-time patches.
+/// Runs with cgroup v1 and v2, where the sampler enters the partition in different ways, and on a real-time kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "measuring",
     about: "measure finds isolated CPUs, has every policy there, accounts for all, makes no other call, and ends well",
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The same with the arm64 binary; run by `make dist`.
+/// The same with the arm64 binary; runs in `make dist`.
 pub const ON_ARM64: Scenario = Scenario {
     name: "measuring_arm64",
     about: "the same with the arm64 binary and its counter",
@@ -43,8 +43,8 @@ pub const ON_ARM64: Scenario = Scenario {
     check,
 };
 
-/// Possible policies of the sampler, with the kernel's name and priority of each. The deadline is granted because CPU 3 is
-/// isolated alone.
+/// Policies of the sampler, with the kernel's name and priority of each. The deadline policy is granted because CPU 3
+/// is isolated alone.
 const POLICIES: &[(&str, &str, u64)] = &[
     ("other", "other", 0),
     ("batch", "batch", 0),
@@ -54,8 +54,8 @@ const POLICIES: &[(&str, &str, u64)] = &[
     ("deadline:2ms/10ms", "deadline", 0),
 ];
 
-/// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3. `begun` waits until a file that
-/// is written during the run has samples: the speed of a guest changes with the load of the host.
+/// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3. `begun` waits until a file
+/// that is written during the run has samples: the speed of a guest changes with the load of the host.
 fn script(_: &ScenarioCell) -> String {
     let mut script = "begun() { wait_for 60 grep -q '\"recorded\":[1-9]' \"$1\"; }
 rec apply quietcore apply --cpus 3 --json
@@ -69,7 +69,7 @@ rec gaps taskset -c 0 quietcore measure noise --for 300ms --json
             "rec policy-{policy} quietcore measure latency --policy {policy} --interval 10ms --for 100ms --json\n"
         ));
     }
-    // A spinner above the sampler: wake-ups expected during that time must be counted as missed.
+    // A spinner with a higher priority than the sampler: wake-ups expected during that time must be counted as missed.
     script.push_str(
         "rec shared quietcore measure latency --cpus 1 --policy deadline:2ms/10ms --interval 10ms --for 100ms
 (begun /run/late.json; lab-guest spin 1 fifo:50 1 >/dev/null) &
@@ -88,7 +88,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         let record = verdict.status(seen, name, 0);
         let result = record.json();
         verdict.equal(&format!("{name}: measured CPUs"), measured(&result), vec![3]);
-        // And not because it would have chosen the same one where nothing is isolated.
+        // CPU 3 was chosen because it is isolated, not because it is the default.
         verdict.that(
             record.stderr.contains("CPU 3 (isolated)"),
             format!("{name}: it says {}", record.stderr),
@@ -118,7 +118,8 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     ends::check(seen, verdict);
 }
 
-/// A sampler that did not get its CPU: no expected wake-up is lost, and the schedule has those that the samples lack.
+/// Checks a sampler that did not get its CPU: no expected wake-up is lost, and the schedule has those that the samples
+/// lack.
 fn late(result: &Value, verdict: &mut ScenarioVerdict) {
     accounts("late", result, verdict);
     let thread = first(result);
@@ -157,7 +158,8 @@ fn has(result: &Value, finding: &str) -> bool {
     findings.into_iter().flatten().any(|note| note["id"] == finding)
 }
 
-/// Claims that every thread has samples, that every expected wake-up is accounted for, and that none faulted.
+/// Checks that every thread has samples, that every expected wake-up is accounted for, and that no sampler had a page
+/// fault.
 fn accounts(name: &str, result: &Value, verdict: &mut ScenarioVerdict) {
     verdict.that(!threads(result).is_empty(), format!("{name}: nothing was measured"));
     for thread in threads(result) {
@@ -175,7 +177,7 @@ fn accounts(name: &str, result: &Value, verdict: &mut ScenarioVerdict) {
             number("recorded").is_some_and(|recorded| recorded > 0),
             format!("{name}: no sample on CPU {}", thread["cpu"]),
         );
-        // Unknown in a file that is written during the run.
+        // A file that is written during the run does not have the count yet.
         verdict.that(
             thread["own"].is_null() || thread["own"]["page_faults"] == 0,
             format!("{name}: own page faults: {}", thread["own"]),

@@ -1,4 +1,4 @@
-//! All scenarios: one file and one line here each.
+//! Lists all scenarios. Each has one file, and one line here.
 
 use crate::runner::ScenarioJob;
 use crate::scenario::Scenario;
@@ -59,7 +59,7 @@ mod tracers;
 mod trust;
 mod truth;
 
-/// In the order in which they run: long ones first, so that the last guests end together.
+/// In the order in which they run: long ones first, so that the last guests end at about the same time.
 pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
     &sigkill_more::SCENARIO,
@@ -113,8 +113,8 @@ pub const ALL: &[&Scenario] = &[
     &daemon_unit::SCENARIO,
 ];
 
-/// Those that run only when they are asked for by name: the first three need binaries of another architecture, [`speed`],
-/// [`truth`] and [`blaming_functions`] take long, and the last is a part of [`sigkill_anywhere`].
+/// Scenarios that run only when explicitly requested. The first three need binaries of another architecture; [`speed`],
+/// [`truth`] and [`blaming_functions`] take long; the last is a part of [`sigkill_anywhere`].
 const BY_NAME: &[&Scenario] = &[
     &foreign::SCENARIO,
     &measuring::ON_ARM64,
@@ -125,8 +125,8 @@ const BY_NAME: &[&Scenario] = &[
     &sigkill_anywhere::SAMPLE,
 ];
 
-/// What `make test` runs: both hierarchies, the oldest, the newest and a real-time kernel, and each of the main jobs once. A line
-/// has the parts of one label.
+/// The jobs of `make test`: both hierarchies, the oldest, the newest and a real-time kernel, and each of the main
+/// functions once. A line has the parts of one label.
 const SMOKE: &[&[&str]] = &[
     &["boot_grub", "6.1/v2/trial"],
     &["sigkill_sample", "6.1/v1"],
@@ -147,7 +147,7 @@ const SMOKE: &[&[&str]] = &[
 pub enum ScenarioPart {
     /// What `make test` runs.
     Smoke,
-    /// What `make test-all` runs beside that.
+    /// What `make test-all` runs in addition.
     Rest,
 }
 

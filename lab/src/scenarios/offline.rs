@@ -1,5 +1,5 @@
-//! A CPU goes offline while it is traced, permanently or temporarily: the report covers the time until then and says so,
-//! nothing hangs, and no instance is left.
+//! Takes a CPU offline while it is traced, permanently or temporarily. The report covers the time until then and says
+//! so, no command hangs, and no trace instance is left.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -8,7 +8,7 @@ use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// An old kernel and the newest.
+/// Runs on an old kernel and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "offline",
     about: "a CPU goes offline while blame or trace record watches it: said, answered until then, nothing left",
@@ -24,7 +24,7 @@ fn cells() -> Vec<ScenarioCell> {
     ]
 }
 
-/// It goes offline some seconds after the start of tracing, which an emulator may need for that.
+/// The CPU goes offline some seconds after tracing starts, which can take that long in an emulator.
 fn script(_: &ScenarioCell) -> String {
     const LOOP: &str = "-- sh -c 'while :; do :; done'";
     format!(
@@ -79,8 +79,9 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
             let sum = number(cpu, "explained_ns") + number(cpu, "unexplained_ns");
             verdict.equal(&format!("{name}: the accounts"), number(cpu, "stolen_ns"), sum);
             verdict.equal(&format!("{name}: lost events"), number(cpu, "lost_events"), 0);
-            // A probe also sees the time that the emulator takes, which no event shows: a seventh of its time was seen. It
-            // ends when the CPU goes offline; otherwise most of it would be the time after that.
+            // A probe also sees the time that the emulator takes, which no event shows: a seventh of the probe's time
+            // in one run. The probe ends when the CPU goes offline. If it did not, most of its time would be after
+            // that.
             let most_ns = match name {
                 "probe" => number(cpu, "duration_ns") / 3,
                 _ => 500_000_000,

@@ -1,5 +1,6 @@
-//! Beside the cpusets of Docker, libvirt and cset: narrowed while we stand, given back exactly, refused where they have
-//! no other CPU. The groups are made as runc, libvirt and cset make them.
+//! Runs beside the cpusets of Docker, libvirt and cset. They are narrowed while a partition is active and restored
+//! exactly by `undo`. `apply` refuses if they would have no other CPU. The cgroups are created as runc, libvirt and
+//! cset create them.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -7,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On both versions of control groups.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "owners",
     about: "containers and a virtual machine lose the isolated CPU and get it back; one ends and one starts meanwhile",
@@ -34,8 +35,8 @@ echo +cpuset >$top/cgroup.subtree_control
 parent() { mkdir -p $top$1; [ -z \"$2\" ] || echo $2 >$top$1/cpuset.cpus; echo +cpuset >$top$1/cgroup.subtree_control; }
 ";
 
-/// `container` is what runc does: the parent first, then the group with its CPUs, then the process in it. On v1 a
-/// container without `--cpuset-cpus` has those of its parent, on v2 it has none of its own.
+/// `container` does what runc does: it creates the parent, then the cgroup with its CPUs, then moves the process into
+/// it. A container without `--cpuset-cpus` has the CPUs of its parent on v1, and none of its own on v2.
 fn script(cell: &ScenarioCell) -> String {
     let (prelude, all) = match cell.layout {
         CgroupLayout::V2 => (V2, "''"),

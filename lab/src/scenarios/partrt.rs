@@ -1,5 +1,5 @@
-//! Runs partrt's documented tutorial, unchanged, with the front end: create, run, move, list, undo. The state after it equals
-//! the state before. Also tests its options, and counts ticks.
+//! Runs partrt's documented tutorial, unchanged, with the front end: create, run, move, list, undo. The state after it
+//! equals the state before. Also tests the options of partrt, and counts ticks.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// On both versions of control groups.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "partrt",
     about: "partrt's tutorial on CPUs 2 and 3: what it prints, where tasks are, and that undo gives everything back",
@@ -27,14 +27,14 @@ const NODES: GuestShape = GuestShape {
 fn cells() -> Vec<ScenarioCell> {
     vec![
         ScenarioCell::new(K6_1, CgroupLayout::V1).on(NODES).within(240),
-        // One node: up to 6.x the kernel itself widens the masks of a node's unbound kworkers when a v2 partition is removed,
+        // One node: up to 6.x the kernel widens the masks of a node's unbound kworkers when a v2 partition is removed,
         // and they cannot be narrowed again.
         ScenarioCell::new(K6_1, CgroupLayout::V2).within(240),
         ScenarioCell::new(K7, CgroupLayout::V2).on(NODES).within(240),
     ]
 }
 
-/// `cyclictest` of the tutorial is a program of that name that sleeps: what matters is where it is.
+/// The `cyclictest` of the tutorial is a program of that name that sleeps: only its placement matters.
 fn script(_: &ScenarioCell) -> String {
     "export LAB_STATE_LEAVES=/run/quietcore/journal
 for name in partrt bitcalc count_ticks; do ln -s quietcore /bin/$name; done
@@ -202,7 +202,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.that(seen.get("journal").status != 0, "no journal is left");
 }
 
-/// A second partition, which shares the set for everything else.
+/// Checks a second partition, which shares the set for all other tasks.
 fn two(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for name in ["two_one", "two_two"] {
         verdict.status(seen, name, 0);
@@ -220,7 +220,8 @@ fn two(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) 
     );
     let run = words(&verdict.status(seen, "two_run", 0).stdout);
     verdict.equal("two_run", run.as_str(), "0 0 Cpus_allowed_list: 0-1");
-    // The directory on v1 keeps its name; on v2 there is none, and the name is the user's last one.
+    // On v1 the directory keeps its name. On v2 there is no directory, and the name is the last one that the user
+    // chose.
     let rest = if cell.layout == CgroupLayout::V1 { "nrt" } else { "rest" };
     let left = verdict.status(seen, "two_left", 0).stdout;
     verdict.equal(
@@ -239,7 +240,7 @@ fn two(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) 
     }
 }
 
-/// `create -n 1`.
+/// Checks `create -n 1`.
 fn node(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     if cell.shape.nodes.is_empty() {
         let errors = verdict.status(seen, "node", 1).stderr;
@@ -253,7 +254,7 @@ fn node(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict)
     verdict.equal("memory of node 1", seen.get("node_mems").text(), "1");
 }
 
-/// The placement of tasks.
+/// Checks the placement of tasks.
 fn placed(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     for (name, cpus) in [
         ("test_in", "3"),
@@ -273,14 +274,14 @@ fn placed(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         back.stderr.contains(": Moved to rt"),
         format!("move -v: {}", back.stderr),
     );
-    // Priority and policy as in /proc/PID/stat: 1 is SCHED_FIFO, 2 is SCHED_RR.
+    // Priority and policy as in `/proc/PID/stat`: 1 is SCHED_FIFO, 2 is SCHED_RR.
     let fifo = words(&verdict.status(seen, "fifo", 0).stdout);
     verdict.equal("-f 80", fifo.as_str(), "80 1 Cpus_allowed_list: 2-3");
     let rr = words(&verdict.status(seen, "rr", 7).stdout);
     verdict.equal("-r 50", rr.as_str(), "50 2 Cpus_allowed_list: 2-3");
 }
 
-/// What is refused, and how.
+/// Checks which commands are refused, and how.
 fn refused(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let outside = verdict.status(seen, "outside", 1).stderr;
     verdict.equal(
@@ -289,7 +290,7 @@ fn refused(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         "partrt: Failed execution: Invalid cpumask: 0x1 contains one or more CPUs that are not part of rt\n",
     );
     verdict.status(seen, "missing", 127);
-    // kthreadd may move on v1; the status is 0 either way, and tasks that do not move are named.
+    // On v1 kthreadd may move. The status is 0 either way, and tasks that do not move are listed.
     let kernel = verdict.status(seen, "kernel", 0);
     let named = kernel.stderr.is_empty() || kernel.stderr.starts_with("2 (kthreadd): Could not be moved to rt: ");
     verdict.that(named, format!("kthreadd: {}", kernel.stderr));

@@ -1,10 +1,10 @@
-//! `prove`, the whole story in one command: isolates, measures, restores, also when it is killed in the middle.
+//! Tests `prove`, which isolates, measures and restores in one command, also when it is killed in the middle.
 
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
 use crate::verdict::ScenarioVerdict;
 
-/// On v1 and v2. What it measures is not asserted: time in an emulator is not time.
+/// Runs with cgroup v1 and v2. The measured values are not checked: time in an emulator is meaningless.
 pub const SCENARIO: Scenario = Scenario {
     name: "prove",
     about: "prove ends, writes its report, restores everything, and so does its guard after SIGKILL",

@@ -1,11 +1,12 @@
-//! Starts programs in the partition and moves tasks there and back: checks `/proc` for each, and everything after undo.
+//! Starts programs in the partition and moves tasks in and out. Checks `/proc` for each, and the whole state after
+//! `undo`.
 
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On v1, where every cpuset accepts single threads, and on v2, where a threaded one does.
+/// Runs with cgroup v1, where every cpuset accepts single threads, and with v2, where only a threaded one does.
 pub const SCENARIO: Scenario = Scenario {
     name: "run_move",
     about: "run and move place what they should, also what forks all the time; --out and undo bring all home",
@@ -129,14 +130,14 @@ fn partition(cell: &ScenarioCell) -> &'static str {
     }
 }
 
-/// Priority and policy (fields 40 and 41), nice value (19) of a `stat`.
+/// Priority and policy (fields 40 and 41) and nice value (19) of `/proc/PID/stat`.
 fn stat(text: &str) -> Vec<&str> {
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3).copied().unwrap_or("?");
     vec![field(40), field(41), field(19)]
 }
 
-/// The state of a program that was started in the partition.
+/// Checks the state of a program that was started in the partition.
 fn started(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let own = verdict.status(seen, "self", 0).stdout;
     let line = |name: &str| {
@@ -183,7 +184,7 @@ fn started(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdi
     }
 }
 
-/// The actions of the parent that stays.
+/// Checks the parent process that keeps running.
 fn stayed(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "killed", 128 + 15);
     verdict.status(seen, "handed", 128 + 10);
@@ -263,7 +264,7 @@ fn moved(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     );
 }
 
-/// Two processes of `ana` and one of root have the same name.
+/// Two processes of `ana` and one of root have the same name. Checks that only those of `ana` move.
 fn of_a_user(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let users = |name: &str| {
         let json = seen.get(name).json();

@@ -1,5 +1,5 @@
-//! Who sends interrupts, on a kernel that has no events for that: kprobes tell, and the list of kprobes is afterwards what it
-//! was before, also when `blame` was killed, with a probe of somebody else's in it.
+//! Finds the senders of interrupts on a kernel without events for them, by kprobes. Afterwards the list of kprobes is
+//! as before, including the probe of another program, also when `blame` was killed.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -9,7 +9,7 @@ use crate::truth::{DisturbanceResult as Told, TruthTable};
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On a kernel without such events, and on one that has them and gets no kprobes.
+/// Runs on a kernel without such events, and on one that has them and needs no kprobes.
 pub const SCENARIO: Scenario = Scenario {
     name: "senders",
     about: "who interrupts a CPU is named by kprobes where events are missing; they go, also after SIGKILL, and no others do",
@@ -23,7 +23,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// What disturbs.
+/// The kinds of disturbances.
 const ONLY: [&str; 3] = ["resched", "membarrier", "perf-read"];
 
 fn script(_: &ScenarioCell) -> String {

@@ -1,11 +1,11 @@
-//! Two named partitions: each is created and removed without disturbing the other, even when the tool is killed.
+//! Tests two named partitions: each is created and removed without disturbing the other, even when the tool is killed.
 
 use super::apply_undo::movable;
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
 use crate::verdict::ScenarioVerdict;
 
-/// On both versions of control groups.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "several",
     about: "CPU 3 and CPU 2 are two partitions; either can go first, also by SIGKILL, and the other stays as it is",
@@ -18,7 +18,8 @@ fn cells() -> Vec<ScenarioCell> {
     ScenarioCell::of_each_kind().map(|cell| cell.within(700)).to_vec()
 }
 
-/// At the end one of them grows and shrinks with programs inside. `state only_X` is the state with partition X alone, applied on the fresh machine.
+/// At the end one partition grows and shrinks with programs inside. `state only_X` is the state with partition X alone,
+/// applied on a freshly booted machine.
 fn script(_: &ScenarioCell) -> String {
     "export LAB_STATE_LEAVES=/run/quietcore/journal
 populate
@@ -121,7 +122,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         "[\"rt\"]",
     );
     verdict.status(seen, "rt_goes", 0);
-    // The machine and the journal are read once by a command, the machine once more after `--fix` changed it.
+    // A command reads the machine and the journal once. `--fix` reads the machine again after its changes.
     for (name, machine) in [("opens_check", 1), ("opens_fix", 2), ("opens_apply", 1)] {
         let counted = verdict.status(seen, name, 0).stdout.clone();
         let files = [

@@ -1,4 +1,4 @@
-//! SIGKILL at every state-changing system call of `apply`, and of `undo`: a later `undo` restores everything.
+//! Sends SIGKILL at every state-changing system call of `apply` and of `undo`: a later `undo` restores everything.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::GuestRecords;
@@ -6,7 +6,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// Every call on one kernel with v1 and one with v2, divided among several guests; samples on others.
+/// Kills at every call on one kernel with v1 and one with v2, divided among several guests, and at samples on others.
 pub const SCENARIO: Scenario = Scenario {
     name: "sigkill_anywhere",
     about: "apply or undo is killed at each of its changes, then undo gives back the state before",
@@ -15,7 +15,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Some of the calls, different ones each day, to fit into `make test`. [`SCENARIO`] kills at all of them.
+/// Kills at some of the calls, different ones each day, so that it fits into `make test`. [`SCENARIO`] kills at all of
+/// them.
 pub const SAMPLE: Scenario = Scenario {
     name: "sigkill_sample",
     about: "apply or undo is killed at some of its changes, others each day, then undo gives back the state before",
@@ -27,7 +28,7 @@ pub const SAMPLE: Scenario = Scenario {
 /// A sample takes every tenth call.
 const SAMPLE_STEP: u32 = 10;
 
-/// Guests that share the calls of one kernel.
+/// Number of guests that share the calls of one kernel.
 const PARTS: u32 = 4;
 
 fn cells() -> Vec<ScenarioCell> {
@@ -75,7 +76,7 @@ fn sample_cells() -> Vec<ScenarioCell> {
         .to_vec()
 }
 
-/// The first call that today's samples take. `LAB_DAY`, days since 1970, repeats another day's.
+/// The first call of today's samples. `LAB_DAY`, days since 1970, repeats another day's samples.
 fn todays_offset() -> u32 {
     let named = std::env::var("LAB_DAY").ok().and_then(|day| day.parse().ok());
     let today = std::time::UNIX_EPOCH
@@ -94,7 +95,7 @@ fn check_sample(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut Scenario
     verdict.note(format!("every {SAMPLE_STEP}th call from call {}", todays_offset()));
 }
 
-/// A sweep stopped at no fewer calls than this, and everything was undone every time.
+/// Checks that a sweep killed at no fewer calls than `least`, and that everything was undone every time.
 pub fn swept(seen: &GuestRecords, name: &str, least: u64, verdict: &mut ScenarioVerdict) {
     let swept = verdict.status(seen, name, 0).json();
     let number = |field: &str| swept[field].as_u64().unwrap_or(0);

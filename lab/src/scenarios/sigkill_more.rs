@@ -1,4 +1,4 @@
-//! SIGKILL at the state-changing system calls of `apply --resize`, `cset` and `partrt`: a later `undo` restores
+//! Sends SIGKILL at the state-changing system calls of `apply --resize`, `cset` and `partrt`: a later `undo` restores
 //! everything.
 
 use super::sigkill_anywhere::swept;
@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// The two halves of a resize and the front ends, on v1 and on v2.
+/// Covers both halves of a resize and the front ends, with v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "sigkill_more",
     about: "apply --resize, cset and partrt are killed at their changes, then undo gives back the state before",
@@ -23,7 +23,7 @@ fn cells() -> Vec<ScenarioCell> {
         .to_vec()
 }
 
-/// Sweep, minimum number of kills, calls between two kills, and the swept commands.
+/// Name of the sweep, minimum number of kills, calls between two kills, swept commands.
 const SWEEPS: &[(&str, u64, u32, &str)] = &[
     (
         "resize",
@@ -70,7 +70,7 @@ const SWEEPS: &[(&str, u64, u32, &str)] = &[
 ];
 
 fn script(cell: &ScenarioCell) -> String {
-    // The cells kill at other calls.
+    // Each cell kills at different calls.
     let offset = if cell.layout == CgroupLayout::V1 { 2 } else { 3 };
     let mut script = "lab-guest sleepers 2 tenant >/tmp/tenants
 lab-guest hold 3 &
@@ -88,7 +88,8 @@ END
             "rec {name} lab-guest {verb} entry {step} {offset} -- {commands}\n"
         ));
     }
-    // Once with a spinning real-time program inside: killed when it is out and demoted.
+    // Resizes once with a spinning real-time program inside. The resize is killed when the program is moved out and
+    // demoted.
     script.push_str(
         "state before
 sh /tmp/inhabited

@@ -1,5 +1,6 @@
-//! Sends SIGTERM, SIGINT and SIGHUP at the state-changing system calls of verbs: no verb stops halfway. A change that can be
-//! undone is undone, with status 1; an undo is finished; other verbs first complete their change and then end by the signal.
+//! Sends SIGTERM, SIGINT and SIGHUP at the state-changing system calls of verbs: no verb stops halfway. A change that
+//! can be undone is undone, with status 1. An `undo` is finished. Other verbs complete their change and then end by the
+//! signal.
 
 use super::sigkill_anywhere::swept;
 use crate::kernels::K7;
@@ -8,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// The effect of a signal on a verb does not depend on the kernel.
+/// One kernel is enough: the effect of a signal on a verb does not depend on it.
 pub const SCENARIO: Scenario = Scenario {
     name: "signals",
     about: "apply, undo and cset get SIGTERM, SIGINT and SIGHUP at their changes, and leave nothing half done",
@@ -21,8 +22,8 @@ fn cells() -> Vec<ScenarioCell> {
     vec![ScenarioCell::new(K7, CgroupLayout::V2).within(480)]
 }
 
-/// A sweep: its name, the result of the command when the signal arrives in the middle, calls between two signals, and the
-/// swept commands.
+/// A sweep: its name, the result of the command when the signal arrives in the middle, calls between two signals, swept
+/// commands.
 type Sweep = (&'static str, &'static str, u32, &'static str);
 
 const SWEEPS: &[Sweep] = &[
@@ -55,11 +56,11 @@ const SWEEPS: &[Sweep] = &[
 /// Minimum number of times that each command is stopped in the middle.
 const LEAST: u64 = 2;
 
-/// The first call at which a signal arrives: the lock is held by then.
+/// The first call at which a signal arrives. The command holds the lock at that point.
 const FIRST: u32 = 23;
 
 fn script(_: &ScenarioCell) -> String {
-    // Another partition is made only where nothing was left incomplete.
+    // Another partition is created only if nothing is incomplete.
     let mut script = "lab-guest sleepers 2 tenant >/dev/null
 lab-guest hold 3 &
 sleep 1
@@ -83,7 +84,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
             times >= LEAST,
             format!("{name}: ends with {middle} in the middle: {statuses}"),
         );
-        // A signal after the last change is too late.
+        // A signal after the last change has no effect.
         let others = statuses.as_object().into_iter().flatten();
         let strange: Vec<&String> = others
             .map(|(status, _)| status)

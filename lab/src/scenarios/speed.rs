@@ -1,5 +1,5 @@
-//! Measures how fast a machine with many tasks is partitioned, compared with a bare loop that writes the same and with the
-//! peers, all in one guest: emulated seconds mean nothing, their ratios do.
+//! Measures how fast a machine with many tasks is partitioned, compared with a bare loop that does the same writes and
+//! with the peers, all in one guest. Emulated seconds mean nothing, but their ratios do.
 
 use crate::kernels::{K6_1, K7};
 use crate::packages::PEERS;
@@ -10,7 +10,7 @@ use crate::verdict::ScenarioVerdict;
 
 mod table;
 
-/// Room for 100,000 threads, each with its kernel stack.
+/// A guest with memory for 100,000 threads, each with its kernel stack.
 const CROWDED: GuestShape = GuestShape {
     name: "crowded",
     memory_mib: 6144,
@@ -18,12 +18,12 @@ const CROWDED: GuestShape = GuestShape {
     ..USUAL
 };
 
-/// Rounds of the quiet comparison; the fastest of each counts.
+/// Rounds of the comparison on a quiet machine. The fastest result of each tool counts.
 const ROUNDS: u32 = 3;
-/// Sizes of the last comparison, and the number of added processes with 1,000 threads each.
+/// Sizes of the last comparison, with the number of added processes of 1,000 threads each.
 const CROWDS: [(&str, u32); 2] = [("30k", 20), ("100k", 70)];
 
-/// Not part of a full run: `make bench-lab` requests it explicitly. [`super::fork_storm`] keeps a small version.
+/// Not part of a full run; `make bench-lab` requests it explicitly. [`super::fork_storm`] is a small version.
 pub const SCENARIO: Scenario = Scenario {
     name: "speed",
     about: "time and memory of apply and undo with 10,000 tasks and more, beside a bare loop and the peers",
@@ -60,7 +60,7 @@ const TUNA: Peer = Peer {
     undo: "tuna --cpus=3 --include",
 };
 
-/// cset needs cgroup v1 (on v2 it cannot mount its file system).
+/// cset needs cgroup v1: on v2 it cannot mount its file system.
 fn peers(cell: &ScenarioCell) -> &'static [Peer] {
     match cell.layout {
         CgroupLayout::V1 => &[CSET, TUNA],

@@ -6,7 +6,8 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On a kernel that throttles real-time tasks, and on one with a fair server: neither gives any time to a real-time sampler.
+/// Runs on a kernel that throttles real-time tasks, and on one with a fair server. Neither gives any time to a
+/// real-time sampler.
 pub const SCENARIO: Scenario = Scenario {
     name: "starving",
     about: "measure waits for a sampler that others keep from its CPU, and says who does when it gives up",
@@ -20,8 +21,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The first spinner ends after the start-up limit of an unblocked sampler, the second does not end. The work that replaces
-/// the boot clock source may wait behind a spinner, and then happens during the measurement.
+/// The first spinner ends after the start-up limit of an unblocked sampler, the second does not end. The kernel work
+/// that replaces the boot clock source can wait behind a spinner, and then runs during the measurement.
 fn script(_: &ScenarioCell) -> String {
     "rec clock lab wait_for 60 sh -c '! grep -q early /sys/devices/system/clocksource/clocksource0/current_clocksource'
 lab-guest spin 1 fifo:50 25 >/run/spun &

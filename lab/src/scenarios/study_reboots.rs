@@ -1,6 +1,6 @@
-//! A study that restarts its machine, through a real boot loader: the power fails once in the middle, a boot that never
-//! succeeds is given up, and one of two kernels is ended by `undo`. Each result shows the line and the kernel under which it
-//! was measured.
+//! Runs a study that restarts its machine, through a real boot loader. The power fails once in the middle, a boot that
+//! never succeeds is given up, and `undo` ends a study of two kernels. Each result contains the boot line and the
+//! kernel under which it was measured.
 
 use super::boot_disk::STATE_COMMANDS;
 use super::boot_grub::SHAPE;
@@ -11,7 +11,7 @@ use crate::shape::{CgroupLayout, GuestShape};
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// With GRUB, whose choice for one boot is used up when the power fails.
+/// Runs with GRUB, which clears its choice for the next boot before that boot starts, even if the power fails.
 pub const SCENARIO: Scenario = Scenario {
     name: "study_reboots",
     about: "a study restarts its machine through GRUB, also with another kernel, survives a power cut, gives up a boot that never \
@@ -40,9 +40,9 @@ fn cells() -> Vec<ScenarioCell> {
         .into()
 }
 
-/// All sequences: the study starts in the first boot, and each boot continues it until nothing of it is left on the disk and
-/// on the line. In the first boot with isolcpus= the power fails when one of its two cells is done and the other is being
-/// measured.
+/// Script of all sequences. The study starts in the first boot, and each boot continues it until nothing of it is left
+/// on the disk and in the boot line. In the first boot with `isolcpus=` the power fails when one of its two cells is
+/// done and the other is being measured.
 const SCRIPT: &str = r#"STORY=$story
 case $LAB_BOOT in
 1)
@@ -143,13 +143,13 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     }
 }
 
-/// Every cell has the requested number of results, each measured under the line of its name.
+/// Checks that every cell has the requested number of results, each measured under the boot line of its name.
 fn check_cut(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) {
     verdict.that(
         seen.get(&format!("{last}/cut_at")).text().contains("/cut"),
         "the power went",
     );
-    // Four boots of the study, the boot after the power failure, and the machine's own at the end.
+    // Four boots of the study, the boot after the power failure, and the machine's own boot at the end.
     let resumed = (2..=last).filter(|boot| seen.names().any(|name| *name == format!("{boot}/resume")));
     verdict.equal("boots that were not cut", resumed.count() as u32, last - 2);
     for cell in ["none-idle", "isolcpus-idle", "isolcpus_and_cpuset-idle"] {
@@ -164,7 +164,7 @@ fn check_cut(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) {
     );
 }
 
-/// One repetition with both kernels, each result under its own; cells that `undo` skips are not measured.
+/// Checks one repetition with both kernels, each result under its own. Cells that `undo` skips are not measured.
 fn check_kernels(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) {
     verdict.status(seen, "3/undo", 0);
     let start = format!("{last}/of_");
@@ -176,7 +176,7 @@ fn check_kernels(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) 
     for cell in cells {
         let result = measured(seen, last, cell, 1, verdict);
         let release = result["environment"]["release"].as_str().unwrap_or_default();
-        // Hyphens in a directory's name only separate levels.
+        // In the directory's name hyphens only separate levels.
         verdict.that(
             cell.ends_with(&release.replace('-', "_")),
             format!("{cell} was measured under {release}"),
@@ -199,7 +199,7 @@ fn check_kernels(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) 
     verdict.that(!again, "nothing was measured after undo");
 }
 
-/// The loader falls back, three times; then that boot is given up, and the other is measured completely.
+/// Checks that the loader falls back three times. Then that boot is given up, and the other is measured completely.
 fn check_fallback(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict) {
     for repetition in 1..=2 {
         measured(seen, last, "none-idle", repetition, verdict);
@@ -220,7 +220,7 @@ fn check_fallback(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict)
     );
 }
 
-/// A result: the line that its kernel had, and what ran on the CPU.
+/// Checks the boot line and the CPU of a result, and returns the result.
 pub(super) fn measured(
     seen: &GuestRecords,
     last: u32,
@@ -242,7 +242,7 @@ pub(super) fn measured(
     result
 }
 
-/// The number of the last start that reported something.
+/// The number of the last boot that has records.
 pub(super) fn last_boot(seen: &GuestRecords) -> u32 {
     let number = |name: &str| name.split('/').next()?.parse().ok();
     seen.names().filter_map(number).max().unwrap_or(1)

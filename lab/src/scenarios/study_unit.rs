@@ -1,5 +1,5 @@
-//! A study that restarts its machine under a real systemd: its unit continues the study after each boot, and systemd itself
-//! restarts the machine. `study resume` is never called by hand. The power fails once in the middle.
+//! Runs a study that restarts its machine under a real systemd: its unit continues the study after each boot, and
+//! systemd itself restarts the machine. `study resume` is never called manually. The power fails once in the middle.
 
 use super::boot_disk::STATE_COMMANDS;
 use super::boot_grub::SHAPE;
@@ -10,7 +10,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// With systemd 252, and GRUB.
+/// Runs with systemd 252 and GRUB.
 pub const SCENARIO: Scenario = Scenario {
     name: "study_unit",
     about: "under systemd a study goes on by its unit after each restart and after a power cut, and takes the unit away at its end",
@@ -28,7 +28,7 @@ fn cells() -> Vec<ScenarioCell> {
     ]
 }
 
-/// When the script ends, the study continues alone, and so does the machine. The first boot waits for its record, although
+/// When the script ends, the study and the machine continue without it. The first boot waits for its record, although
 /// systemd ends all services and unmounts `/tmp` as soon as the study requests the restart.
 const SCRIPT: &str = r#"alone() { sleep 400; exit 0; }
 units() { rec units sh -c "find /etc/systemd -name '*quietcore*' | sort"; }
@@ -100,8 +100,8 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         before_cut.as_ref().is_some_and(|text| text.ends_with("activating\n")),
         format!("the power went while the unit measured: {before_cut:?}"),
     );
-    // One with preempt= alone and two with isolcpus= as well, because the power went in one; each time it came back, and before and
-    // after all of them, the machine's own.
+    // Six boots: one with `preempt=` alone, two with `isolcpus=` as well (the power failed in one), and the machine's
+    // own boots before, after the power failure, and at the end.
     verdict.equal("boots", last, 6);
     for isolation in ["none", "isolcpus", "isolcpus_and_cpuset"] {
         let cell = format!("{isolation}-idle-full");

@@ -1,8 +1,8 @@
-//! With a real systemd as init, the partition survives what systemd does to its control groups, and is removed without
+//! Runs with a real systemd as init: the partition survives what systemd does to its cgroups, and is removed without
 //! residue.
 //!
-//! Without the slice that `apply` has systemd start, systemd removes the cpuset controller from the root at the first
-//! `daemon-reload`, and the kernel destroys the partition. The script first shows that by hand.
+//! Without the slice that `apply` asks systemd to start, systemd removes the cpuset controller from the root at the
+//! first `daemon-reload`, and the kernel destroys the partition. The script first shows that manually.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7, LabKernel};
@@ -11,7 +11,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::verdict::ScenarioVerdict;
 
-/// With systemd 252 on 6.1, and with the newest systemd on the newest kernel.
+/// Runs with systemd 252 on 6.1, and with the newest systemd on the newest kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "systemd",
     about: "with systemd as init a partition outlives reloads, units and logins, and goes without a trace",
@@ -20,16 +20,16 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// With room for systemd in the archive that it boots from.
+/// A guest with enough memory for an initramfs that contains systemd.
 const ROOMY: GuestShape = GuestShape {
     memory_mib: 512,
     ..USUAL
 };
 
-/// Which of the two has the part that both need not have.
+/// The kernel whose guest also tests the guard. One of the two is enough.
 const WITH_GUARD: LabKernel = K6_1;
 
-/// The guests of scenarios with systemd.
+/// The cells of scenarios with systemd.
 pub(super) fn cells() -> Vec<ScenarioCell> {
     let cell = |kernel| {
         ScenarioCell::new(kernel, CgroupLayout::V2)
@@ -232,7 +232,7 @@ fn check_units(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     same(seen, "export", verdict);
 }
 
-/// No difference, except the CPU of interrupt threads; and systemd shows no file of ours.
+/// Checks that nothing differs, except the CPU of interrupt threads, and that systemd lists no file of quietcore.
 fn same(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) {
     let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get(&format!("same_{name}"));

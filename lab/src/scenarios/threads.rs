@@ -1,4 +1,4 @@
-//! Single threads on cgroup v2: in a threaded partition while the rest of their process is outside, and home again.
+//! Moves single threads with cgroup v2: into a threaded partition while the rest of their process is outside, and back.
 
 use super::sigkill_anywhere::swept;
 use crate::kernels::{K6_1, K7};
@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// Before 6.2 an attach drops pins and gives tasks of the root the isolated CPUs; later kernels remember pins.
+/// Before 6.2 moving into a cgroup resets pins and gives tasks of the root the isolated CPUs. Later kernels keep pins.
 pub const SCENARIO: Scenario = Scenario {
     name: "threads",
     about: "single threads of processes in slices are where they should be on v2, at work too, and undo brings all home",
@@ -22,8 +22,8 @@ fn cells() -> Vec<ScenarioCell> {
         .to_vec()
 }
 
-/// `slice/app` holds a process with an unpinned thread, one that is pinned to CPU 1 and one more; `slice/busy` one whose
-/// threads compute.
+/// `slice/app` has a process with an unpinned thread, one that is pinned to CPU 1, and one more. `slice/busy` has a
+/// process whose threads compute.
 fn script(_: &ScenarioCell) -> String {
     r#"cd /sys/fs/cgroup
 for word in +memory +pids; do echo $word >cgroup.subtree_control; done
@@ -177,7 +177,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     }
 }
 
-/// Cgroup and mask of the leader, of two threads, and of the one that is pinned to CPU 1.
+/// Checks cgroup and mask of the leader, of two threads, and of the thread that is pinned to CPU 1.
 fn places(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     const ORIGINAL_PLACES: &str = "/slice/app 0-3,/slice/app 0-3,/slice/app 0-3,/slice/app 1";
     const REMAINING_PLACES: &str = "/slice/app 0-1,/slice/app 0-1,/slice/app 0-1,/slice/app 1";

@@ -1,7 +1,7 @@
-//! A kernel whose v2 partitions do harm: there `apply` has to refuse.
+//! A kernel whose v2 partitions do harm: `apply` must refuse.
 //!
-//! Before 5.12 the kernel does not mark bound workers as threads of one CPU, so that making or removing a partition
-//! widens their masks like any task's; they then run on wrong CPUs and the kernel warns in `process_one_work`.
+//! Before 5.12 the kernel does not mark bound workers as threads of one CPU. Creating or removing a partition therefore
+//! widens their masks like those of any task. They then run on wrong CPUs, and the kernel warns in `process_one_work`.
 
 use crate::kernels::K5_10;
 use crate::records::GuestRecords;
@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// Only where only v2 is mounted; with v1 this kernel is supported.
+/// Runs only with v2 mounted; with v1 this kernel is supported.
 pub const SCENARIO: Scenario = Scenario {
     name: "too_old",
     about: "apply refuses v2 partitions of 5.10, which break kernel workers",

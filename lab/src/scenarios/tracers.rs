@@ -1,5 +1,5 @@
-//! What `measure` does that only a real kernel can show and no shared machine may bear: its tracers, settings of tracefs
-//! that come back also after SIGKILL, clocks that are set, a machine that sleeps, limits of an ordinary user.
+//! Tests what `measure` does that needs a real kernel and must not run on a shared machine: its tracers, tracefs
+//! settings that are restored even after SIGKILL, clocks that are set, suspend, limits of an ordinary user.
 
 use crate::kernels::{K6_1, K6_12_RT};
 use crate::records::{CommandRecord, GuestRecords};
@@ -8,7 +8,7 @@ use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// On a kernel with the tracers and on one without.
+/// Runs on a kernel with the tracers and on one without.
 pub const SCENARIO: Scenario = Scenario {
     name: "tracers",
     about: "measure: tracers of the kernel, --break with the user's own trace, jumping clocks, suspend, rlimits",
@@ -24,12 +24,12 @@ fn cells() -> Vec<ScenarioCell> {
     ]
 }
 
-/// The Debian kernels with these tracers are the real-time ones.
+/// Of the Debian kernels, the real-time ones have these tracers.
 fn has_tracers(cell: &ScenarioCell) -> bool {
     cell.kernel == K6_12_RT
 }
 
-/// What was set before is told apart from every default.
+/// The former settings differ from every default.
 const TRACERS: &str = "cd /sys/kernel/tracing
 echo 700 >osnoise/timerlat_period_us
 echo 7 >tracing_thresh
@@ -52,7 +52,8 @@ rec foreign quietcore measure latency --cpus 3 --for 1s --method timerlat
 echo nop >/sys/kernel/tracing/current_tracer
 ";
 
-/// A result in between says that the samplers run. `pm_test` goes through the whole suspend but the last step, and comes back by itself.
+/// An intermediate result shows that the samplers are running. With `pm_test` the machine does everything of a suspend
+/// except the last step, and resumes automatically.
 const FAULTS: &str = "echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd
 rec limited sh -c 'ulimit -r 50; su -s /bin/sh nobody -c \"quietcore measure latency --cpus 3 --for 300ms --json\"'
 rec granted sh -c 'ulimit -r 50; su -s /bin/sh nobody -c \"quietcore measure latency --cpus 3 --for 300ms --policy fifo:50 --json\"'
@@ -124,7 +125,7 @@ fn number(thread: &Value, name: &str) -> u64 {
     thread[name].as_u64().unwrap_or(u64::MAX / 4)
 }
 
-/// Every thread's account holds, and it has samples.
+/// Checks that every thread has samples and that its account is consistent.
 fn accounted(record: &CommandRecord, name: &str, verdict: &mut ScenarioVerdict) {
     let result = record.json();
     let threads = result["threads"].as_array().cloned().unwrap_or_default();

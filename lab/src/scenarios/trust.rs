@@ -1,6 +1,6 @@
-//! Promises that other programs could break. An unconfirmed partition and that of a study are undone although another
-//! quietcore has the lock. `prove` and the tools of a boot loader let other commands run at the same time. A newer version's
-//! journal is kept, a user's task stops no undo, and no number makes `run --user` keep root.
+//! Tests guarantees that other programs could break. An unconfirmed partition and that of a study are undone although
+//! another quietcore holds the lock. `prove` and boot loader tools let other commands run at the same time. The journal
+//! of a newer version is kept, a user's task cannot block an `undo`, and no number makes `run --user` keep root.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, ScenarioCell};
 use crate::shape::CgroupLayout;
 use crate::verdict::ScenarioVerdict;
 
-/// On v1 and on v2.
+/// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "trust",
     about: "guards and studies wait for the lock; prove and boot set leave it free; newer records are kept; a task's affinity stops no undo; --user never keeps root",
@@ -22,10 +22,10 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// A record with an event that no version has, and the right length and checksum.
+/// A record with an unknown event and a valid length and checksum.
 const NEWER: &str = r#"qc1 00000038 7567699a {"seq":2000,"at_ns":7,"by":"9.1.0","event":"teleported"}"#;
 
-/// A loader whose tool runs as long as the script needs. Other scenarios test the effect of real tools.
+/// A boot loader whose tool runs as long as the script needs. Other scenarios test the effect of real tools.
 const SLOW_LOADER: &str = r#"mkdir -p /etc/default /boot/grub /usr/sbin
 echo 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"' >/etc/default/grub
 cat >/usr/sbin/update-grub <<'EOF'
@@ -41,7 +41,7 @@ touch /tmp/go
 rm /tmp/go /tmp/tool
 "#;
 
-/// Two runs, one of them isolated for longer than it takes to get the lock.
+/// A study of two runs, one of them isolated for longer than it takes to get the lock.
 const STUDY: &str = r#"cat >/tmp/study.toml <<END
 repetitions = 1
 seed = 4

@@ -1,5 +1,5 @@
-//! The truth benchmark of `blame` on kernels with different events: every disturbance that is possible in a guest, alone and
-//! mixed. Compares their true class and culprit with what `blame` reports.
+//! Runs the truth benchmark of `blame` on kernels with different events: every disturbance that is possible in a guest,
+//! alone and mixed. Compares their true class and culprit with the report of `blame`.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::GuestRecords;
@@ -8,7 +8,7 @@ use crate::shape::{CgroupLayout, GuestShape, USUAL};
 use crate::truth::TruthTable;
 use crate::verdict::ScenarioVerdict;
 
-/// On a kernel that does not report the senders of interrupts, on the newest, and with the real-time patches.
+/// Runs on a kernel that does not report the senders of interrupts, on the newest, and on a real-time kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "truth",
     about: "blame names class and culprit of known disturbances, explains their time, and gives no event to the wrong one",
@@ -17,11 +17,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Number of guests that share the list: an emulator is slow for each disturbance.
+/// Number of guests that share the list, because each disturbance is slow in an emulator.
 const PARTS: u32 = 12;
 
-/// A disk with one queue for all CPUs, a random number device whose interrupt can be moved, and the files that describe the
-/// CPUs.
+/// A disk with one queue for all CPUs, a random number device whose interrupt can be moved, and the files that describe
+/// the CPUs.
 const MACHINE: GuestShape = GuestShape {
     modules: &["ahci", "sd_mod", "virtio_pci", "virtio_rng", "cpuid"],
     devices: &[
@@ -46,8 +46,8 @@ fn cells() -> Vec<ScenarioCell> {
     cells.collect()
 }
 
-/// The emulator runs one CPU after the other, each for up to 100 ms: an interrupt may be late by that, so separate acts are
-/// further apart.
+/// The emulator runs one CPU after the other, each for up to 100 ms. An interrupt can be late by that time, so separate
+/// disturbances are further apart.
 fn script(cell: &ScenarioCell) -> String {
     format!(
         "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --control no --count 5 --mixtures 1 --apart-ms 150 --slack-us 110000 --out /tmp/table
@@ -58,8 +58,8 @@ rec instances ls /sys/kernel/tracing/instances
     )
 }
 
-/// The explained share of the stolen time is reported but not claimed: while the emulator runs another CPU, this one is
-/// stopped, and no event and no counter of the guest shows that.
+/// The explained share of the stolen time is reported but not checked: while the emulator runs another CPU, this one is
+/// stopped, and no event or counter of the guest shows that.
 fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let table: Option<TruthTable> = serde_json::from_value(seen.get("table").json()).ok();
     verdict.that(table.is_some(), "there is a table");

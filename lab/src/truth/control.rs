@@ -1,25 +1,25 @@
-//! The control of the injected intervals: the same probe on the same CPU, over intervals of the same lengths and distances in
-//! which nothing is injected. What nobody accounts for there was not done by the injector, and is told beside what nobody
-//! accounts for while it acts. It is never taken off.
+//! Control intervals for the injected ones: the same probe on the same CPU, over intervals of the same lengths and
+//! distances in which nothing is injected. Unexplained time there does not come from the injector. It is reported next
+//! to the unexplained time of the injected intervals and never subtracted.
 
 use super::{Injection, ScoredGaps, score::times};
 use serde::{Deserialize, Serialize};
 
-/// What was seen in intervals of one sort, with or without injections.
+/// Sums over intervals, with or without injections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervals {
-    /// How many; with none nothing is known.
+    /// Number of intervals. With 0, nothing is known.
     pub count: u64,
-    /// How long they are together. Where two overlap, their common time counts twice here and below.
+    /// Total length. Where two intervals overlap, their common time counts twice here and below.
     pub watched_ns: u64,
-    /// Time in gaps during them.
+    /// Time in gaps during the intervals.
     pub stolen_ns: u64,
-    /// Of that, what some interruption accounts for.
+    /// The part of [`Intervals::stolen_ns`] that an interruption accounts for.
     pub explained_ns: u64,
 }
 
 impl Intervals {
-    /// What is seen in the intervals of these acts.
+    /// Sums over the intervals of these acts.
     #[must_use]
     pub fn of(acts: &[Injection], seen: &ScoredGaps) -> Intervals {
         let mut all = Intervals::default();
@@ -36,7 +36,7 @@ impl Intervals {
         all
     }
 
-    /// Adds others.
+    /// Adds other sums.
     pub fn add(&mut self, other: &Intervals) {
         self.count += other.count;
         self.watched_ns += other.watched_ns;
@@ -44,13 +44,13 @@ impl Intervals {
         self.explained_ns += other.explained_ns;
     }
 
-    /// Stolen time that nothing accounts for.
+    /// Stolen time that no interruption accounts for.
     #[must_use]
     pub fn unexplained_ns(&self) -> u64 {
         self.stolen_ns.saturating_sub(self.explained_ns)
     }
 
-    /// The same in microseconds for each second of these intervals; `None` without any.
+    /// The same in microseconds per second of these intervals; `None` if there are no intervals.
     #[must_use]
     pub fn unexplained_us_per_s(&self) -> Option<u64> {
         let per_s = u128::from(self.unexplained_ns()) * 1_000_000 / u128::from(self.watched_ns).max(1);
@@ -58,7 +58,7 @@ impl Intervals {
     }
 }
 
-/// The same acts as many nanoseconds later: their intervals, while nothing is done.
+/// The intervals of these acts, shifted by some nanoseconds into a time without injections.
 #[must_use]
 pub fn later(acts: &[Injection], by_ns: u64) -> Vec<Injection> {
     let moved = |act: &Injection| Injection {
@@ -69,7 +69,7 @@ pub fn later(acts: &[Injection], by_ns: u64) -> Vec<Injection> {
     acts.iter().map(moved).collect()
 }
 
-/// From the first moment of all these acts to their last one; `None` without any.
+/// From the start of the first of all these acts to the end of the last; `None` if there are no acts.
 #[must_use]
 pub fn span(acts: &[Vec<Injection>]) -> Option<(u64, u64)> {
     let all = || acts.iter().flatten();
@@ -120,7 +120,7 @@ mod tests {
         let gaps = [
             gap(1, 1_100, 300, 50),
             gap(1, 11_000, 0, 20),
-            // Half of it lies behind the slack of the second interval.
+            // Half of this gap lies behind the slack of the second interval.
             gap(1, 15_500, 0, 200),
             gap(1, 13_000, 0, 400),
             gap(0, 11_000, 0, 900),

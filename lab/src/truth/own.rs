@@ -1,23 +1,24 @@
-//! What a program that is watched asked of the kernel itself: `blame` counts that by kind and thread, and has no single times
-//! of it, so it is the counts that are held against each other.
+//! Scores kernel entries that a watched program made itself. `blame` counts them by kind and thread and reports no
+//! single times, so only the counts are compared.
 
 use super::{ExpectedBlame, Injection, ReportedCulprit, ScoreCounts};
 use serde::{Deserialize, Serialize};
 
-/// A row of `own`.
+/// A row of `own` in the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnRow {
     /// Its class.
     pub class: String,
     /// Its name.
     pub name: String,
-    /// How often.
+    /// Number of entries.
     pub count: u64,
-    /// Which thread did it.
+    /// The thread that made them.
     pub culprit: Option<ReportedCulprit>,
 }
 
-/// Judges all of one kind: as many are right as the rows of the class and the name count, and as the thread's own do.
+/// Scores all acts of one kind. `class` is the count of the rows with the right class and name; `culprit` is the count
+/// of those that also name the injecting thread.
 #[must_use]
 pub fn score_own(expected: &ExpectedBlame, injected: &[Injection], own: &[OwnRow]) -> ScoreCounts {
     let is_it = |row: &&OwnRow| {

@@ -1,58 +1,58 @@
-//! One injected event against all gaps: was it seen, by its right class, with the right culprit, and was all of its time
-//! explained? What was injected and is in no gap is a miss.
+//! Compares an injected event with all gaps: was it seen, with the right class and culprit, and is all of its time
+//! explained? An event that is in no gap is a miss.
 
 use super::{ExpectedBlame, ExpectedCulprit, Injection, Intervals, ReportedCulprit, ReportedGap, ReportedGapPart};
 use serde::{Deserialize, Serialize};
 
-/// Most wrong names that are kept in words.
+/// Maximum number of wrong names that are kept as text.
 const MOST_WORDS: usize = 8;
 
-/// What `blame` said of one event.
+/// How `blame` reported one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventScore {
-    /// A part of a gap at its time has its class and its name.
+    /// A part of a gap at this time has the event's class and name.
     pub class: bool,
-    /// And that part has its culprit.
+    /// That part also has the right culprit.
     pub culprit: bool,
-    /// It does not, nobody else is blamed, and this kernel has no event that could tell.
+    /// That part names no culprit, and this kernel has no event from which `blame` could know it.
     pub is_unreportable: bool,
-    /// Its part names somebody else, by an event of the kernel: who that is.
+    /// The culprit that the part names instead, with confidence `traced`.
     pub wrong: Option<String>,
-    /// Time in gaps while it lasted.
+    /// Time in gaps during the event.
     pub stolen_ns: u64,
-    /// Of that, what some interruption accounts for.
+    /// The part of [`EventScore::stolen_ns`] that an interruption accounts for.
     pub explained_ns: u64,
 }
 
-/// How `blame` did on many events.
+/// Sums over many events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScoreCounts {
-    /// Events.
+    /// Number of injected events.
     pub injected: u64,
-    /// Seen with their class.
+    /// Events with the right class.
     pub class: u64,
-    /// Seen with their class and their culprit.
+    /// Events with the right class and culprit.
     pub culprit: u64,
-    /// Seen with their class, but who did it this kernel does not tell. Not among [`ScoreCounts::culprit`].
+    /// Events with the right class whose culprit this kernel cannot report. Not among [`ScoreCounts::culprit`].
     pub untold: u64,
-    /// Time in gaps while they lasted.
+    /// Time in gaps during the events.
     pub stolen_ns: u64,
-    /// Of that, what some interruption accounts for.
+    /// The part of [`ScoreCounts::stolen_ns`] that an interruption accounts for.
     pub explained_ns: u64,
-    /// Events that were given to somebody else, by an event of the kernel.
+    /// Events for which another culprit is named, with confidence `traced`.
     pub wrong_traced: u64,
-    /// To whom: the first of them.
+    /// The first of these wrong culprits.
     pub wrong: Vec<String>,
-    /// As many intervals of the same lengths in which nothing was injected: what is there anyway.
+    /// The same number of intervals of the same lengths without injections, for comparison.
     #[serde(default)]
     pub control: Intervals,
-    /// How long the injected intervals are together. Those of a program that is watched have no length.
+    /// Total length of the injected intervals. Events of a watched program have no length.
     #[serde(default)]
     pub watched_ns: u64,
 }
 
 impl ScoreCounts {
-    /// Adds those of others.
+    /// Adds other sums.
     pub fn add(&mut self, other: &ScoreCounts) {
         self.injected += other.injected;
         self.class += other.class;
@@ -82,20 +82,20 @@ impl ScoreCounts {
     }
 }
 
-/// What was measured: the gaps of one CPU, and how to read them.
+/// The gaps of a measurement, and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoredGaps<'a> {
     /// All gaps.
     pub gaps: &'a [ReportedGap],
-    /// Of which CPU.
+    /// The measured CPU.
     pub cpu: u32,
-    /// An event may still be under way on the measured CPU for so long after the injector's own end.
+    /// Time after the injector's own end during which an event may still be in progress on the measured CPU.
     pub slack_ns: u64,
-    /// Events that neither this kernel nor a kprobe tells.
+    /// Events that neither this kernel nor a kprobe reports.
     pub absent: &'a [String],
 }
 
-/// Judges all events of one kind.
+/// Scores all events of one kind.
 #[must_use]
 pub fn score(expected: &ExpectedBlame, injected: &[Injection], seen: &ScoredGaps) -> ScoreCounts {
     let mut counts = ScoreCounts::default();
@@ -106,7 +106,7 @@ pub fn score(expected: &ExpectedBlame, injected: &[Injection], seen: &ScoredGaps
     counts
 }
 
-/// Judges one.
+/// Scores one event.
 #[must_use]
 pub fn judge(expected: &ExpectedBlame, event: &Injection, seen: &ScoredGaps) -> EventScore {
     let (from, to) = (event.begin_raw_ns, event.end_raw_ns + seen.slack_ns);
@@ -137,7 +137,7 @@ pub fn judge(expected: &ExpectedBlame, event: &Injection, seen: &ScoredGaps) -> 
     verdict
 }
 
-/// Time in gaps of the measured CPU between two moments, and what some interruption accounts for.
+/// Time in gaps of the measured CPU between two times, and the part of it that an interruption accounts for.
 pub(super) fn times(seen: &ScoredGaps, from: u64, to: u64) -> (u64, u64) {
     let (mut stolen_ns, mut explained_ns) = (0, 0);
     for gap in seen.gaps.iter().filter(|gap| gap.cpu == seen.cpu) {
@@ -161,7 +161,7 @@ fn name(part: &ReportedGapPart) -> &str {
     part.name.as_deref().unwrap_or_default()
 }
 
-/// Whether a part is of the class, and named as this kind is.
+/// Whether a part has the expected class and name.
 fn is_it(expected: &ExpectedBlame, event: &Injection, part: &ReportedGapPart) -> bool {
     let class = part.class.as_deref().unwrap_or_default();
     expected.classes.contains(&class)
@@ -173,7 +173,7 @@ fn is_by(expected: &ExpectedBlame, event: &Injection, blamed: Option<&ReportedCu
     match (expected.culprit, blamed) {
         (ExpectedCulprit::Itself | ExpectedCulprit::Unknown, _) => true,
         (ExpectedCulprit::Injector, Some(blamed)) => {
-            // Threads of one name are one culprit, with the number of the first of them.
+            // Threads of the same name count as one culprit, with the thread ID of the first of them.
             (blamed.pid == event.culprit.pid || blamed.comm == event.culprit.comm)
                 && blamed.cpu == event.culprit.cpu
                 && blamed
@@ -188,14 +188,14 @@ fn is_by(expected: &ExpectedBlame, event: &Injection, blamed: Option<&ReportedCu
     }
 }
 
-/// Whether a thread is named where one should be. Where the kernel does not tell which, `blame` may still say by way of which
-/// interrupt it came: that is no name.
+/// Whether a culprit names a thread, if one is expected. Without an event for the sender, `blame` may still report the
+/// interrupt through which the culprit acted. That is not a name.
 fn is_named(expected: &ExpectedBlame, by: &ReportedCulprit) -> bool {
     expected.culprit != ExpectedCulprit::Injector || by.pid != 0 || !by.comm.is_empty()
 }
 
-/// Who is blamed instead, where that is provably somebody else: a part of this very kind with another culprit, and, when
-/// the injector was itself on the CPU at its two stamps, any part across one of them that is not the injector.
+/// The wrong culprit, if `blame` provably named one: a part of this kind with another culprit. If the injector itself
+/// had the CPU at both its timestamps, also any part across one of them that is not the injector.
 fn wrong<'a>(
     expected: &ExpectedBlame,
     event: &Injection,
@@ -426,7 +426,7 @@ mod tests {
             part(1_900, 3_000, "", "", None),
         ])];
         let verdict = judged(&THREAD, &gaps, &[]);
-        // From the first stamp to the second, and the slack.
+        // From the first timestamp to the second, and the slack.
         assert_eq!((verdict.stolen_ns, verdict.explained_ns), (1_100, 700));
         assert!(verdict.class && verdict.culprit);
     }

@@ -1,61 +1,61 @@
-//! The table of one kernel: every disturbance with its score, or why there is none.
+//! The truth table of one kernel: every disturbance with its score, or the reason why it has none.
 
 use super::{Intervals, ScoreCounts};
 use serde::{Deserialize, Serialize};
 
-/// What became of a disturbance on one machine.
+/// The result of a disturbance on one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisturbanceResult {
-    /// It was made and judged.
+    /// It was injected and scored.
     Ran(ScoreCounts),
-    /// This machine cannot make it: why. Counts as nothing, not as a pass.
+    /// This machine cannot produce it, with the reason. It does not count, neither as passed nor as failed.
     Impossible(String),
-    /// It could be made, and something failed on the way. Counts as a failure.
+    /// It can be produced, but an error occurred. It counts as a failure.
     Failed(String),
 }
 
-/// One line.
+/// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruthRow {
-    /// The disturbance, or several for a mixture.
+    /// The name of the disturbance, or of several for a mixture.
     pub name: String,
-    /// What is done; empty for a mixture.
+    /// A short description; empty for a mixture.
     pub about: String,
-    /// What became of it.
+    /// The result.
     pub cell: DisturbanceResult,
 }
 
-/// All that was seen on one machine.
+/// All results of one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruthTable {
     /// `uname -r`.
     pub kernel: String,
-    /// Which random distances and mixtures.
+    /// The seed of random distances and mixtures.
     pub seed: u64,
-    /// An event counts up to so long after the injector's own end.
+    /// Time after the injector's own end during which an event still counts.
     pub slack_ns: u64,
     /// Events that the kernel does not have.
     pub absent: Vec<String>,
-    /// Kprobes with which `blame` does without some of them.
+    /// Kprobes that replace some of these events.
     #[serde(default)]
     pub kprobes: Vec<ReportedKprobe>,
-    /// Events that the kernel could not keep, in all runs.
+    /// Number of lost events in all runs.
     pub lost_events: u64,
-    /// One for each disturbance, then the mixtures.
+    /// One row for each disturbance, then the mixtures.
     pub rows: Vec<TruthRow>,
 }
 
-/// One of `blame`'s kprobes, as its answer tells it.
+/// One of the kprobes that `blame` reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedKprobe {
     /// Its event.
     pub event: String,
-    /// Where it stands.
+    /// The kernel function that it probes.
     pub function: String,
 }
 
-/// Events and the kprobes that tell the same together.
+/// Events, with the kprobes that together report the same.
 const INSTEAD: &[(&str, &[&str])] = &[
     (
         "ipi/ipi_send_cpu",
@@ -64,13 +64,13 @@ const INSTEAD: &[(&str, &[&str])] = &[
     ("ipi/ipi_send_cpumask", &["asks_many", "calls_many"]),
 ];
 
-/// The smallest share of events with right class and right culprit, in percent.
+/// Minimum share of events with the right class and culprit, in percent.
 const RIGHT: u64 = 95;
-/// The smallest share of stolen time that is explained, in percent.
+/// Minimum share of the stolen time that is explained, in percent.
 const EXPLAINED: u64 = 99;
 
 impl TruthTable {
-    /// Events that nobody tells, the kernel or a kprobe.
+    /// Absent events that no set of kprobes replaces.
     #[must_use]
     pub fn unreported_events(&self) -> Vec<String> {
         let exists = |probe: &&str| self.kprobes.iter().any(|kprobe| kprobe.event == *probe);
@@ -85,7 +85,7 @@ impl TruthTable {
             .collect()
     }
 
-    /// Every bound of names that was missed. Events whose culprit this kernel has no event for are judged by their class.
+    /// Every violated limit on names. An event whose culprit this kernel cannot report is scored by its class.
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
         let sum = self.sum();
@@ -97,14 +97,15 @@ impl TruthTable {
         [right, wrong, failed].into_iter().flatten().collect()
     }
 
-    /// Whether too little of the stolen time is explained. An emulator or a hypervisor that stops the CPU leaves no event.
+    /// A message if too little of the stolen time is explained. An emulator or hypervisor that stops the CPU leaves no
+    /// event.
     #[must_use]
     pub fn unexplained(&self) -> Option<String> {
         let sum = self.sum();
         below("explained", sum.explained_ns, sum.stolen_ns, EXPLAINED)
     }
 
-    /// The sum of all that was made.
+    /// The sum over all disturbances that were injected.
     #[must_use]
     pub fn sum(&self) -> ScoreCounts {
         let mut sum = ScoreCounts::default();
@@ -116,7 +117,7 @@ impl TruthTable {
         sum
     }
 
-    /// Disturbances that failed on the way.
+    /// Number of disturbances that failed.
     #[must_use]
     pub fn failed(&self) -> usize {
         let failed = |row: &&TruthRow| matches!(row.cell, DisturbanceResult::Failed(_));
@@ -178,7 +179,7 @@ impl TruthTable {
     }
 }
 
-/// What to say of a share that is below so many percent.
+/// The message for a share below a percentage, if it is.
 fn below(what: &str, part: u64, whole: u64, least: u64) -> Option<String> {
     let enough = whole > 0 && u128::from(part) * 100 >= u128::from(whole) * u128::from(least);
     (!enough).then(|| format!("{what}: {}, at least {least} % wanted", share(part, whole)))
@@ -205,7 +206,7 @@ fn unexplained_ns(counts: &ScoreCounts) -> u64 {
     counts.stolen_ns.saturating_sub(counts.explained_ns)
 }
 
-/// Microseconds; a dash where nothing is known.
+/// Microseconds, or a dash if the value is not known.
 fn whole_us(is_known: bool, ns: u64) -> String {
     if is_known {
         (ns / 1_000).to_string()
@@ -214,8 +215,8 @@ fn whole_us(is_known: bool, ns: u64) -> String {
     }
 }
 
-/// What nothing accounts for in the injected intervals, and in those without injection. Both stand side by side, and the share
-/// above is of all of it.
+/// The unexplained time of the injected intervals, next to that of the control intervals. The share above includes all
+/// of it.
 fn beside(sum: &ScoreCounts) -> String {
     let Some(without) = sum.control.unexplained_us_per_s() else {
         return "\nNo control intervals: what is unexplained without any injection is not known.".to_owned();
@@ -238,7 +239,7 @@ fn beside(sum: &ScoreCounts) -> String {
     )
 }
 
-/// In percent, never rounded up to all; a dash when there is nothing to divide by.
+/// A share in percent, never rounded up to 100; a dash if there is nothing to divide by.
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -330,7 +331,7 @@ mod tests {
     #[test]
     fn every_violated_limit_is_reported() {
         let mut table = table();
-        // 19 of 20 are right or not told, all but 1 ns in 100,000 is explained.
+        // 19 of 20 events are right or cannot be reported, and all but 1 ns in 100,000 is explained.
         assert_eq!(
             table.missed(),
             [
@@ -408,7 +409,7 @@ mod tests {
             table.unexplained().is_some(),
             "the bound is of all of it, with the control or without"
         );
-        // A dash is not a zero.
+        // No value is shown as a dash, not as a zero.
         table.rows[0].cell = DisturbanceResult::Ran(ScoreCounts {
             control: Intervals::default(),
             ..counts

@@ -1,8 +1,8 @@
-//! Crates use only crates below them.
+//! Checks that crates use only crates below them.
 
 use crate::support::{none, sources, top};
 
-/// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
+/// The crates from top to bottom (see ARCHITECTURE.md). A crate may use those after it. A new crate must be added here.
 const ORDER: &[&str] = &[
     "cli",
     "compat",
@@ -32,7 +32,7 @@ const ORDER: &[&str] = &[
     "guest",
 ];
 
-/// Dependencies of a crate (not those of its tests) that point where they must not.
+/// Dependencies of a crate (not those of its tests) that violate the order.
 fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
     let place = |name: &str| ORDER.iter().position(|known| *known == name);
     let Some(own) = place(name) else {
@@ -59,10 +59,10 @@ fn crates_use_only_crates_below_them() {
     assert_eq!(wrong_arrows("unheard", ""), ["unheard has no place in ORDER"]);
 }
 
-/// Where the commands are, a file and perhaps a folder for each.
+/// The folder of the commands: a file for each, and possibly a folder.
 const COMMANDS: &str = "crates/cli/src/verbs/";
 
-/// Commands that use another one.
+/// Commands that use another command.
 fn commands_across(files: &[(String, String)]) -> Vec<String> {
     let command = |path: &str| {
         let name = path.strip_prefix(COMMANDS)?.split(['/', '.']).next()?;

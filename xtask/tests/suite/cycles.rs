@@ -1,19 +1,21 @@
-//! No cycle of modules: of the children of one module, each uses only children that do not use it in turn.
+//! Checks that there is no cycle of modules: of the children of one module, each uses only children that do not use it
+//! in turn.
 //!
-//! A module and its own children may use each other. Everything below a child counts as that child. Modules that use each other can
-//! only be read, tested and changed together. Move what both need into a module below them, or what uses both into one above.
+//! A module and its own children may use each other. Everything below a child counts as that child. Modules that use
+//! each other can only be read, tested and changed together. Move what both need into a module below them, or what uses
+//! both into one above.
 
 use crate::module_paths::{ModulePath, Modules};
 use crate::support::{none, sources, top};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Crates that still have cycles. The list is exact: a crate without cycles on it fails the test.
+/// Crates that still have cycles. The list is exact: a crate on it that has no cycles fails the test.
 const WITH_CYCLES: &[&str] = &[];
 
-/// Arrows between the children of one module, each with the first place that makes it.
+/// Dependencies between the children of one module, each with the first place that causes it.
 type Arrows = BTreeMap<(String, String), String>;
 
-/// The arrows of a crate, by the module whose children they join.
+/// The dependencies in a crate, by the module whose children they connect.
 fn arrows(modules: &Modules) -> BTreeMap<ModulePath, Arrows> {
     let mut found: BTreeMap<ModulePath, Arrows> = BTreeMap::new();
     for (from, module) in modules.iter() {
@@ -22,7 +24,7 @@ fn arrows(modules: &Modules) -> BTreeMap<ModulePath, Arrows> {
                 continue;
             };
             let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-            // One of the two has the other below it, or they are the same.
+            // One of the two contains the other, or they are the same.
             let (Some(user), Some(used)) = (from.get(shared), to.get(shared)) else {
                 continue;
             };
@@ -34,7 +36,7 @@ fn arrows(modules: &Modules) -> BTreeMap<ModulePath, Arrows> {
     found
 }
 
-/// What a module can reach over one or more arrows.
+/// Everything that a module reaches over one or more dependencies.
 fn reached<'a>(arrows: &'a Arrows, start: &str) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut open = vec![start];

@@ -1,4 +1,4 @@
-//! The documents for contributors name files that exist.
+//! Checks that files named in the documents for contributors exist.
 
 use crate::support::{none, top};
 
@@ -11,7 +11,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/contributing/knobs.md",
 ];
 
-/// Folders of the repository whose files documents name.
+/// Folders of the repository whose files the documents name.
 const FOLDERS: &[&str] = &[
     "bench/",
     "crates/",
@@ -24,7 +24,7 @@ const FOLDERS: &[&str] = &[
     "xtask/",
 ];
 
-/// What stands between backquotes and is a plain path of the repository.
+/// Backquoted text that is a plain path of the repository.
 fn paths(text: &str) -> Vec<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted
@@ -36,7 +36,7 @@ fn paths(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Placeholders (`NAME.rs`) stand for any file; artifacts are there only after a run.
+/// Whether a path names one file: a placeholder (`NAME.rs`) stands for any file, and artifacts exist only after a run.
 fn is_concrete(path: &str) -> bool {
     let is_placeholder = |part: &str| part.starts_with(|letter: char| letter.is_ascii_uppercase());
     !path.split('/').any(is_placeholder) && !path.starts_with("fuzz/artifacts") && !path.starts_with("fuzz/corpus")

@@ -1,16 +1,16 @@
-//! The size of functions: a person can read one without scrolling, and can call one without a look at its signature.
+//! Checks the size of functions: a function fits on a screen, and a call is readable without its signature.
 //!
-//! It works on the tokens of a file (crate `proc-macro2`), so layout, comments and text in quotes do not mislead it. Unit tests
-//! count. A closure counts as part of its function.
+//! It works on the tokens of a file (crate `proc-macro2`), so layout, comments and string literals do not mislead it.
+//! Unit tests count. A closure counts as part of its function.
 
 use crate::module_tokens::{is_braces, is_mark, is_word};
 use crate::support::{none, product};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// The longest function, in lines from `fn` to the closing brace.
+/// Maximum length of a function, in lines from `fn` to the closing brace.
 const LINES: usize = 60;
 
-/// The most parameters besides `self`.
+/// Maximum number of parameters besides `self`.
 const PARAMETERS: usize = 5;
 
 /// A function of a file.
@@ -18,13 +18,13 @@ struct Function {
     name: String,
     /// The line of `fn`, from 1.
     line: usize,
-    /// Lines from `fn` to the closing brace; one if there is no body.
+    /// Number of lines from `fn` to the closing brace; one if there is no body.
     lines: usize,
-    /// Parameters besides `self`.
+    /// Number of parameters besides `self`.
     parameters: usize,
 }
 
-/// Adds all functions of some tokens, also those inside of other functions and of macro calls.
+/// Adds all functions in some tokens, including those inside other functions and macro calls.
 fn add_functions(tokens: TokenStream, functions: &mut Vec<Function>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (place, token) in tokens.iter().enumerate() {
@@ -36,7 +36,7 @@ fn add_functions(tokens: TokenStream, functions: &mut Vec<Function>) {
     }
 }
 
-/// The function that starts with the first of these tokens; none for a function pointer (`fn(u32)`).
+/// The function that starts with the first of these tokens. `None` for a function pointer (`fn(u32)`).
 fn function(tokens: &[TokenTree]) -> Option<Function> {
     let [keyword, TokenTree::Ident(name), rest @ ..] = tokens else {
         return None;
@@ -92,7 +92,7 @@ fn outside_of_angles(tokens: &[TokenTree]) -> Vec<&TokenTree> {
     outside
 }
 
-/// Functions of these files that break a limit.
+/// Functions of these files that exceed a limit.
 fn too_large(files: &[(String, String)]) -> Vec<String> {
     let mut found = Vec::new();
     for (file, text) in files {

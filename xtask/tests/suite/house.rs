@@ -1,8 +1,8 @@
-//! The rules of the house as tests. Each rule is a function over text, proven here by a sample that breaks it.
+//! Checks the rules of the project. Each rule is a function over text, tested here with a sample that breaks it.
 
 use crate::support::{none, product, sample, sources, top, workspace};
 
-/// Crates above the session: they ask it for the machine.
+/// Crates above the session, which must get the machine from it.
 const ABOVE_SESSION: &[&str] = &[
     "cli",
     "compat",
@@ -14,20 +14,20 @@ const ABOVE_SESSION: &[&str] = &[
     "verify",
 ];
 
-/// Crates that compute and touch no machine.
+/// Crates that compute and do not access a machine.
 const PURE: &[&str] = &[
     "watch", "report", "study", "compare", "formats", "blame", "check", "plan", "events", "guest",
 ];
 
-/// Files that open others although they are not in `root`, and why that is right.
+/// Files outside `root` that may open files, with the reason.
 const OPENS: &[(&str, &str)] = &[("crates/measure/src/load", "the load's own work is to make system calls")];
 
-/// Files that write to standard output without being the cli, and why.
+/// Files outside `cli` that may write to standard output, with the reason.
 const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the process that armed it")];
 
 const LINES: usize = 500;
 
-/// The code of a file: without comments, without text in quotes, and without its unit tests.
+/// The code of a file, without comments, string literals and unit tests.
 pub fn code(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -61,7 +61,7 @@ fn crate_of(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
 }
 
-/// Files of crates other than `allowed`, and not among the exceptions, whose code has one of the words.
+/// Files outside the crates `allowed` and the exceptions whose code has one of the words.
 fn with_words(
     files: &[(String, String)],
     words: &[&str],
@@ -175,7 +175,7 @@ fn only_apply_changes_the_machine() {
     assert_eq!(live(&broken).len(), 1);
 }
 
-/// The running machine is opened by the session, and the machine is read there once.
+/// Only the session opens the running machine, and it reads the machine in one place.
 #[test]
 fn only_the_session_opens_the_running_machine() {
     let opening = |files: &[(String, String)]| {
@@ -196,7 +196,7 @@ fn only_the_session_opens_the_running_machine() {
     assert_eq!(opening(&broken).len(), 2);
 }
 
-/// Lines of code, not of comments or tests, that write out a state directory instead of naming it.
+/// Lines of code (not comments or tests) with a literal state directory instead of its constant.
 fn state_paths(files: &[(String, String)]) -> Vec<String> {
     let mut found = Vec::new();
     for (name, text) in files.iter().filter(|(name, _)| name != "crates/root/src/state.rs") {
@@ -282,7 +282,7 @@ fn every_file_is_named_after_what_it_does() {
 fn no_code_is_unfinished_or_disabled() {
     let mut files = sources("crates");
     files.extend(sources("lab"));
-    // Spelled in two halves, so that this file does not find itself.
+    // Split in two, so that this file does not match itself.
     let words = [
         concat!("todo", "!("),
         concat!("unimplemented", "!("),
@@ -301,7 +301,7 @@ fn no_code_is_unfinished_or_disabled() {
     );
 }
 
-/// Rows of the table of findings whose constant is not named after its id, and the number of rows.
+/// Rows of the table of findings whose constant is not named after its ID, and the number of rows.
 fn misnamed(table: &str) -> (Vec<String>, usize) {
     let rows = table.lines().filter_map(|line| {
         let (name, rest) = line.trim_start().split_once(" \"")?;
@@ -314,7 +314,7 @@ fn misnamed(table: &str) -> (Vec<String>, usize) {
     (wrong.map(|(name, id)| format!("{name}: {id}")).collect(), rows.len())
 }
 
-/// Ids of findings that are made of a text instead of the id of a rule.
+/// Finding IDs that are built from text instead of the ID of a rule.
 fn loose_ids(files: &[(String, String)]) -> Vec<String> {
     let calls = files.iter().flat_map(|(name, text)| {
         let calls = text.split("FindingId::of_rule(").skip(1);
@@ -326,7 +326,8 @@ fn loose_ids(files: &[(String, String)]) -> Vec<String> {
         .collect()
 }
 
-/// The compiler admits constants of `finding_ids.rs` only, apart from the ids of rules, which explain themselves.
+/// The compiler accepts only constants of `finding_ids.rs`, except for the IDs of rules, which have their own
+/// explanation.
 #[test]
 fn explain_knows_every_finding() {
     let table = std::fs::read_to_string(top().join("crates/plan/src/finding_ids.rs")).unwrap();

@@ -1,10 +1,10 @@
-//! Errors have types. A text is an error only where a parser judges text and its caller adds the place: an option, a file
-//! and a line.
+//! Checks that errors have types. Text is an error only where a parser checks text and its caller adds the location: an
+//! option, a file and a line.
 
 use crate::house::code;
 use crate::support::{none, product, sample};
 
-/// Files whose functions return `Result<_, String>`, and why.
+/// Files whose functions return `Result<_, String>`, with the reason.
 const PARSERS: &[(&str, &str)] = &[
     ("crates/cli/src/foreign.rs", VALUE),
     ("crates/cli/src/verbs/check.rs", VALUE),
@@ -31,11 +31,11 @@ const PARSERS: &[(&str, &str)] = &[
 const VALUE: &str = "the value of an option, to which clap adds the option";
 const FIELD: &str = "the value of a field, to which serde adds the line";
 
-/// The last of several arguments of a generic type, whose text begins after its `<`; empty for a single one.
+/// The last of several arguments of a generic type whose text starts after its `<`. Empty if there is only one.
 fn last_argument(arguments: &str) -> &str {
     let (mut depth, mut start) = (0_u32, 0);
     for (at, letter) in arguments.char_indices() {
-        // `->` closes nothing.
+        // `->` closes no bracket.
         let is_arrow = letter == '>' && arguments[..at].ends_with('-');
         match letter {
             '<' | '(' | '[' => depth += 1,
@@ -59,7 +59,7 @@ fn has_text_error(code: &str) -> bool {
     code.contains("type Error = String") || code.match_indices("Result<").any(is_text)
 }
 
-/// Files with such an error that are no parsers.
+/// Files with such an error that are not parsers.
 fn with_text_errors(files: &[(String, String)]) -> Vec<String> {
     let is_parser = |name: &str| PARSERS.iter().any(|(parser, _)| *parser == name);
     let found = files

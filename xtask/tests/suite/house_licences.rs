@@ -1,8 +1,8 @@
-//! The licences of all dependencies, as a test of the house.
+//! Checks the licences of all dependencies.
 
 use crate::support::{none, top};
 
-/// Licences that our own MIT OR Apache-2.0 can live with in one binary.
+/// Licences that are compatible with MIT OR Apache-2.0 in one binary.
 const LICENCES: &[&str] = &[
     "MIT",
     "Apache-2.0",
@@ -19,7 +19,7 @@ const LICENCES: &[&str] = &[
     "bzip2-1.0.6",
 ];
 
-/// Whether a licence expression (SPDX, or the older form with slashes) leaves a choice that we allow.
+/// Whether a licence expression (SPDX, or the older form with slashes) leaves a choice that is allowed.
 fn allowed(expression: &str) -> bool {
     let alternative = |text: &str| {
         let all_of: Vec<&str> = text

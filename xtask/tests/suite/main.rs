@@ -1,4 +1,4 @@
-//! The integration tests of `xtask`, in one program: a module for each topic.
+//! The integration tests of `xtask` in one binary, with a module for each topic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

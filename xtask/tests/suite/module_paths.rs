@@ -1,7 +1,7 @@
 //! Reads which modules a crate has, what each of them defines and imports, and which paths its code names.
 //!
-//! It works on the tokens of a file (crate `proc-macro2`), so comments and text in quotes do not count and paths inside macro
-//! calls do. Unit tests (`#[cfg(test)]`) are left out. A method call names no path, so it is not seen.
+//! It works on the tokens of a file (crate `proc-macro2`), so comments and string literals do not count, and paths
+//! inside macro calls do. Unit tests (`#[cfg(test)]`) are left out. A method call names no path, so it is not seen.
 
 use crate::module_tokens::{Import, is_braces, is_mark, is_word, plain, use_tree};
 use proc_macro2::{Ident, TokenStream, TokenTree};
@@ -10,16 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The names from the crate's root to a module; empty for the root itself.
 pub type ModulePath = Vec<String>;
 
-/// What one module says.
+/// Contents of one module.
 #[derive(Default)]
 pub struct Module {
     /// Names of items that it defines itself.
     items: BTreeSet<String>,
-    /// Names that it imports or re-exports, each with the path that it stands for.
+    /// Names that it imports or re-exports, each with its full path.
     imports: Vec<Import>,
     /// Every path of its code, imports included, as written.
     pub paths: Vec<Vec<String>>,
-    /// Whether only tests have it.
+    /// Whether it is compiled for tests only.
     tests_only: bool,
 }
 
@@ -27,14 +27,15 @@ pub struct Module {
 #[derive(Default)]
 pub struct Modules(BTreeMap<ModulePath, Module>);
 
-/// What a name or path means.
+/// What a name or path refers to.
 enum Meaning {
     Module(ModulePath),
     /// An item that this module defines.
     ItemOf(ModulePath),
 }
 
-/// Imports lead to imports at most this often; one that names another crate's module of the same name leads to itself.
+/// Maximum depth of imports that refer to imports. An import of another crate's module of the same name refers to
+/// itself.
 const DEPTH: usize = 16;
 
 const ITEMS: &[&str] = &[
@@ -74,7 +75,7 @@ impl Modules {
         self.0.iter()
     }
 
-    /// The module that defines what a path in the code of `from` names; none if it is of another crate.
+    /// The module that defines the item of a path in the code of `from`. `None` if the item is in another crate.
     pub fn definition(&self, from: &ModulePath, path: &[String]) -> Option<ModulePath> {
         match self.meaning(from, path, DEPTH)? {
             Meaning::Module(module) | Meaning::ItemOf(module) => Some(module),
@@ -116,7 +117,8 @@ impl Modules {
         imports.filter_map(|(_, path)| self.meaning(at, path, depth)).next()
     }
 
-    /// Adds what the tokens say to the module `at`. `top` says whether definitions among them belong to the module itself.
+    /// Adds the contents of the tokens to the module `at`. `top` says whether definitions among them belong to the
+    /// module itself.
     fn scan(&mut self, tokens: TokenStream, at: &ModulePath, top: bool) {
         self.0.entry(at.clone()).or_default();
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -142,7 +144,7 @@ impl Modules {
         }
     }
 
-    /// An attribute; with `cfg(test)` the item after it is skipped. Returns how many tokens were used.
+    /// Reads an attribute. With `cfg(test)` the item after it is skipped. Returns the number of tokens used.
     fn attribute(&mut self, rest: &[TokenTree], at: &ModulePath) -> usize {
         let Some(TokenTree::Group(group)) = rest.first() else {
             return 0;
@@ -194,7 +196,7 @@ impl Modules {
         end
     }
 
-    /// A path that begins with `first`. Returns how many tokens it has beside that one.
+    /// Reads a path that starts with `first`. Returns the number of its other tokens.
     fn path(&mut self, first: &Ident, rest: &[TokenTree], at: &ModulePath) -> usize {
         let mut path = vec![plain(first)];
         let mut used = 0;
@@ -212,7 +214,7 @@ impl Modules {
     }
 }
 
-/// The module that a file below `src` is.
+/// The module of a file below `src`.
 fn module_of(file: &str) -> ModulePath {
     let file = file.trim_end_matches(".rs");
     let file = file.strip_suffix("/mod").unwrap_or(file);

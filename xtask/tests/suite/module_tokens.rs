@@ -1,11 +1,11 @@
-//! Tokens of Rust source: the imports of a `use` item, and the few questions that a scan asks about one token.
+//! Reads tokens of Rust source: the imports of a `use` item, and what kind of token a token is.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenTree};
 
-/// An import: the name that it gives, and the path that this stands for.
+/// An import: the name that it defines, and its path.
 pub type Import = (String, Vec<String>);
 
-/// Adds the imports of a `use` item. `before` has the names in front of these tokens.
+/// Adds the imports of a `use` item. `before` has the path before these tokens.
 pub fn use_tree(tokens: &[TokenTree], before: &[String], imports: &mut Vec<Import>) {
     let mut path = before.to_vec();
     let mut name = None;
@@ -36,12 +36,12 @@ fn use_list(group: &Group, path: &[String], imports: &mut Vec<Import>) {
     }
 }
 
-/// A name without the mark of a raw identifier.
+/// A name without the prefix of a raw identifier.
 pub fn plain(word: &Ident) -> String {
     word.to_string().trim_start_matches("r#").to_owned()
 }
 
-/// Whether a token is this mark.
+/// Whether a token is this punctuation character.
 pub fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(found) if found.as_char() == mark)
 }

@@ -1,13 +1,13 @@
-//! Shared by the tests of this suite: the project's sources, and samples that break a rule.
+//! Shared functions of this suite: the project's sources, and samples that break a rule.
 
 use std::path::{Path, PathBuf};
 
-/// The project's top folder.
+/// The project's root directory.
 pub fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Rust files below a folder, with their paths from the top.
+/// Rust files below a folder, with their paths relative to the root.
 pub fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open = vec![top().join(folder)];
@@ -41,12 +41,12 @@ pub fn workspace() -> Vec<(String, String)> {
         .collect()
 }
 
-/// One file, as [`sources`] gives many.
+/// One file, in the form that [`sources`] returns.
 pub fn sample(name: &str, text: &str) -> Vec<(String, String)> {
     vec![(name.to_owned(), text.to_owned())]
 }
 
-/// Nothing was found that breaks a rule.
+/// Fails if anything was found that breaks a rule.
 pub fn none(found: &[String], rule: &str) {
     assert!(found.is_empty(), "{rule}\n{}", found.join("\n"));
 }

@@ -1,14 +1,15 @@
-//! Pages are written by templates, which escape every value: no markup in strings, and one place for what is not escaped.
+//! Checks that pages are written by templates, which escape every value: no markup in strings, and a single file for
+//! unescaped text.
 
 use crate::support::{none, sample, sources};
 
 /// The only file with text that no template escapes: styles and scripts of the pages, which are constants.
 const VERBATIM: &str = "crates/report/src/page.rs";
 
-/// What markup in a string looks like. `</` is in no other code.
+/// Signs of markup in a string. No other code has `</`.
 const MARKUP: &[&str] = &["<div", "<table", "<svg", "</"];
 
-/// Lines of the product with one of these words, without comments, unit tests, and the file that may have them.
+/// Lines of the product with one of these words, without comments, unit tests and the allowed file.
 fn lines_with(files: &[(String, String)], words: &[&str], allowed: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (name, text) in files {

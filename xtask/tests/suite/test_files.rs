@@ -1,18 +1,18 @@
-//! Where tests are: each file of `tests/` is part of a suite or names why it needs its own process, and only modules `live_*` are
-//! left out of `make check`.
+//! Checks where tests are: each file of `tests/` is part of a suite or states why it needs its own process, and `make
+//! check` leaves out only modules `live_*`.
 
 use crate::support::{none, sample, workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the first line of a test program beside the suite begins.
+/// Start of the first line of a test program outside the suite.
 const OWN_PROCESS: &str = "//! In its own process, because ";
 
-/// What selects the tests that measure, trace, need root or drive other programs.
+/// Prefix of the modules whose tests measure, trace, need root or drive other programs.
 const LIVE: &str = "live_";
 
 type SourceFiles = [(String, String)];
 
-/// Files of `tests/` that no suite has as a module, and that do not say why.
+/// Files of `tests/` that no suite has as a module and that do not state a reason.
 fn outside(files: &SourceFiles) -> Vec<String> {
     let texts: BTreeMap<&str, &str> = files
         .iter()
@@ -43,12 +43,12 @@ fn outside(files: &SourceFiles) -> Vec<String> {
     files.iter().filter(is_outside).map(|(name, _)| name.clone()).collect()
 }
 
-/// Whether cargo makes a program of the file by itself.
+/// Whether cargo makes the file a test program.
 fn is_program(name: &str) -> bool {
     name.split_once("/tests/").is_some_and(|(_, rest)| !rest.contains('/'))
 }
 
-/// Where the modules that a file declares are.
+/// The folder of the modules that a file declares.
 fn folder_of_modules(name: &str) -> String {
     let name = name.trim_end_matches(".rs");
     name.trim_end_matches("/main").trim_end_matches("/mod").to_owned()
@@ -61,7 +61,7 @@ fn modules(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Tests outside of modules `live_*` that the word would leave out as well.
+/// Tests outside of modules `live_*` whose name the filter also matches.
 fn left_out_by_name(files: &SourceFiles) -> Vec<String> {
     let is_live = |name: &str| name.split('/').any(|part| part.starts_with(LIVE));
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
-//! Text for users and names in code are plain technical English, and a name of a type is given once.
+//! Checks that text for users and names in code are plain technical English, and that every type name is unique.
 //!
-//! Each word below is one that a reader has to translate first, with its standard term.
+//! Each of the words is one that a reader has to translate first. Next to it is its standard term.
 
 use crate::module_tokens::is_mark;
 use crate::support::{none, sample, sources};
@@ -43,7 +43,7 @@ const WORDS: &[(&str, &str)] = &[
 /// Values of JSON, which stay as they are.
 const VALUES: &[&str] = &["\"taken back ({why})\"", "\"taken back\""];
 
-/// Text of a file that a user can see: strings of several words, and in `cli` the documentation, which clap prints.
+/// The user-visible text of a file: strings of several words, and in `cli` the doc comments, which clap prints.
 fn texts(name: &str, text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let tokens: TokenStream = code.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -78,7 +78,7 @@ fn collect(tokens: TokenStream, with_documentation: bool, found: &mut Vec<String
     }
 }
 
-/// Whether a text has these words as words of their own.
+/// Whether a text has these words as whole words.
 fn has(text: &str, words: &str) -> bool {
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices(words).any(|(start, _)| {
@@ -123,7 +123,7 @@ fn unusual_names(files: &[(String, String)]) -> Vec<String> {
     found
 }
 
-/// The words of a name: `was_told`, `WasTold`.
+/// The words of a name such as `was_told` or `WasTold`.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let is_constant = !name.chars().any(char::is_lowercase);
@@ -138,7 +138,8 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// Types of the product that several files declare. Every command of `cli` has its own `Args`, named after clap's derive.
+/// Types of the product that several files declare. Every command of `cli` has its own `Args`, named by convention of
+/// clap.
 fn shared_type_names(files: &[(String, String)]) -> Vec<String> {
     let mut declared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, text) in files.iter().filter(|(name, _)| is_product(name)) {

@@ -1,11 +1,11 @@
-//! Whether every wake-up that was due is told of: recorded, or said to be missed.
+//! Checks whether every expected wake-up is reported, as recorded or as missed.
 
 use super::{BenchClaim, BenchVerdict, Results, Section, cell, known, own_tool};
 use crate::truth::running::ToolDisturbance;
 use crate::truth::score;
 use crate::truth::tools::{INTERVAL_NS, ToolQuestion};
 
-/// Per tool and disturbance, sums over the blocks; and of our noise sampler whether gaps were lost.
+/// Sums over the blocks, per tool and disturbance. For our noise sampler also whether gaps were lost.
 pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<BenchClaim>) {
     let mut rows = Vec::new();
     let mut own_unreported = 0.0;
@@ -32,7 +32,8 @@ pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<BenchClaim>) {
                 }));
                 if tool.name == own_tool(question) {
                     any = true;
-                    // Block by block: one lost here and one too many there are two faults.
+                    // Checks block by block: one lost wake-up and one surplus wake-up are two errors, even if they
+                    // cancel out.
                     let blocks = results.per_block(tool.name, what, |ran, _| score::unreported(&ran.seen));
                     own_unreported += blocks.into_iter().flatten().map(i64::unsigned_abs).sum::<u64>() as f64;
                 }

@@ -1,11 +1,11 @@
-//! What sampling costs: the turn of a busy loop, the time and the calls of a wake-up, faults and sleeps.
+//! The cost of sampling: the iteration time of a busy loop, time and system calls of a wake-up, page faults and sleeps.
 
 use super::{BenchClaim, BenchVerdict, Results, Section, cell, interval_cell, known, own_tool, paired};
 use crate::truth::running::ToolDisturbance;
 use crate::truth::statistics::{interval, median};
 use crate::truth::tools::ToolQuestion;
 
-/// Turns of the busy loops, in the control runs.
+/// Iterations of the busy loops in the control runs.
 pub(crate) fn iterations(results: &Results) -> (Section, Vec<BenchClaim>) {
     let own = own_tool(ToolQuestion::Gaps);
     let mean_turn =
@@ -47,7 +47,7 @@ pub(crate) fn iterations(results: &Results) -> (Section, Vec<BenchClaim>) {
     (section, claims)
 }
 
-/// What a wake-up takes, in the control runs.
+/// The cost of a wake-up in the control runs.
 pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<BenchClaim>) {
     let own = own_tool(ToolQuestion::WakeUps);
     let running = |tool: &str| {
@@ -109,7 +109,7 @@ fn columns(first: &[&str]) -> Vec<String> {
     first.iter().chain(&last).map(|word| (*word).to_owned()).collect()
 }
 
-/// The last three columns of both parts.
+/// The last three columns of both sections.
 fn own_disturbances(results: &Results, tool: &str) -> [String; 3] {
     let of = |value: fn(&crate::truth::running::ToolResult) -> f64| {
         known(&results.per_block(tool, ToolDisturbance::Nothing, |ran, _| Some(value(ran))))
@@ -124,7 +124,7 @@ fn own_disturbances(results: &Results, tool: &str) -> [String; 3] {
     ]
 }
 
-/// As the kernel counts it from outside, and as our tool says itself.
+/// Whether the sampler has no page faults, as counted by the kernel and as reported by our tool.
 fn without_faults(results: &Results, question: ToolQuestion) -> BenchClaim {
     let own = own_tool(question);
     let faults = results.per_block(own, ToolDisturbance::Nothing, |ran, _| {
@@ -146,7 +146,7 @@ fn without_faults(results: &Results, question: ToolQuestion) -> BenchClaim {
     }
 }
 
-/// Lost only when the whole interval says that ours is more.
+/// The claim is lost only if the whole interval is above zero.
 fn at_most_zero(low: f64) -> BenchVerdict {
     if low > 0.0 {
         BenchVerdict::Lost

@@ -1,4 +1,4 @@
-//! How long a tool says a disturbance was, against how long it was.
+//! Compares the reported duration of a disturbance with its actual duration.
 
 use super::{BenchClaim, BenchVerdict, Results, Section, cell, length, own_tool};
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, preempt_group};
@@ -7,13 +7,13 @@ use crate::truth::score;
 use crate::truth::statistics::{median, median_within, quantile};
 use crate::truth::tools::ToolQuestion;
 
-/// From this length on the limit holds.
+/// The limit applies to this length and above.
 const LIMITED_FROM_NS: u64 = 20_000;
 /// The limit, in microseconds.
 const LIMIT_US: f64 = 0.5;
 
-/// Median difference per length beyond the one at the shortest length: the two context switches belong to the
-/// disturbance and to no tool.
+/// Median difference per length, minus the one at the shortest length: the two context switches belong to the
+/// disturbance and not to a tool.
 pub(crate) fn preempts(results: &Results) -> (Section, Vec<BenchClaim>) {
     let own = own_tool(ToolQuestion::Gaps);
     let tools: Vec<_> = results.tools_for(ToolQuestion::Gaps).map(|tool| tool.name).collect();
@@ -40,8 +40,8 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<BenchClaim>) {
         Some((at(0.5)?, at(0.05)?, at(0.95)?))
     };
     let shortest = PREEMPT_NS.first().copied().unwrap_or(0);
-    // Against what the kernel says of the same gap, and each run against its own shortest length: what a switch takes is
-    // nothing that a sampler could know, and differs from one run to the next.
+    // Compares each gap with the kernel's own time for it, and each run with its own shortest length. The cost of a
+    // switch is not visible to a sampler and differs between runs.
     let excess = |ran: &ToolResult, length_ns: u64| {
         let gaps = ran.seen.gaps.as_deref()?;
         let kernel = ran.kernel.as_deref()?;
@@ -117,17 +117,17 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<BenchClaim>) {
     (section, vec![BenchClaim { text, verdict }])
 }
 
-/// The run in which that length was injected, and the lengths that it had.
+/// The run in which this length was injected, and all lengths of that run.
 fn run_of(length_ns: u64) -> (ToolDisturbance, Vec<u64>) {
     let place = PREEMPT_NS.iter().position(|&known| known == length_ns);
     let group = place.unwrap_or(0) % PREEMPT_GROUPS;
     (ToolDisturbance::Preempt(group), preempt_group(group))
 }
 
-/// A median less another, and half of the interval of the difference.
+/// The difference of two medians, and half of its interval.
 fn less(found: Option<(f64, f64)>, base: Option<(f64, f64)>) -> Option<(f64, f64)> {
     let ((found, by), (base, base_by)) = found.zip(base)?;
-    // The shortest length is its own base.
+    // The shortest length is compared with itself.
     let both = if found == base { 0.0 } else { by.hypot(base_by) };
     Some((found - base, both))
 }

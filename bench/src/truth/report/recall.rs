@@ -1,4 +1,4 @@
-//! What share of the injected disturbances a tool saw.
+//! The share of the injected disturbances that a tool detected.
 
 use super::{BenchClaim, BenchVerdict, Results, Section, cell, interval_cell, known, length, own_tool, paired};
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, STOP_NS, preempt_group};
@@ -7,7 +7,7 @@ use crate::truth::score;
 use crate::truth::statistics::{interval, interval_of_ten, mean};
 use crate::truth::tools::ToolQuestion;
 
-/// Per length of preemption, with the paired interval to the best peer.
+/// Recall per length of preemption, with the paired interval to the best peer.
 pub(crate) fn preempts(results: &Results) -> (Section, Vec<BenchClaim>) {
     let title =
         "Recall, CPU taken away (% of the injected, control taken away; [95 % of ours - best peer over blocks])";
@@ -19,7 +19,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<BenchClaim>) {
     by_length(results, PREEMPT_NS, &of_length, &excess, (title, "preemptions"))
 }
 
-/// The same for stopped processes.
+/// Recall per length of stops.
 pub(crate) fn stops(results: &Results) -> (Section, Vec<BenchClaim>) {
     let lengths: Vec<u64> = STOP_NS.iter().map(|(ns, _)| *ns).collect();
     let title = "Recall, process stopped (SIGSTOP)";
@@ -58,7 +58,7 @@ fn by_length(
             .filter_map(|(tool, values)| Some((mean(&known(values))?, *tool, values)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let differences = best.map(|(_, peer, theirs)| {
-            // What the peer cannot tell apart is not asked of ours either.
+            // Lengths that the peer cannot distinguish are not required of our tool either.
             let ceilings = results.per_block(peer, what, |ran, _| ran.seen.ceiling_ns());
             paired(&recall_of(own, ceilings.into_iter().flatten().min()), theirs)
         });
@@ -127,7 +127,7 @@ fn by_length(
     (section, vec![BenchClaim { text, verdict }])
 }
 
-/// Interrupts from another CPU: a true count, unknown lengths.
+/// Interrupts from another CPU: their number is known, their lengths are not.
 pub(crate) fn interrupts(results: &Results) -> (Section, Vec<BenchClaim>) {
     let mut rows = Vec::new();
     for tool in results.tools_for(ToolQuestion::Gaps) {

@@ -29,7 +29,7 @@ pub(crate) fn read_noise(_: &BenchRun, printed: &str) -> Result<ToolReading, Str
             Some((begin, begin + gap["duration_ns"].as_u64()?))
         })
         .collect();
-    // With every gap there to see, the durations are exact and not those of a histogram.
+    // If every gap is listed, the durations are exact and not those of a histogram.
     if let Some(gaps) = gaps.filter(|gaps| gaps.len() as u64 == seen.recorded) {
         let mut bins: Vec<DurationBin> = gaps.iter().map(|(begin, end)| exactly(end - begin, 1)).collect();
         bins.sort_unstable_by_key(|bin| bin.low_ns);

@@ -1,12 +1,12 @@
-//! oslat and cyclictest: JSON files, whose histograms are in whole microseconds.
+//! oslat and cyclictest: JSON files with histograms in whole microseconds.
 
 use super::{BenchRun, INTERVAL_NS, PRIORITY, json, words};
 use crate::truth::seen::{ToolReading, bins_of_width};
 use serde_json::Value;
 
-/// The most that oslat takes.
+/// The maximum that oslat accepts.
 const OSLAT_BINS: u64 = 1_024;
-/// Rows of cyclictest's histogram: above every injected disturbance.
+/// Number of rows of cyclictest's histogram, enough for every injected disturbance.
 const CYCLICTEST_ROWS: u64 = 600_000;
 
 pub(crate) fn oslat_words(run: &BenchRun) -> Vec<String> {
@@ -42,14 +42,14 @@ fn result(run: &BenchRun) -> String {
     run.folder.join("result.json").display().to_string()
 }
 
-/// Every turn of the loop is in its histogram. The last bin holds everything above, which the file does not say.
+/// Every iteration of the loop is in the histogram. The last bin has everything above, which the file does not mark.
 fn oslat(said: &Value) -> Result<ToolReading, String> {
     let thread = &said["thread"]["0"];
     let counts = histogram(thread)?;
     let turns = counts.iter().map(|(_, count)| count).sum();
     let seconds = thread["duration"].as_f64().ok_or("no duration")?;
     Ok(ToolReading {
-        // The first bin holds every turn that nothing held up.
+        // The first bin has every undisturbed iteration.
         floor_ns: 2_000,
         bins: bins_of_width(counts, 1_000, Some(OSLAT_BINS * 1_000)),
         duration_ns: (seconds * 1e9) as u64,
@@ -59,7 +59,8 @@ fn oslat(said: &Value) -> Result<ToolReading, String> {
     })
 }
 
-/// The file says neither how many wake-ups were due nor how many of them were skipped: due are those of its length.
+/// The file reports neither the number of expected wake-ups nor of skipped ones. The expected number follows from the
+/// duration.
 fn cyclictest(said: &Value, seconds: u64) -> Result<ToolReading, String> {
     let thread = &said["thread"]["0"];
     let counts = histogram(thread)?;

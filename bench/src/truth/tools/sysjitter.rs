@@ -3,7 +3,7 @@
 use super::{BenchRun, words};
 use crate::truth::seen::{DurationBin, ToolReading};
 
-/// The same as ours.
+/// The same threshold as ours.
 const THRESHOLD_NS: u64 = 1_000;
 
 pub(crate) fn sysjitter_words(run: &BenchRun) -> Vec<String> {
@@ -13,7 +13,7 @@ pub(crate) fn sysjitter_words(run: &BenchRun) -> Vec<String> {
 }
 
 pub(crate) fn read_sysjitter(run: &BenchRun, _: &str) -> Result<ToolReading, String> {
-    // The file is numbered by CPU or, in older versions, from 0.
+    // The file is named after the CPU or, in older versions, numbered from 0.
     let names = [format!("raw.{}", run.cpu), "raw.0".to_owned()];
     let text = names
         .iter()

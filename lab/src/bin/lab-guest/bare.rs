@@ -1,21 +1,21 @@
-//! The baseline of the speed figures: a loop that only writes the values of an isolation. It has no record, no read of the
-//! former values, no read-back, no second pass.
+//! The baseline of the speed measurements: a loop that only writes the values of an isolation. It keeps no record, does
+//! not read former values, does not read back, and makes no second pass.
 //!
-//! It writes what a journal of quietcore says was written, so both do the same work. A second baseline also reads every
-//! task's mask before and after, without which not everything can be restored.
+//! It repeats the writes in a journal of quietcore, so both do the same work. A second baseline also reads the mask of
+//! every task before and after: without that, a tool cannot restore everything.
 
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
-/// `lab-guest bare JOURNAL`: makes the changes. Prints the time, without that for reading the journal.
+/// `lab-guest bare JOURNAL`: makes the changes. Prints the time, not counting the time for reading the journal.
 pub fn apply(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
     timed(|| steps.iter().try_for_each(BareStep::make))
 }
 
-/// `lab-guest careful JOURNAL`: as `bare`, with the mask of every task before and after.
+/// `lab-guest careful JOURNAL`: like `bare`, but also reads the mask of every task before and after.
 pub fn careful(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
     timed(|| {
@@ -34,7 +34,7 @@ pub fn careful(journal: &str) -> Result<(), String> {
     })
 }
 
-/// `lab-guest bare-undo JOURNAL`: undoes them, last to first.
+/// `lab-guest bare-undo JOURNAL`: undoes the changes in reverse order.
 pub fn undo(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
     timed(|| steps.iter().rev().try_for_each(BareStep::undo))
@@ -47,7 +47,7 @@ fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     Ok(())
 }
 
-/// One write, or one loop of them.
+/// One write, or one loop of writes.
 enum BareStep {
     Value {
         path: String,
@@ -85,7 +85,7 @@ impl BareStep {
         match self {
             BareStep::Value { path, value, former } => match value.strip_prefix('+') {
                 Some(word) => write_file(path, &format!("-{word}")),
-                // Files that were removed with their set are gone by now.
+                // Files that were removed with their set no longer exist.
                 None if former.is_empty() => Ok(()),
                 None => write_file(path, former),
             },
@@ -102,12 +102,12 @@ fn write_file(path: &str, value: &str) -> Result<(), String> {
         .write(true)
         .open(path)
         .map_err(|error| format!("{path}: {error}"))?;
-    // Refusals are expected: quietcore had them too.
+    // Refusals are expected: the kernel refused the same writes of quietcore.
     let _ = file.write(value.as_bytes());
     Ok(())
 }
 
-/// Moves every task of a set to another: one list, one `write(2)` each.
+/// Moves every task of a set to another set: reads one list, then makes one `write(2)` per task.
 fn move_all(from: &str, to: &str) -> Result<(), String> {
     let list = format!("{from}/tasks");
     let tids = std::fs::read_to_string(&list).map_err(|error| format!("{list}: {error}"))?;
@@ -117,14 +117,14 @@ fn move_all(from: &str, to: &str) -> Result<(), String> {
         .open(&target)
         .map_err(|error| format!("{target}: {error}"))?;
     for tid in tids.lines() {
-        // Bound kernel threads refuse.
+        // The kernel refuses to move bound kernel threads.
         let _ = file.write(tid.as_bytes());
     }
     Ok(())
 }
 
-/// Removes CPUs from every kernel thread that still has them: one `sched_getaffinity` each, and a `sched_setaffinity` where
-/// needed.
+/// Removes CPUs from every kernel thread that has them: one `sched_getaffinity` for each thread, and a
+/// `sched_setaffinity` if needed.
 fn narrow(isolated: u128) -> Result<(), String> {
     let list = "/sys/fs/cgroup/cgroup.threads";
     let tids = std::fs::read_to_string(list).map_err(|error| format!("{list}: {error}"))?;
@@ -133,7 +133,7 @@ fn narrow(isolated: u128) -> Result<(), String> {
             continue;
         };
         let rest = mask & !isolated;
-        // SAFETY: the kernel reads at most the size of a number that lives across the call.
+        // SAFETY: the kernel reads at most the size of a number that outlives the call.
         unsafe {
             libc::syscall(libc::SYS_sched_setaffinity, tid, size_of_val(&rest), &raw const rest);
         }
@@ -144,12 +144,12 @@ fn narrow(isolated: u128) -> Result<(), String> {
 /// One `sched_getaffinity`; `None` when the task is gone.
 fn mask_of(tid: i32) -> Option<u128> {
     let mut mask = 0_u128;
-    // SAFETY: the kernel writes at most the size of a number that lives across the call.
+    // SAFETY: the kernel writes at most the size of a number that outlives the call.
     let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, size_of_val(&mask), &raw mut mask) };
     (got > 0).then_some(mask)
 }
 
-/// The writes of the journal's first layer, in its order.
+/// The writes of the journal's first layer, in order.
 fn steps(journal: &str) -> Result<Vec<BareStep>, String> {
     let text = std::fs::read_to_string(journal).map_err(|error| format!("{journal}: {error}"))?;
     let records: Vec<Value> = text

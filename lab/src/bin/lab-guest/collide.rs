@@ -1,6 +1,6 @@
-//! `lab-guest collide`: makes kprobes hit each other. While the handler of a kprobe runs on a CPU, an interrupt there may hit
-//! another probe. The kernel skips that probe and counts it as missed (`kprobe_ftrace_handler` and `kprobe_running`,
-//! `arch/x86/kernel/kprobes/ftrace.c`).
+//! `lab-guest collide`: makes kprobes hit each other. While the handler of a kprobe runs on a CPU, an interrupt there
+//! may hit another probe. The kernel skips that probe and counts it as missed (`kprobe_ftrace_handler` and
+//! `kprobe_running`, `arch/x86/kernel/kprobes/ftrace.c`).
 
 use crate::disturb::membarrier;
 use crate::population::{pin, set_policy};
@@ -9,16 +9,17 @@ use std::io::{Error, Read};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::time::{Duration, Instant};
 
-/// `membarrier(2)`, private and expedited: the order, and what registers for it.
+/// `membarrier(2)`, private and expedited: the command and its registration.
 const BARRIER: libc::c_int = 1 << 3;
 const REGISTER: libc::c_int = 1 << 4;
-/// Maximum delay of the timer, which expires a little later each time: at some of these delays the barrier is in its probe.
+/// Maximum delay of the timer. The delay grows with each round and wraps around. At some delays the timer expires while
+/// the barrier is in its probe.
 const LATEST_NS: i64 = 400_000;
 /// Step between two of these delays.
 const STEP_NS: i64 = 2_000;
 
-/// A barrier on `cpu` sends a function call to `busy`, where a sibling computes. The interrupt of a timer that was set just
-/// before wakes a thread on `idle`, and so sends an interrupt to that CPU as well.
+/// Runs a barrier on `cpu`, which sends a function call to `busy`, where a sibling thread computes. The interrupt of a
+/// timer that was set just before wakes a thread on `idle` and therefore sends an interrupt to that CPU as well.
 pub fn run(cpu: u32, busy: u32, idle: u32, seconds: u64) -> Result<(), String> {
     let until = Instant::now() + Duration::from_secs(seconds);
     membarrier(REGISTER)?;
@@ -51,7 +52,7 @@ pub fn run(cpu: u32, busy: u32, idle: u32, seconds: u64) -> Result<(), String> {
 }
 
 fn timer() -> Result<File, String> {
-    // SAFETY: a plain call; what it returns is this process's own.
+    // SAFETY: a plain call; the returned descriptor belongs to this process.
     match unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) } {
         -1 => Err(format!("timerfd: {}", Error::last_os_error())),
         // SAFETY: this descriptor has no other owner.
@@ -68,7 +69,7 @@ fn set(timer: &File, ahead_ns: i64) -> Result<(), String> {
         it_interval: time(0),
         it_value: time(ahead_ns),
     };
-    // SAFETY: the value outlives the call, and the former one is not requested.
+    // SAFETY: the new value outlives the call, and the former value is not requested.
     match unsafe { libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const when, std::ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(format!("timerfd: {}", Error::last_os_error())),

@@ -1,7 +1,8 @@
 //! Lists every deliberate disturbance of a CPU, with its true culprit.
 //!
-//! A disturbance is one file and one line in [`ALL`]. A thread that [`crate::truth`] creates performs its acts. The thread
-//! has the name of the disturbance, runs on the other CPU and has a real-time priority, so that it acts in time.
+//! A disturbance is one file and one line in [`ALL`]; an act is one occurrence of it. A thread that [`crate::truth`]
+//! creates performs the acts. The thread has the name of the disturbance, runs on the other CPU and has a real-time
+//! priority, so that it acts in time.
 
 mod backtrace;
 mod beside;
@@ -41,7 +42,7 @@ pub use membarrier::membarrier;
 use lab::truth::{DisturbingThread, ExpectedBlame, Injection};
 use lab::{clock, random::Random};
 
-/// All of them, in the order of the published table.
+/// All disturbances, in the order of the published table.
 pub(super) const ALL: &[&Disturbance] = &[
     &preempt::DISTURBANCE,
     &wake::DISTURBANCE,
@@ -89,17 +90,18 @@ pub(super) const ALL: &[&Disturbance] = &[
 
 /// One kind of disturbance.
 pub(super) struct Disturbance {
-    /// Name in the table, and of the thread that injects: at most 15 letters.
+    /// Name in the table and of the injecting thread, at most 15 letters.
     pub(super) name: &'static str,
     /// A short description.
     pub(super) about: &'static str,
     /// What spins on the measured CPU.
     pub(super) probe: ProbePolicy,
-    /// Why this machine cannot produce it.
+    /// Returns the reason if this machine cannot produce it.
     pub(super) possible: fn(&InjectionSite) -> Result<(), String>,
     /// What `blame` must report.
     pub(super) expected: ExpectedBlame,
-    /// Acts this many times, and undoes all its set-up, even on failure. An act that demonstrably had no effect is an error.
+    /// Performs this many acts, and undoes all set-up, even on failure. An act that demonstrably had no effect is an
+    /// error.
     pub(super) inject: fn(&mut InjectionSite, usize) -> Result<Vec<Injection>, String>,
 }
 
@@ -139,12 +141,12 @@ impl InjectionSite {
         self.apart_ns + self.random.draw() % (2 * self.apart_ns).max(1)
     }
 
-    /// Sleeps until the next act may come.
+    /// Sleeps until the time of the next act.
     pub(super) fn pause(&mut self) {
         clock::sleep_until(clock::now_ns() + self.distance_ns());
     }
 
-    /// Performs one act in the calling thread, which is the culprit. The act must be over on the measured CPU when `act`
+    /// Performs one act in the calling thread, which is the culprit. The act must end on the measured CPU before `act`
     /// returns, or a moment later.
     pub(super) fn perform(&self, act: impl FnOnce() -> Result<(), String>) -> Result<Injection, String> {
         let culprit = me();
@@ -157,7 +159,7 @@ impl InjectionSite {
         })
     }
 
-    /// Acts this many times, each after a [`InjectionSite::pause`].
+    /// Performs this many acts, each after a [`InjectionSite::pause`].
     pub(super) fn perform_repeatedly(
         &mut self,
         count: usize,
@@ -188,7 +190,7 @@ pub(super) fn me() -> DisturbingThread {
     }
 }
 
-/// Sets name, CPU and policy (`fifo:95`, `other:0`) of the calling thread: for the additional threads of a disturbance.
+/// Sets name, CPU and policy (`fifo:95`, `other:0`) of the calling thread. Used by additional threads of a disturbance.
 pub(super) fn place_thread(name: &str, cpu: u32, policy: &str) -> Result<(), String> {
     crate::population::call_myself(name);
     crate::population::pin(&[cpu])?;

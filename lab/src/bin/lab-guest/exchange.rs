@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// Passes a byte back and forth between two threads that may run on this CPU only. Each thread sleeps until the other has
-/// run, so the CPU switches between them at least twice per byte.
+/// Passes a byte back and forth between two threads that may run on this CPU only. Each thread sleeps until the other
+/// has run, so the CPU switches between them at least twice per byte.
 pub fn run(cpu: u32, count: u64) -> Result<(), String> {
     crate::population::call_myself("exchange");
     crate::population::pin(&[cpu])?;

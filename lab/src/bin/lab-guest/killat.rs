@@ -1,11 +1,12 @@
-//! Kills a command at its N-th state-changing system call, by ptrace, or does something else while it is stopped there.
+//! Kills a command at its N-th state-changing system call, by ptrace. Can also send another signal or run a shell line
+//! while the command is stopped there.
 //!
 //! A seccomp filter stops the command only at these calls, because a stop is expensive on an emulated machine. Child
-//! processes inherit the filter, so a command that needs them cannot be tested here.
+//! processes inherit the filter, so a command that starts programs cannot be tested here.
 //!
-//! Killed at a call's entry, the call is not made: the kernel drops it when a fatal signal is pending
-//! (`ptrace_report_syscall`, `include/linux/ptrace.h`). Killed at its exit, it was made and nothing after it.
-//! Threads of the command are counted too.
+//! A process killed at a call's entry does not make the call: the kernel drops it when a fatal signal is pending
+//! (`ptrace_report_syscall`, `include/linux/ptrace.h`). A process killed at the call's exit has made it, and nothing
+//! after it. Calls of all threads of the command are counted.
 
 use serde_json::json;
 use std::ffi::CString;
@@ -13,7 +14,7 @@ use std::io::Error;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where in the call the signal is sent.
+/// Where in the call SIGKILL is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KillPoint {
     /// Before it is made.
@@ -25,7 +26,7 @@ pub enum KillPoint {
 /// The action at the call.
 #[derive(Clone, Copy, Debug)]
 pub enum CallAction<'a> {
-    /// SIGKILL.
+    /// Sends SIGKILL.
     Kill(KillPoint),
     /// Sends this signal before the call is made; the command then continues.
     Signal(i32),
@@ -34,7 +35,7 @@ pub enum CallAction<'a> {
 }
 
 impl CallAction<'_> {
-    /// `entry` or `exit` of the call, or a signal other than SIGKILL: `term`, `int`, `hup`.
+    /// Parses `entry` or `exit` of the call, or a signal other than SIGKILL: `term`, `int`, `hup`.
     pub fn parse(text: &str) -> Result<CallAction<'static>, String> {
         match text {
             "entry" => Ok(CallAction::Kill(KillPoint::Entry)),
@@ -50,7 +51,7 @@ impl CallAction<'_> {
 /// What happened to the command.
 #[derive(Debug, Default)]
 pub struct CommandResult {
-    /// State-changing calls that it reached.
+    /// Number of state-changing calls that it reached.
     pub calls: u64,
     /// The call at which it was killed or stopped.
     pub killed_at: Option<String>,
@@ -69,7 +70,7 @@ pub fn main(at: &str, mode: &str, command: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a command, and acts at state-changing call `at` (the first is 1); with `None` it only counts.
+/// Runs a command, and acts at state-changing call `at` (the first is 1). With `None` it only counts the calls.
 pub fn run(command: &[&str], at: Option<u64>, deed: CallAction) -> Result<CommandResult, String> {
     let pid = start(command)?;
     let mut seen = CommandResult::default();
@@ -107,7 +108,7 @@ pub fn run(command: &[&str], at: Option<u64>, deed: CallAction) -> Result<Comman
                         match deed {
                             CallAction::Kill(KillPoint::Exit) => Continuation::ToExit,
                             CallAction::Kill(KillPoint::Entry) => Continuation::Kill,
-                            // It is handled at the end of the call.
+                            // The signal is handled at the end of the call.
                             CallAction::Signal(signal) => {
                                 // SAFETY: a plain call; the process is our child and not reaped yet.
                                 unsafe { libc::kill(pid, signal) };
@@ -129,7 +130,7 @@ pub fn run(command: &[&str], at: Option<u64>, deed: CallAction) -> Result<Comman
             Stop::Signal(signal) => Continuation::Run(signal),
             Stop::Own => Continuation::Run(0),
         };
-        // A thread that the exit of another thread ended is gone; wait reports its end.
+        // A thread that the exit of another thread ended no longer exists. `wait` reports its end.
         let _ = match next {
             Continuation::Run(signal) => trace(libc::PTRACE_CONT, stopped, signal as usize),
             Continuation::ToExit => trace(libc::PTRACE_SYSCALL, stopped, 0),
@@ -150,7 +151,7 @@ enum Stop {
     Exit,
     /// A signal for the command.
     Signal(i32),
-    /// An event of ptrace itself: a new thread, the start.
+    /// At an event of ptrace itself: a new thread, the start.
     Own,
 }
 
@@ -160,7 +161,7 @@ enum Continuation {
     Run(i32),
     /// Continues to the exit of its call.
     ToExit,
-    /// Is killed, with its whole process.
+    /// Is killed with its whole process.
     Kill,
 }
 
@@ -223,7 +224,7 @@ fn changing_call(thread: i32) -> Option<String> {
     Some(format!("{name} {}", target.display()).trim_end().to_owned())
 }
 
-/// From now on, stops the calling process at the calls of [`CHANGING`]. Root needs no further permission.
+/// From now on, the kernel stops the calling process at the calls of [`CHANGING`]. Root needs no further permission.
 fn filter_changing_calls() -> bool {
     let statement = |code: u32, k: u32| libc::sock_filter {
         code: code as u16,
@@ -253,8 +254,8 @@ fn filter_changing_calls() -> bool {
     unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0 }
 }
 
-/// System calls that change something outside the process. Numbers differ by architecture, and newer architectures lack the
-/// calls without `at`. Only opens that may create or truncate a file count.
+/// System calls that change something outside the process. Numbers differ by architecture, and newer architectures lack
+/// the calls without `at`. Only opens that may create or truncate a file count.
 const CHANGING: &[(libc::c_long, &str)] = &[
     (libc::SYS_openat, "openat"),
     (libc::SYS_write, "write"),
@@ -298,7 +299,7 @@ fn start(command: &[&str]) -> Result<i32, String> {
     let words = words.map_err(|error| error.to_string())?;
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());
-    // SAFETY: this program has one thread here; so the child may do anything before exec.
+    // SAFETY: this program has a single thread here, so the child may do anything before exec.
     unsafe {
         match libc::fork() {
             -1 => Err(format!("fork: {}", Error::last_os_error())),
@@ -332,7 +333,7 @@ fn trace(request: PtraceRequest, pid: i32, data: usize) -> Result<(), String> {
 }
 
 fn wait_for(pid: i32, status: &mut i32) -> Result<i32, String> {
-    // SAFETY: `status` is a place for one int.
+    // SAFETY: `status` points to an int.
     match unsafe { libc::waitpid(pid, status, libc::__WALL) } {
         -1 => Err(format!("waitpid: {}", Error::last_os_error())),
         stopped => Ok(stopped),

@@ -1,18 +1,19 @@
-//! A program with a known number of system calls and page faults, to compare with the counts of `blame`.
+//! Makes a known number of system calls and page faults, to compare with the counts of `blame`.
 
 use std::io::Error;
 
 const PAGE: usize = 4_096;
-/// Time between two of them, so that each is a separate entry into the kernel.
+/// Loop iterations between two of them, so that each is a separate entry into the kernel.
 const SPIN_ITERATIONS: u32 = 500;
 
-/// `lab-guest asks CALLS FAULTS`: calls `getppid` this often, then touches this many new pages. Prints the time, in
-/// nanoseconds, that the kernel reports it spent there for this process.
+/// `lab-guest asks CALLS FAULTS`: calls `getppid` this often, then touches this many new pages. Prints the time that
+/// the kernel reports for this process in kernel mode, in nanoseconds.
 pub fn run(calls: usize, faults: usize) -> Result<(), String> {
     let length = PAGE * faults.max(1);
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping of our own. Huge pages would make one fault of many; a kernel without them refuses.
+    // SAFETY: a new private mapping. With huge pages, many faults would become one; a kernel without huge pages refuses
+    // the advice.
     let pages = unsafe {
         let pages = libc::mmap(std::ptr::null_mut(), length, access, kind, -1, 0);
         if pages == libc::MAP_FAILED {

@@ -1,4 +1,4 @@
-//! What any local user can do to a daemon: silent connections, a request for metrics, and endless writes.
+//! Actions of a local user against a daemon: silent connections, a request for metrics, endless writes.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};

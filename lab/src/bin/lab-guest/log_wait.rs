@@ -1,7 +1,7 @@
 //! Waits for lines of a daemon's log.
 //!
-//! A single process reads new lines: a shell that starts four programs per poll would use the emulated CPUs that the daemon
-//! needs.
+//! A single process reads new lines. A shell that starts four programs per poll would take the emulated CPUs that the
+//! daemon needs.
 
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub fn wait(log: &str, from: usize, limit: Duration, id: &str, subject: &str) ->
             let mut new = text.lines().enumerate().skip(seen);
             if let Some((place, _)) = new.find(|(_, line)| is(line, event)) {
                 seen = place + 1;
-                // The log may already contain `gone`.
+                // The log may already contain `gone`, so it is read again from the start.
                 read = 0;
                 times.push(uptime()?);
                 continue;

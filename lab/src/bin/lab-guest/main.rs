@@ -136,7 +136,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses a number of the command line; scenarios are trusted, so invalid input may end the program.
+/// Parses a number of the command line. Scenarios are trusted, so invalid input ends the program.
 fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse().unwrap_or_else(|_| {
         eprintln!("lab-guest: {text} is no number that fits here");
@@ -144,7 +144,7 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
     })
 }
 
-/// Behaves like another running quietcore: its lock file already exists.
+/// Holds a lock file, as another running quietcore does. The file must exist.
 fn lock(file: &str, time: Duration) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{file}: {error}");
     let held = std::fs::File::open(file).map_err(failed)?;

@@ -17,7 +17,7 @@ pub fn sleepers(count: u32, name: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs on, with `count` sleeping threads beside the first one.
+/// Keeps running, with `count` sleeping threads in addition to the first one.
 pub fn threads(count: u32, name: Option<&str>) -> Result<(), String> {
     let name = name.unwrap_or("a (thread) b)").to_owned();
     for _ in 0..count {
@@ -30,7 +30,7 @@ pub fn threads(count: u32, name: Option<&str>) -> Result<(), String> {
     sleep_for_ever()
 }
 
-/// Runs on, with two threads beside the first one that compute forever.
+/// Keeps running, with two additional threads that compute forever.
 pub fn busy(name: &str) -> Result<(), String> {
     for _ in 0..2 {
         let name = name.to_owned();
@@ -73,8 +73,8 @@ pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> 
     Ok(())
 }
 
-/// How long the scheduler let this thread run. Time that the host takes from a virtual CPU counts as running, so that a busy
-/// host cannot look like a busy guest.
+/// CPU time of this thread. Time that the host takes from a virtual CPU counts as running, so a busy host does not look
+/// like a busy guest.
 fn run_time_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure.
@@ -82,16 +82,16 @@ fn run_time_ns() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// Forks a child every 2 ms that lives `life_ms`, and beside it a chain in which every process forks the next and exits. The
-/// chain's tasks live only a moment, so only a repeated pass or an inherited cgroup catches them. Both end when the file
-/// `stop` appears, or after two minutes. Prints the number of children.
+/// Forks a child every 2 ms that lives `life_ms`. At the same time runs a chain in which every process forks the next
+/// and exits. The chain's tasks live only a moment, so only a repeated pass or an inherited cgroup catches them. Both
+/// end when the file `stop` appears, or after two minutes. Prints the number of children.
 pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     let until = Instant::now() + Duration::from_secs(120);
     let stop = Path::new(stop).to_owned();
     let blows = move || Instant::now() < until && !stop.exists();
     let chain_blows = blows.clone();
-    // SAFETY: ignoring the signal makes the kernel reap children by itself. Set before the first fork: a child that exits
-    // earlier stays a zombie for the whole storm.
+    // SAFETY: ignoring SIGCHLD makes the kernel reap children automatically. It is ignored before the first fork: a
+    // child that exited earlier would stay a zombie for the whole storm.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     child(move || {
         call_myself("lab chain");
@@ -115,8 +115,8 @@ pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Forks a sleeping child every 2 ms until there are `count`, beside the chain of [`storm`]; then creates the file `done` and
-/// runs on. The children end with this process.
+/// Forks a sleeping child every 2 ms until there are `count`, while the chain of [`storm`] runs. Then creates the file
+/// `done` and keeps running. The children end with this process.
 pub fn breed(count: u32, done: &str) -> Result<(), String> {
     let finished = Path::new(done).to_owned();
     child(move || {
@@ -158,7 +158,8 @@ pub fn on(cpus: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Changes files in a known order, to test the injector: mkdir, then a, b, a becomes c, d.
+/// Changes files in a known order, to test the injector: creates a directory, writes a, writes b, renames a to c,
+/// writes d.
 pub fn victim(dir: &str) -> Result<(), String> {
     let put = |name: &str, text: &str| std::fs::write(format!("{dir}/{name}"), text);
     let work = || {
@@ -171,7 +172,7 @@ pub fn victim(dir: &str) -> Result<(), String> {
     work().map_err(|error: std::io::Error| format!("{dir}: {error}"))
 }
 
-/// Executes a command under another user and group id.
+/// Executes a command under another user and group ID.
 pub fn run_as(user: u32, command: &[&str]) -> Result<(), String> {
     use std::os::unix::process::CommandExt;
     let (program, arguments) = command.split_first().ok_or("as UID COMMAND...")?;
@@ -185,7 +186,7 @@ pub fn run_as(user: u32, command: &[&str]) -> Result<(), String> {
 
 /// Forks; the child runs `work` and exits. Returns the child's PID.
 fn child(work: impl FnOnce()) -> Result<i32, String> {
-    // SAFETY: this program has one thread wherever it forks, so the child may do anything.
+    // SAFETY: this program has a single thread wherever it forks, so the child may do anything.
     match unsafe { libc::fork() } {
         0 => {
             work();
@@ -212,7 +213,7 @@ fn sleep_for_ever() -> ! {
     }
 }
 
-/// The reader of our output waits until its last holder closes it.
+/// Closes our output, because its reader waits until the last holder closes it.
 fn close_output() {
     // SAFETY: plain calls; nothing of this process uses the descriptors afterwards.
     unsafe {
@@ -226,12 +227,13 @@ fn close_output() {
 pub fn call_myself(name: &str) {
     let mut bytes: Vec<u8> = name.bytes().take(15).collect();
     bytes.push(0);
-    // SAFETY: the name is ended by a zero byte and shorter than the kernel's 16.
+    // SAFETY: the name is NUL-terminated and shorter than the kernel's 16 bytes.
     unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
 }
 
 pub fn pin(cpus: &[u32]) -> Result<(), String> {
-    // SAFETY: cpu_set_t is plain data, and CPU_SET checks nothing: numbers beyond its size are refused here.
+    // SAFETY: cpu_set_t is plain data. CPU_SET does not check its argument, so numbers beyond its size are refused
+    // here.
     let status = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         for cpu in cpus.iter().filter(|cpu| **cpu < 1024) {
@@ -251,7 +253,7 @@ pub fn set_policy(policy: &str) -> Result<(), String> {
         .split_once(':')
         .ok_or("a policy is other:NICE or fifo:PRIORITY")?;
     let value: i32 = value.parse().map_err(|_| format!("{value} is no number"))?;
-    // The system call itself: musl's function refuses, and its structure has other fields.
+    // Makes the system call directly: musl's function always fails, and its structure has other fields.
     let schedule = |policy: libc::c_int, priority: i32| {
         // SAFETY: the structure is one number, which outlives the call.
         unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) }

@@ -1,4 +1,4 @@
-//! Records on the serial port: see `lab::records` for the frame.
+//! Sends records over the serial port; see `lab::records` for the frame.
 
 use lab::records::{CommandRecord, DONE, framed};
 use std::io::Write;
@@ -35,14 +35,14 @@ pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
             ..CommandRecord::default()
         },
     };
-    // A guest that boots several times counts the boots, and marks the records of each.
+    // A guest that boots several times counts its boots and adds the count to the name of each record.
     match std::env::var("LAB_BOOT") {
         Ok(boot) => send(&format!("{boot}/{name}"), &record),
         Err(_) => send(name, &record),
     }
 }
 
-/// Maximum memory of the command, which is the only child of this process, and of its own reaped children.
+/// Maximum memory of the command, which is the only child of this process, and of the command's own reaped children.
 fn peak_kib() -> u64 {
     // SAFETY: rusage is plain data that the call fills.
     let usage = unsafe {
@@ -50,7 +50,7 @@ fn peak_kib() -> u64 {
         libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
         usage
     };
-    // A long of 32 bits on armv7.
+    // A 32-bit long on armv7.
     #[allow(clippy::useless_conversion)]
     u64::try_from(i64::from(usage.ru_maxrss)).unwrap_or(0)
 }
@@ -69,7 +69,7 @@ fn send(name: &str, record: &CommandRecord) -> Result<(), String> {
     let mut file = opened.ok_or("no port for records")?;
     file.write_all(&framed(name, &body))
         .map_err(|error| error.to_string())?;
-    // SAFETY: a plain call on a descriptor that is open; it waits until the port has taken everything.
+    // SAFETY: a plain call on an open descriptor. It waits until the port has sent all bytes.
     unsafe { libc::tcdrain(file.as_raw_fd()) };
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! The state that isolation may change, as sorted lines, and the comparison of two such states.
+//! Reads the state that isolation may change, as sorted lines, and compares two such states.
 //!
-//! This is the lab's own view and shares no code with the journal that it checks; only the names of the files of knobs are those
-//! that the knobs declare.
+//! This is the lab's own view and shares no code with the journal that it checks. Only the names of the knobs' files
+//! are those that the knobs declare.
 
 use crate::tasks;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Directories of settings that isolation tools change, beside those of knobs. Whole trees are read; [`skipped`] excludes
-/// values that change by themselves.
+/// Directories of settings that isolation tools change, in addition to those of knobs. Whole trees are read;
+/// [`skipped`] excludes values that change without an isolation tool.
 const TREES: &[&str] = &[
     "/sys/fs/cgroup",
     "/proc/irq",
@@ -30,7 +30,7 @@ const TREES: &[&str] = &[
     "/run/quietcore",
 ];
 
-/// Files that a knob sets. The lists of tasks are left out: [`read`] records each task with its cgroup.
+/// Files that a knob sets. Task lists are left out: [`read`] records each task with its cgroup.
 fn knob_files() -> impl Iterator<Item = &'static str> {
     let files = plan::KNOBS.iter().flat_map(|knob| knob.files).copied();
     files.filter(|file| {
@@ -90,9 +90,9 @@ fn is_setting(path: &str) -> bool {
     in_sysctl || ENDS.iter().any(|end| path.ends_with(end)) || knob_files().any(|file| plan::knobs::is_file(file, path))
 }
 
-/// Values among the settings that change by themselves, or must not be read.
+/// Values among the settings that the kernel itself changes, or that must not be read.
 fn skipped(path: &str) -> bool {
-    // Reading `stat_refresh` makes every CPU work; the kernel lowers the sample rate by itself.
+    // Reading `stat_refresh` makes every CPU work. The kernel lowers the sample rate on its own.
     const CHANGING_FILES: &[&str] = &[
         "/proc/sys/kernel/pty",
         "sched_domain",
@@ -120,11 +120,11 @@ pub fn read() -> BTreeMap<String, String> {
     }
     let me = std::process::id();
     for task in tasks::all().iter().filter(|task| task.pid != me && !rescuer(task)) {
-        // The thread of an interrupt follows the interrupt's CPU (`irq_thread_check_affinity`).
+        // An interrupt thread follows the CPU of its interrupt (`irq_thread_check_affinity`).
         if task.kernel() && task.comm.starts_with("irq/") {
             continue;
         }
-        // A kernel worker's name and policy change with its work; its mask does not.
+        // The name and policy of a kernel worker change with its work. Its mask does not.
         let what = match task.kernel() && task.comm.starts_with("kworker") {
             true => format!("{} {}", task.allowed, task.cgroup),
             false => format!("{} {} {} {}", task.comm, task.allowed, task.policy, task.cgroup),
@@ -135,13 +135,14 @@ pub fn read() -> BTreeMap<String, String> {
     state
 }
 
-/// Whether a task is the rescuer of a workqueue. It has the mask of the pool that it rescued last, and only the kernel may
-/// set it (`rescuer_thread`, `kernel/workqueue.c`). Threads of one CPU have its number in their name.
+/// Whether a task is the rescuer of a workqueue. It has the mask of the pool that it rescued last, and only the kernel
+/// may set it (`rescuer_thread`, `kernel/workqueue.c`). Threads of one CPU have the CPU number in their name.
 fn rescuer(task: &tasks::ProcTask) -> bool {
     task.kernel() && !task.movable() && !task.comm.contains('/')
 }
 
-/// The differences: settings on either side, and tasks that exist in both. New and ended tasks are not differences.
+/// The differences between two states: all settings, and tasks that exist in both. New and ended tasks are not
+/// differences.
 pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
     let is_task = |key: &str| key.starts_with("task ") || key.starts_with("kthread ");
     let mut found = Vec::new();
@@ -208,8 +209,8 @@ fn walk(top: &Path, state: &mut BTreeMap<String, String>) {
         for entry in entries.flatten() {
             let (path, kind) = (entry.path(), entry.file_type());
             let inside = path.display().to_string();
-            // Links in sysfs lead to places that are walked by their own names, or in circles. But the entries of /sys/block
-            // and /sys/class/net are links themselves.
+            // Links in sysfs point to directories that are walked under their own names, or form cycles. But the
+            // entries of /sys/block and /sys/class/net are links themselves.
             let device = name == "/sys/block" || name == "/sys/class/net";
             if device || kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
                 open.push(path);

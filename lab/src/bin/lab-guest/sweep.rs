@@ -17,7 +17,7 @@ enum SweepVictim {
 struct Commands<'a> {
     apply: &'a [&'a str],
     undo: &'a [&'a str],
-    /// Run before each `apply`, and never killed.
+    /// Runs before each `apply`, and is never killed.
     setup: &'a [&'a str],
 }
 
@@ -91,7 +91,7 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
         let (status, output) = plain(commands.undo);
         let found = differences(&before, &read());
         progress(call, calls, started.elapsed().as_millis());
-        // A run can have fewer calls than were counted; then nothing was killed and nothing is proven.
+        // A run can have fewer calls than were counted. Then nothing was killed, and the run proves nothing.
         tried += u64::from(killed.killed_at.is_some());
         if !found.is_empty() {
             failures.push(json!({

@@ -1,4 +1,4 @@
-//! Reads tasks from the kernel: once, independent of the code under test.
+//! Reads tasks from the kernel in a single pass, independently of the code under test.
 
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -13,15 +13,15 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// One thread.
 pub struct ProcTask {
-    /// Thread id.
+    /// Thread ID.
     pub tid: u32,
-    /// Process id.
+    /// Process ID.
     pub pid: u32,
     /// Its name.
     pub comm: String,
     /// `PF_*` flags.
     pub flags: u64,
-    /// Start time in clock ticks since boot: with the tid, its identity.
+    /// Start time in clock ticks since boot. Together with the thread ID it identifies the thread.
     pub start: u64,
     /// Scheduling policy, real-time priority, nice value.
     pub policy: String,
@@ -53,7 +53,7 @@ pub fn all() -> Vec<ProcTask> {
     tasks
 }
 
-/// Process and number of every thread.
+/// Process ID and thread ID of every thread.
 fn numbers_of_all() -> Vec<(u32, u32)> {
     let numbers = |dir: &Path| -> Vec<u32> {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -77,7 +77,8 @@ pub fn print_tasks_on(cpu: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// `lab-guest named NAME...`. Only the name is read of the others: on a loaded emulator reading all files takes too long.
+/// `lab-guest named NAME...`. Of other tasks only the name is read: reading all files takes too long on a loaded
+/// emulator.
 pub fn named(names: &[&str]) -> Result<(), String> {
     for (pid, tid) in numbers_of_all() {
         let dir = format!("/proc/{pid}/task/{tid}");
@@ -98,8 +99,8 @@ fn task_json(task: &ProcTask) -> serde_json::Value {
     })
 }
 
-/// `lab-guest left CPU`: how many movable tasks may run there. A system call per task checks the mask, and only matching
-/// tasks are read: on an emulated machine the files of 100,000 tasks take minutes.
+/// `lab-guest left CPU`: number of movable tasks that may run on the CPU. One system call per task checks the mask, and
+/// only matching tasks are read: on an emulated machine the files of 100,000 tasks take minutes.
 pub fn left(cpu: u32) -> Result<(), String> {
     let (mut user, mut kernel, mut kthreadd, mut all) = (0, 0, false, 0);
     for (pid, tid) in numbers_of_all() {
@@ -124,7 +125,7 @@ pub fn left(cpu: u32) -> Result<(), String> {
 
 fn may_run_on(tid: u32, cpu: u32) -> bool {
     let mut mask = 0_u128;
-    // SAFETY: the kernel writes at most so many bytes into a number that lives across the call.
+    // SAFETY: the kernel writes at most this many bytes into a number that outlives the call.
     let got = unsafe {
         libc::syscall(
             libc::SYS_sched_getaffinity,
@@ -136,8 +137,8 @@ fn may_run_on(tid: u32, cpu: u32) -> bool {
     got > 0 && mask >> cpu & 1 == 1
 }
 
-/// Counts the children of a process per cgroup. The youngest are read first: on an emulated machine the others have ended
-/// before a walk through all of `/proc` reaches them.
+/// Counts the children of a process per cgroup. The youngest are read first: on an emulated machine they would have
+/// ended before a walk through all of `/proc` reaches them.
 pub fn brood(pid: u32) -> Result<(), String> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
@@ -145,13 +146,13 @@ pub fn brood(pid: u32) -> Result<(), String> {
     let unnamed = read(&pid.to_string(), "comm");
     let mut places: BTreeMap<String, u32> = BTreeMap::new();
     for child in children.split_whitespace().rev() {
-        // A child that has not run yet is still in the root: `copy_process` makes a child visible before `cgroup_post_fork`.
-        // A child with its own name has run.
+        // A child that has not run yet is still in the root cgroup: `copy_process` makes a child visible before
+        // `cgroup_post_fork`. A child that has its own name has run.
         if read(child, "comm") == unnamed {
             continue;
         }
         let (text, stat) = (read(child, "cgroup"), read(child, "stat"));
-        // On v1 a task that is about to end is in the root again (`cgroup_exit`).
+        // On v1 an exiting task is in the root cgroup again (`cgroup_exit`).
         let flags = stat
             .rsplit(')')
             .next()
@@ -186,7 +187,7 @@ fn one(dir: &Path, pid: u32, tid: u32) -> Option<ProcTask> {
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let stat = text("stat")?;
-    // The name may contain anything, brackets too: the last bracket ends it (proc_pid_stat(5)).
+    // The name may contain anything, including brackets. The last bracket ends it (proc_pid_stat(5)).
     let (head, tail) = stat.rsplit_once(')')?;
     let comm = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_whitespace().collect();

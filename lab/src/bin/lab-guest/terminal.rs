@@ -1,11 +1,11 @@
-//! A command on a terminal of its own: what it draws there, it does not draw into a pipe.
+//! Runs a command on its own terminal, because programs that draw on a terminal do not draw into a pipe.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// Runs a command with its output on a new terminal, prints what it drew, and takes over its exit status.
+/// Runs a command with its output on a new terminal and prints what it drew. Fails if the command fails.
 pub fn run(command: &[&str]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("terminal COMMAND...")?;
     let (ours, theirs) = pair()?;
@@ -17,12 +17,12 @@ pub fn run(command: &[&str]) -> Result<(), String> {
         .stderr(copy()?)
         .spawn()
         .map_err(|error| format!("{program}: {error}"))?;
-    // Reading ends when nobody holds the other side any more.
+    // Reading ends when no process has the other side open.
     drop(theirs);
     let mut drawn = Vec::new();
     let mut ours = File::from(ours);
     let mut some = [0; 4096];
-    // EIO is how a terminal says that its other side is closed.
+    // A terminal returns EIO when its other side is closed.
     while let Ok(count @ 1..) = ours.read(&mut some) {
         drawn.extend_from_slice(some.get(..count).unwrap_or_default());
     }
@@ -34,16 +34,16 @@ pub fn run(command: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Both sides of a terminal that changes nothing of what is written.
+/// Opens both sides of a terminal in raw mode, which leaves written bytes unchanged.
 fn pair() -> Result<(OwnedFd, OwnedFd), String> {
     let (mut ours, mut theirs) = (-1, -1);
     let none = std::ptr::null_mut();
-    // SAFETY: both numbers are written on success; no name, settings or size are asked for.
+    // SAFETY: both numbers are written on success; name, settings and size are not requested.
     let status = unsafe { libc::openpty(&raw mut ours, &raw mut theirs, none, none.cast(), none.cast()) };
     if status != 0 {
         return Err(format!("openpty: {}", std::io::Error::last_os_error()));
     }
-    // SAFETY: they are open, and nobody else has them.
+    // SAFETY: both descriptors are open and have no other owner.
     let pair = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
     super::report::raw(pair.1.as_raw_fd());
     Ok(pair)

@@ -1,5 +1,5 @@
-//! `lab-guest truth`: disturbs a CPU in every way in [`crate::disturb`] while `blame` watches it, and compares the report
-//! with the disturbances.
+//! `lab-guest truth`: disturbs a CPU in every way in [`crate::disturb`] while `blame` watches it, and compares the
+//! report with the disturbances.
 
 mod watched;
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use watched::{BlameOutput, BlameRun};
 
-/// Disturbances of a mixture.
+/// Number of disturbances in a mixture.
 const MIXED: usize = 3;
 /// The injector's own priority: it acts in time even on a CPU that other threads use.
 const POLICY: &str = "fifo:50";
@@ -26,27 +26,27 @@ struct TruthSettings {
     measured: u32,
     other: u32,
     only: Vec<String>,
-    /// One of this many parts of the list, from 1: for machines on which the whole list takes too long.
+    /// Runs one of this many parts of the list, counted from 1, for machines on which the whole list takes too long.
     part: (usize, usize),
     seed: u64,
-    /// Acts of each disturbance.
+    /// Number of acts of each disturbance.
     count: usize,
     mixtures: usize,
     apart_ms: u64,
     slack_us: u64,
     alone: bool,
-    /// After the acts of each run, the probe continues for the same time without disturbances.
+    /// Whether the probe continues after the acts of each run, for the same time without disturbances.
     control: bool,
-    /// The buffer size that `blame` requests from the kernel, where it is not the default.
+    /// The buffer size that `blame` requests from the kernel, if not the default.
     buffer_kib: Option<u32>,
     out: Option<PathBuf>,
-    /// Receives the disturbances of each run and the gaps of the same time, for analysis.
+    /// Directory for the disturbances of each run and the gaps of the same time, for analysis.
     record_dir: Option<PathBuf>,
 }
 
 const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --part N/N --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --control yes|no --buffer KIB --out FILE --keep DIR";
 
-/// Runs them all.
+/// Runs all requested disturbances.
 pub fn run(words: &[&str]) -> Result<(), String> {
     let settings = settings(words)?;
     let _alone = watched::alone()?;
@@ -111,7 +111,7 @@ struct TruthBench {
 }
 
 impl TruthBench {
-    /// Runs one disturbance after the other.
+    /// Runs the disturbances one at a time.
     fn each(&mut self) {
         for disturbance in chosen(&self.settings) {
             let cell = match (disturbance.possible)(&self.place) {
@@ -134,7 +134,7 @@ impl TruthBench {
             let row = self.table.rows.iter().find(|row| row.name == name);
             row.is_some_and(|row| matches!(row.cell, DisturbanceResult::Ran(_)))
         };
-        // The others are too few to be mixed.
+        // The others have too few acts to be mixed.
         let mut able: Vec<&Disturbance> = ALL
             .iter()
             .copied()
@@ -176,7 +176,7 @@ impl TruthBench {
         });
     }
 
-    /// Runs these together while `blame` watches, and scores each of them.
+    /// Runs these disturbances together while `blame` watches, and scores each of them.
     fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<ScoreCounts>, String> {
         let probe = chosen.first().map_or(ProbePolicy::Other, |one| one.probe);
         let watched = BlameRun::start(
@@ -233,7 +233,7 @@ impl TruthBench {
     }
 }
 
-/// Waits as long as all these acts took, and returns the same intervals within that time.
+/// Waits as long as all these acts took, and returns the same intervals shifted into that time.
 fn quiet(injected: &[Vec<Injection>], slack_ns: u64) -> Result<Vec<Vec<Injection>>, String> {
     let (first_ns, last_ns) = span(injected).ok_or("nothing was injected")?;
     let by_ns = raw_ns().saturating_sub(first_ns);
@@ -253,7 +253,7 @@ fn chosen(settings: &TruthSettings) -> Vec<&'static Disturbance> {
         .collect()
 }
 
-/// Whether an act is scored by this gap.
+/// Whether a gap is used to score an act.
 fn is_near(gap: &ReportedGap, injected: &[Vec<Injection>], slack_ns: u64) -> bool {
     let meets = |act: &Injection| gap.start_ns < act.end_raw_ns + slack_ns && gap.end_ns > act.begin_raw_ns;
     injected.iter().flatten().any(meets)
@@ -271,7 +271,7 @@ fn save_run(
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Runs each in its own thread, with its name, on the other CPU.
+/// Runs each disturbance in its own thread, under its name, on the other CPU.
 fn injected(chosen: &[&Disturbance], place: &mut InjectionSite, count: usize) -> Result<Vec<Vec<Injection>>, String> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = chosen

@@ -1,13 +1,13 @@
-//! The list of breakages, one line each. A command that fails does not apply to this guest: another version of control
-//! groups, a file that its kernel lacks, a write that it refuses.
+//! The list of breakages, one line each. If the command fails, the breakage does not apply to this guest: it has
+//! another cgroup version, its kernel lacks the file or refuses the write.
 
 /// One breakage.
 pub struct Breakage {
-    /// Its name among the records.
+    /// The name of its records.
     pub name: &'static str,
-    /// The damaging command.
+    /// The command that does the damage.
     pub command: &'static str,
-    /// The finding that must name it.
+    /// The finding that must report it.
     pub id: &'static str,
     /// A part of the finding's subject.
     pub subject: &'static str,
@@ -22,7 +22,7 @@ const fn breaks(name: &'static str, command: &'static str, id: &'static str, sub
     }
 }
 
-/// A knob's file gets a disturbing value that differs from its former one.
+/// Writes a value to a knob's file that disturbs the partition and differs from the former one.
 macro_rules! file {
     ($name:literal, $path:literal, $value:literal) => {
         breaks(
@@ -46,7 +46,7 @@ macro_rules! file {
     };
 }
 
-/// A board interrupt that another program moves to the isolated CPU.
+/// Moves an ordinary device interrupt to the isolated CPU, as another program would.
 macro_rules! interrupt {
     ($name:literal, $number:literal) => {
         breaks(
@@ -64,7 +64,7 @@ macro_rules! interrupt {
     };
 }
 
-/// All of them.
+/// All breakages.
 pub const BREAKAGES: &[Breakage] = &[
     file!("workqueues", "/sys/devices/virtual/workqueue/cpumask", "f"),
     file!(

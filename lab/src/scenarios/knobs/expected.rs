@@ -1,10 +1,10 @@
 //! The expected value of each file, by profile. The guest has four CPUs, of which 3 is isolated.
 
-/// A file and its value, where the guest has the file.
+/// A file and its value, if the guest has the file.
 pub struct ExpectedFile {
     /// The file.
     pub path: &'static str,
-    /// Its value, as it reads.
+    /// Its value, as read from the file.
     pub value: &'static str,
 }
 
@@ -22,7 +22,7 @@ pub fn files() -> Vec<&'static str> {
     files
 }
 
-/// Of `balanced`.
+/// Files of `balanced`.
 pub const BALANCED: &[ExpectedFile] = &[
     of("/sys/devices/virtual/workqueue/cpumask", "7"),
     of("/sys/devices/virtual/workqueue/writeback/cpumask", "7"),
@@ -38,7 +38,7 @@ pub const BALANCED: &[ExpectedFile] = &[
     of("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000"),
 ];
 
-/// Of `strict`, besides those of `balanced`.
+/// Files that `strict` changes in addition to those of `balanced`.
 pub const STRICT: &[ExpectedFile] = &[
     of("/sys/class/net/lo/queues/rx-0/rps_flow_cnt", "0"),
     of("/proc/sys/kernel/numa_balancing", "0"),
@@ -49,7 +49,7 @@ pub const STRICT: &[ExpectedFile] = &[
     of("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0"),
 ];
 
-/// Knobs that are explicitly requested.
+/// Files of knobs that are explicitly requested.
 pub const BY_NAME: &[ExpectedFile] = &[
     of("/proc/sys/kernel/watchdog_thresh", "0"),
     of("/proc/sys/kernel/nmi_watchdog", "0"),
@@ -67,8 +67,8 @@ pub const BY_NAME: &[ExpectedFile] = &[
 mod tests {
     use super::*;
 
-    /// Knobs without a value here: these guests have no file of most (frequency, idle states, several queues) or have nothing
-    /// to change in it. The scenario checks the effect of `cpu_offline` instead.
+    /// Knobs that are not tested here. The guests have no file for most of them (frequency, idle states, several
+    /// queues) or need no change. The scenario checks the effect of `cpu_offline` instead.
     const WITHOUT: &[&str] = &[
         "writeback_numa",
         "rps_default_mask",

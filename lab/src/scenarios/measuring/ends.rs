@@ -1,12 +1,12 @@
-//! A measurement ends early: by SIGKILL, by Ctrl-C, by a limit, by a clock that is set, by a CPU that goes offline. Its data
-//! stays, and no process of it keeps running.
+//! Tests measurements that end early: by SIGKILL, by Ctrl-C, by a limit, when the clock is set, when a CPU goes
+//! offline. The data is kept, and no process of the measurement keeps running.
 
 use super::{accounts, first, has, measured};
 use crate::records::GuestRecords;
 use crate::verdict::ScenarioVerdict;
 
-/// Runs after the others, because it undoes the isolation. Of two processes the one with the lower PID is the collector,
-/// whose child samples with signals blocked.
+/// Runs last, because it undoes the isolation. Of the two processes, the one with the lower PID is the collector. Its
+/// child takes the samples with signals blocked.
 pub const SCRIPT: &str = "interrupt() { kill -INT $(pids_of quietcore | sort -n | head -n 1); }
 quietcore measure latency --interval 10ms --for 300s --quiet --out /run/killed.json >/dev/null 2>&1 &
 victim=$!
@@ -29,7 +29,7 @@ wait
 echo 1 >/sys/devices/system/cpu/cpu3/online
 ";
 
-/// The claims.
+/// Checks the records of [`SCRIPT`].
 pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let killed = verdict.status(seen, "killed", 0).json();
     accounts("killed", &killed, verdict);
@@ -50,7 +50,7 @@ pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
             value.is_some_and(|value| value >= limit_ns) && result["broke"]["cpu"] == 3,
             format!("{name}: {}", result["broke"]),
         );
-        // The sample that ended it is the last one, and the largest.
+        // The sample that ended the measurement is the last one, and the largest.
         verdict.equal(&format!("{name}: largest"), first(&result)["max_ns"].as_u64(), value);
     }
 

@@ -1,19 +1,21 @@
-//! `measure all` uses one clock for both kinds: the time at which one thread reports that it ran lies in a gap that the other
-//! thread saw on the same CPU and marked as its own. Recalculated here, only from the times in the result.
+//! `measure all` uses one clock for both kinds: the time at which one thread reports that it ran lies in a gap that the
+//! other thread saw on the same CPU and marked as its own. The check recalculates this from the times in the result
+//! alone.
 
 use super::{accounts, measured, threads};
 use crate::records::GuestRecords;
 use crate::verdict::ScenarioVerdict;
 use serde_json::Value;
 
-/// Every wake-up is listed, because every one is later than a nanosecond. The caller may not run on CPU 3.
+/// Lists every wake-up, because each is later than a nanosecond. The caller may not run on CPU 3.
 pub const SCRIPT: &str = "rec both taskset -c 0 quietcore measure all --interval 50ms --spike 1ns --for 2s --json\n";
 
-/// A thread that loses its CPU between two readings at its start reports all its gaps late by that time, on an emulated CPU a
-/// part of a millisecond. Wake-ups are fifty apart, and only gaps marked as our own count.
+/// If a thread loses its CPU between two clock readings at its start, it reports all its gaps late by that time. On an
+/// emulated CPU that is a fraction of a millisecond. Wake-ups are fifty milliseconds apart, and only gaps marked as own
+/// count.
 const SLACK_NS: u64 = 1_000_000;
 
-/// The claims.
+/// Checks the records of [`SCRIPT`].
 pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let result = verdict.status(seen, "both", 0).json();
     accounts("both", &result, verdict);
@@ -28,8 +30,8 @@ pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let ran: Vec<[u64; 2]> = spans(latency, "spikes", |spike| {
         Some([spike["at_ns"].as_u64()? + spike["late_ns"].as_u64()?, 0])
     });
-    // The two windows do not start and end together, and a thread that got no CPU at its start has seen nothing yet. An
-    // emulated CPU has a gap with every tick, so the first one comes soon.
+    // The two windows do not start and end together, and a thread that got no CPU at its start has not seen any gap
+    // yet. An emulated CPU has a gap with every tick, so the first one is soon.
     let begin = gaps.iter().map(|[begin, _]| *begin).min().unwrap_or(u64::MAX);
     let end = noise["started_monotonic_ns"]
         .as_u64()
@@ -66,7 +68,7 @@ pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     ));
 }
 
-/// Times of a list, on the clock of the machine, with their lengths.
+/// Times of a list on the clock of the machine, with their lengths.
 fn spans(thread: &Value, list: &str, read: impl Fn(&Value) -> Option<[u64; 2]>) -> Vec<[u64; 2]> {
     let start = thread["started_monotonic_ns"].as_u64().unwrap_or(0);
     let entries = thread[list].as_array().into_iter().flatten();

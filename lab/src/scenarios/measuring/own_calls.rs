@@ -1,5 +1,5 @@
-//! Counts the system calls of a sampling thread with the kernel's own tracer. Between the two readings of its usage there is
-//! one sleep per wake-up, or no call at all where it spins, and no page fault.
+//! Counts the system calls of a sampling thread with the kernel's own tracer. Between the two readings of its usage
+//! there is one sleep per wake-up, or no call at all if it spins, and no page fault.
 
 use super::{accounts, first};
 use crate::records::GuestRecords;
@@ -21,8 +21,8 @@ const ARM64: Numbers = Numbers {
     sleep: "115",
 };
 
-/// Tracing is enabled before a sampler spins: patching kernel text waits for every CPU, which is slow in an emulator.
-/// Page faults have a tracepoint on x86 only.
+/// Enables tracing before a sampler spins: patching kernel text waits for every CPU, which is slow in an emulator. Only
+/// x86 has a tracepoint for page faults.
 pub const SCRIPT: &str = "tracing=/sys/kernel/tracing
 echo 2048 >$tracing/buffer_size_kb
 echo 1 >$tracing/events/exceptions/page_fault_user/enable
@@ -36,7 +36,7 @@ echo 1 >$tracing/tracing_on
 echo >$tracing/trace
 ";
 
-/// The claims.
+/// Checks the records of [`SCRIPT`].
 pub fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let numbers = if cell.kernel.arch == "amd64" { &AMD64 } else { &ARM64 };
     let calls = verdict.status(seen, "calls", 0).stdout;

@@ -1,4 +1,4 @@
-//! The figures as a person reads them.
+//! Formats the measured times as a table.
 
 use super::{CROWDS, ROUNDS, peers};
 use crate::records::GuestRecords;
@@ -40,7 +40,7 @@ pub(super) fn text(cell: &ScenarioCell, seen: &GuestRecords) -> String {
         bare,
         [none(), storm("bare"), left("storm-bare-left"), none()],
     );
-    // A loop is timed from inside, and every other row with the start and the end of its process.
+    // The loop is timed from inside. Every other row includes the start and the end of the process.
     let alone = [none(), none(), none(), none()];
     row("  its whole process", best("bare", &seconds), alone.clone());
     row("careful loop", careful, alone.clone());

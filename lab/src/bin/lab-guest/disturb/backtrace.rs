@@ -21,7 +21,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
 };
 
 const TRIGGER: &str = "/proc/sysrq-trigger";
-/// Maximum number of acts: each fills the kernel's log, and a slow console.
+/// Maximum number of acts: each prints many lines to the kernel log and a slow console.
 const MOST: usize = 4;
 
 fn possible(place: &InjectionSite) -> Result<(), String> {

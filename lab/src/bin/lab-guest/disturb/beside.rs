@@ -1,5 +1,5 @@
-//! Runs a computing thread of this program on the measured CPU during the acts: unmapping, barriers and signals reach only a
-//! CPU that runs the target program.
+//! Runs a computing thread of this program on the measured CPU during the acts: unmapping, barriers and signals reach
+//! only a CPU that runs the target program.
 
 use super::counted::wait_until;
 use super::{InjectionSite, me, place_thread};
@@ -8,17 +8,18 @@ use lab::truth::Injection;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
-/// Its name.
+/// Name of the computing thread.
 const NAME: &str = "beside";
-/// Above every usual priority there, and below the injector, to whose CPU it may be moved.
+/// Above every usual priority on that CPU, and below the injector, to whose CPU the thread may be moved.
 const POLICY: &str = "fifo:40";
-/// Longer than any act; then it releases the CPU by itself.
+/// Longer than any act. After this time the thread releases the CPU without being stopped.
 const LONGEST_NS: u64 = 2_000_000_000;
 
-/// Runs `act` this many times, each after a pause and while the thread computes there. `act` gets the thread's ID.
+/// Runs `act` this many times, each after a pause and while the thread computes on the measured CPU. `act` gets the
+/// thread ID.
 ///
 /// # Errors
-/// The thread cannot run there, does not get the CPU, or an error of `act`.
+/// The thread cannot run on the CPU or does not get it, or `act` fails.
 pub(super) fn perform_beside(
     place: &mut InjectionSite,
     count: usize,

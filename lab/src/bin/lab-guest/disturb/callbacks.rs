@@ -1,4 +1,4 @@
-//! RCU callbacks: what a thread on the measured CPU releases is freed there, one grace period later.
+//! RCU callbacks: objects that a thread on the measured CPU releases are freed there, one grace period later.
 
 use super::counted::{SOFTIRQS, count as counted, wait_until};
 use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread};
@@ -22,7 +22,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     inject,
 };
 
-/// Each has an inode that RCU frees.
+/// Number of pipes to close. Each has an inode that RCU frees.
 const PIPES: usize = 16;
 
 fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
@@ -54,7 +54,7 @@ fn open_and_close() -> Result<(), String> {
     Ok(())
 }
 
-/// `MEMBARRIER_CMD_GLOBAL` waits for one.
+/// Waits for a grace period, with `MEMBARRIER_CMD_GLOBAL`.
 fn grace_period() -> Result<(), String> {
     // SAFETY: a system call of three numbers.
     match unsafe { libc::syscall(libc::SYS_membarrier, 1, 0, 0) } {
@@ -78,7 +78,7 @@ fn rcu_threads(cpu: u32) -> Result<Vec<String>, String> {
         .collect())
 }
 
-/// How often they have run.
+/// Number of context switches of these threads.
 fn switches(threads: &[String]) -> u64 {
     let of = |file: &String| -> Option<u64> {
         let text = std::fs::read_to_string(file).ok()?;

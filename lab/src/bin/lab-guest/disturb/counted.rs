@@ -3,19 +3,19 @@
 use lab::clock;
 use lab::truth::Injection;
 
-/// `/proc/interrupts`.
+/// Path of the interrupt counters.
 pub(super) const INTERRUPTS: &str = "/proc/interrupts";
-/// `/proc/softirqs`.
+/// Path of the softirq counters.
 pub(super) const SOFTIRQS: &str = "/proc/softirqs";
 /// Maximum waiting time: an emulated kernel is slow.
 const PATIENCE_NS: u64 = 5_000_000_000;
 /// Time between two polls.
 const POLL_INTERVAL_NS: u64 = 20_000;
 
-/// The count of that row for a CPU.
+/// The count of a row for a CPU.
 ///
 /// # Errors
-/// No such file, row or CPU.
+/// The file, row or CPU does not exist.
 pub(super) fn count(file: &str, row: &str, cpu: u32) -> Result<u64, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     of(&text, row, cpu).ok_or_else(|| format!("{file} has no row {row} for CPU {cpu}"))
@@ -30,7 +30,7 @@ fn of(text: &str, row: &str, cpu: u32) -> Option<u64> {
     counts.split_whitespace().nth(column)?.parse().ok()
 }
 
-/// Disturbs, and fails when the kernel counted fewer than one event per act there.
+/// Runs `inject`, and fails if the kernel counted fewer than one event per act on the CPU.
 ///
 /// # Errors
 /// Too few events, or an error of `inject`.
@@ -54,7 +54,7 @@ pub(super) fn each_counted(
 /// Sleeps until the condition is true.
 ///
 /// # Errors
-/// It takes seconds, or the condition cannot be read.
+/// The condition is still false after [`PATIENCE_NS`], or cannot be read.
 pub(super) fn wait_until(what: &str, mut is: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
     let until = clock::now_ns() + PATIENCE_NS;
     while !is()? {

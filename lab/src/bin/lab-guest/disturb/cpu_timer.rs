@@ -22,9 +22,9 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     inject,
 };
 
-/// CPU time until it expires; the tick detects it up to one tick later.
+/// CPU time after which the timer expires. The tick detects it up to one tick later.
 const AFTER_NS: u64 = 3_000_000;
-/// Longer than any tick.
+/// Time limit for an expiry, longer than any tick.
 const LONGEST_NS: u64 = 1_000_000_000;
 
 fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
@@ -83,7 +83,7 @@ impl Timer {
         }
     }
 
-    /// Whether its expiry has not been detected yet.
+    /// Whether the expiry has not been detected yet.
     fn runs(&self) -> Result<bool, String> {
         // SAFETY: plain data, which the kernel writes.
         unsafe {
@@ -98,7 +98,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        // SAFETY: our own timer, which is no longer used.
+        // SAFETY: this value owns the timer, which is no longer used.
         unsafe { libc::timer_delete(self.0) };
     }
 }

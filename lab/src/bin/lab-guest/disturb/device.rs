@@ -1,5 +1,5 @@
-//! Routes a device interrupt to the measured CPU temporarily: that of a virtual machine's random number generator, because no
-//! other process waits for its data.
+//! Temporarily routes a device interrupt to the measured CPU: that of a virtual machine's random number generator,
+//! because no other process waits for its data.
 
 use super::counted::{INTERRUPTS, count as counted, wait_until};
 use super::setting::ChangedFile;
@@ -27,7 +27,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
 const CURRENT: &str = "/sys/class/misc/hw_random/rng_current";
 const DEVICES: &str = "/sys/bus/virtio/drivers/virtio_rng";
 
-/// Number of the interrupt of the device that random numbers come from.
+/// Interrupt number of the random number generator.
 fn interrupt() -> Result<String, String> {
     let current = std::fs::read_to_string(CURRENT).unwrap_or_default();
     if !current.starts_with("virtio_rng") {
@@ -54,7 +54,7 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
     let moved = format!("/proc/irq/{number}/smp_affinity_list");
     let _moved = ChangedFile::replace(&moved, &measured.to_string())?;
     let mut device = File::open("/dev/hwrng").map_err(|error| format!("/dev/hwrng: {error}"))?;
-    // The interrupt moves only when it fires the next time.
+    // The interrupt moves only the next time it fires.
     let mut ask = || {
         let before = counted(INTERRUPTS, &number, measured)?;
         wait_until("an interrupt of the device", || {

@@ -48,7 +48,7 @@ fn source() -> Result<DiskSource, String> {
         )
     });
     for (path, disk) in std::iter::once((itself, PathBuf::from(of_itself))).chain(disks) {
-        // Disks with more queues complete in the CPU's own interrupt.
+        // Disks with several queues complete in the interrupt of the CPU's own queue.
         let queues = std::fs::read_dir(disk.join("mq")).map_or(0, |queues| queues.flatten().count());
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_DIRECT);
@@ -59,8 +59,8 @@ fn source() -> Result<DiskSource, String> {
     Err("no disk with one queue for all CPUs that may be read past the cache".to_owned())
 }
 
-/// The kernel sends no completion to another CPU where interrupts are threaded (`blk_mq_complete_need_ipi`): each completes
-/// on the CPU of the interrupt.
+/// Where interrupts are threaded, each request completes on the CPU of the interrupt: the kernel sends no completion to
+/// another CPU (`blk_mq_complete_need_ipi`).
 fn possible(place: &InjectionSite) -> Result<(), String> {
     let has = |path: &str, word: &str| -> Result<bool, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
@@ -76,8 +76,8 @@ fn possible(place: &InjectionSite) -> Result<(), String> {
 #[repr(align(4096))]
 struct AlignedBlock([u8; BLOCK]);
 const BLOCK: usize = 4_096;
-/// Reads this many blocks from the start, or as many as exist: this program may be smaller, and a read beyond its end does
-/// not reach the disk.
+/// Reads at most this many blocks from the start, or as many as exist: this program's file may be smaller, and a read
+/// beyond its end does not reach the disk.
 const BLOCKS: u64 = 256;
 
 fn blocks(file: &File) -> Result<u64, String> {
@@ -90,15 +90,15 @@ fn blocks(file: &File) -> Result<u64, String> {
     }
 }
 
-/// Moves the disk's interrupts from the measured CPU to the other. An interrupt on the measured CPU would complete the read
-/// directly, without a softirq.
+/// Moves the disk's interrupts from the measured CPU to the other one. An interrupt on the measured CPU would complete
+/// the read directly, without a softirq.
 fn sent_away(place: &InjectionSite, disk: &Path) -> Result<Vec<ChangedFile>, String> {
     let link = disk.join("device");
     let device = link
         .canonicalize()
         .map_err(|error| format!("{}: {error}", link.display()))?;
     let above = device.ancestors().map(|device| device.join("msi_irqs"));
-    // A disk without such has one of the old kind, which goes where it always went.
+    // A disk without MSI has a single legacy interrupt, whose CPU does not change.
     let Some(interrupts) = above.filter_map(|folder| std::fs::read_dir(folder).ok()).next() else {
         return Ok(Vec::new());
     };
@@ -125,11 +125,11 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
     let measured = place.measured;
     let mut block = Box::new(AlignedBlock([0; BLOCK]));
     let mut random = Random::new(place.random.draw());
-    // Whether any read completed in the softirq there.
+    // Whether a read completed in the softirq on the measured CPU.
     let mut ends_there = || {
         let before = counted(SOFTIRQS, "BLOCK", measured)?;
         let at = random.draw() % blocks * BLOCK as u64;
-        // SAFETY: the buffer is as long as said and outlives the call.
+        // SAFETY: the buffer has the given length and outlives the call.
         let read = unsafe { libc::pread(file.as_raw_fd(), block.0.as_mut_ptr().cast(), BLOCK, at as libc::off_t) };
         match read {
             -1 => Err(format!("a read of the disk: {}", Error::last_os_error())),
@@ -137,7 +137,7 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
             read => Err(format!("a read of the disk at {at} gave {read} bytes")),
         }
     };
-    // The interrupt moves only when it fires the next time.
+    // The interrupt moves only the next time it fires.
     wait_until("a read of the disk that ends in a softirq there", &mut ends_there)?;
     each_counted((SOFTIRQS, "BLOCK"), measured, || {
         place.perform_repeatedly(count, || match ends_there()? {

@@ -1,4 +1,4 @@
-//! A third CPU is taken offline: all others stop briefly.
+//! Takes a third CPU offline: all others stop briefly.
 
 use super::setting::ChangedFile;
 use super::{Disturbance, InjectionSite, ProbePolicy};

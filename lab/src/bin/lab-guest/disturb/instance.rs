@@ -1,4 +1,4 @@
-//! Our own tracefs instance, which is removed when it is dropped.
+//! A tracefs instance that is removed when it is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +8,7 @@ const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// An instance.
+/// A tracefs instance, by its directory.
 pub(super) struct TracefsInstance(PathBuf);
 
 impl TracefsInstance {
@@ -36,7 +36,7 @@ impl TracefsInstance {
         Ok(TracefsInstance(path))
     }
 
-    /// Writes one of its files.
+    /// Writes a file of the instance.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -45,7 +45,7 @@ impl TracefsInstance {
         std::fs::write(&path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
     }
 
-    /// Reads one of its files.
+    /// Reads a file of the instance.
     ///
     /// # Errors
     /// The file does not exist.

@@ -1,5 +1,5 @@
-//! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel reloads them on each CPU
-//! that runs the process.
+//! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel reloads them on
+//! each CPU that runs the process.
 
 use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted};
@@ -31,7 +31,7 @@ const EMPTY: [u32; 4] = [0, 0, 0, 0b10_1000];
 fn modify() -> Result<(), String> {
     // SAFETY: function 17 reads the 16 bytes. An empty entry affects nothing.
     let status = unsafe { libc::syscall(libc::SYS_modify_ldt, 17, EMPTY.as_ptr(), size_of_val(&EMPTY)) };
-    // The call returns an int, which the register holds without its sign.
+    // The call returns an int, which the register holds without sign extension.
     match status as i32 {
         0 => Ok(()),
         -1 => Err(format!("modify_ldt: {}", Error::last_os_error())),

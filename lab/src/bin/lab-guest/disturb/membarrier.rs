@@ -1,4 +1,4 @@
-//! Memory barriers on behalf of others: each CPU that runs such a program is interrupted.
+//! Memory barriers: the kernel interrupts each CPU that runs a program for which the barrier was requested.
 
 use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted};
@@ -6,7 +6,7 @@ use super::{Disturbance, InjectionSite, ProbePolicy};
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
-/// Of this process.
+/// Barrier on threads of this process.
 pub(super) const PRIVATE: Disturbance = disturbance(
     "membarrier",
     "a sibling of a thread that computes there calls membarrier (private, expedited)",
@@ -14,7 +14,7 @@ pub(super) const PRIVATE: Disturbance = disturbance(
     |place, count| barriers(place, count, 1 << 4, 1 << 3),
 );
 
-/// Of all processes that have registered.
+/// Barrier on all processes that have registered.
 pub(super) const GLOBAL: Disturbance = disturbance(
     "membarrier-all",
     "membarrier (global, expedited) while a registered process computes there",
@@ -22,7 +22,7 @@ pub(super) const GLOBAL: Disturbance = disturbance(
     |place, count| barriers(place, count, 1 << 2, 1 << 1),
 );
 
-/// Of this process, for modified code.
+/// Barrier on threads of this process that also synchronises modified code.
 pub(super) const SYNC_CORE: Disturbance = disturbance(
     "membarrier-core",
     "a sibling of a thread that computes there calls membarrier (private, expedited, sync-core)",

@@ -1,4 +1,4 @@
-//! Packets are received on the measured CPU, because a thread there sends to itself, or because packet steering (RPS) sends
+//! The measured CPU receives packets, because a thread there sends to itself or because packet steering (RPS) sends
 //! them there. All of it runs in its own network namespace, so that no other packets are redirected.
 
 use super::counted::{SOFTIRQS, each_counted};
@@ -9,7 +9,7 @@ use std::io::Error;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-/// By a sender there.
+/// Packets of a sender on the measured CPU.
 pub(super) const LOCAL: Disturbance = Disturbance {
     name: "net-local",
     about: "a FIFO thread there sends a packet to this machine: NET_RX softirq",
@@ -25,7 +25,7 @@ pub(super) const LOCAL: Disturbance = Disturbance {
     inject: local,
 };
 
-/// By steering.
+/// Packets that RPS steers to the measured CPU.
 pub(super) const STEERED: Disturbance = Disturbance {
     name: "net-rps",
     about: "a packet that another CPU received is steered there (rps_cpus): NET_RX softirq",
@@ -37,7 +37,7 @@ pub(super) const STEERED: Disturbance = Disturbance {
         // With PREEMPT_RT a thread receives steered packets.
         classes: &["soft_net", "kernel_thread"],
         name: &["NET_RX", "backlog_napi"],
-        // By the interrupt that steering sends, or with PREEMPT_RT by waking that thread.
+        // The culprit acts through the interrupt that steering sends or, with PREEMPT_RT, by waking that thread.
         culprit: ExpectedCulprit::Injector,
         callsite: &[],
         reporting_events: &["irq/softirq_raise", "ipi/ipi_send_cpu"],
@@ -70,9 +70,9 @@ fn namespace() -> Result<(), String> {
     }
 }
 
-/// Steers the packets of this network's loopback. A mount that only this thread has shows its file.
+/// Steers the packets of this namespace's loopback. A private mount of sysfs in this thread shows the setting.
 fn steer(cpu: u32) -> Result<ChangedFile, String> {
-    // SAFETY: plain calls on strings that end in a zero byte. The mount goes with the thread's namespace.
+    // SAFETY: plain calls on NUL-terminated strings. The mount disappears with the thread's namespace.
     let mounted = unsafe {
         libc::unshare(libc::CLONE_NEWNS) == 0
             && libc::mount(
@@ -93,7 +93,7 @@ fn steer(cpu: u32) -> Result<ChangedFile, String> {
     if !mounted {
         return Err(format!("sysfs of a network namespace: {}", Error::last_os_error()));
     }
-    // A mask in hexadecimal, groups of 32 CPUs, the last first.
+    // A hexadecimal mask in groups of 32 CPUs, the highest group first.
     let groups = vec!["0"; cpu as usize / 32];
     let mask = format!(
         "{:x}{}",
@@ -103,7 +103,7 @@ fn steer(cpu: u32) -> Result<ChangedFile, String> {
     ChangedFile::replace("/sys/class/net/lo/queues/rx-0/rps_cpus", &mask)
 }
 
-/// A namespace ends with the thread that entered it.
+/// Runs this in a separate thread: the namespace disappears when the thread that entered it ends.
 fn in_a_thread(does: impl FnOnce() -> Result<(), String> + Send) -> Result<(), String> {
     std::thread::scope(|scope| match scope.spawn(does).join() {
         Ok(done) => done,
@@ -120,7 +120,7 @@ fn socket() -> Result<UdpSocket, String> {
     Ok(socket)
 }
 
-/// Sends one and waits until it has arrived.
+/// Sends a packet and waits until it has arrived.
 fn there_and_back(socket: &UdpSocket) -> Result<(), String> {
     let failed = |error: Error| format!("a packet: {error}");
     socket.send(&[1]).map_err(failed)?;

@@ -5,7 +5,7 @@ use super::preempt::busy;
 use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread};
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
-/// For a moment.
+/// A thread that needs the CPU for a moment.
 pub(super) const CFS: Disturbance = Disturbance {
     name: "cfs",
     about: "a SCHED_OTHER thread wakes there by its own timer and computes for 50 us",
@@ -21,7 +21,7 @@ pub(super) const CFS: Disturbance = Disturbance {
     inject: |place, count| ordinary(place, count, CFS.name, 50_000),
 };
 
-/// Long enough that the tick must share the CPU.
+/// A thread that computes for so long that the tick must share the CPU.
 pub(super) const SECOND: Disturbance = Disturbance {
     name: "second-task",
     about: "a second SCHED_OTHER thread computes there for 24 ms: the tick shares the CPU out",

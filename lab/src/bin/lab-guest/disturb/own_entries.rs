@@ -1,10 +1,10 @@
-//! A watched program enters the kernel by its own actions. No other thread causes this time, and it does not count as stolen.
+//! A watched program enters the kernel itself. No other thread causes this time, and it does not count as stolen.
 
 use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread};
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
-/// Memory that is used for the first time.
+/// First access to a page.
 pub(super) const FAULT: Disturbance = Disturbance {
     name: "page-fault",
     about: "a thread of a program that is watched (--pid) uses a page for the first time",
@@ -57,12 +57,12 @@ fn own_entry(
     place.perform_repeatedly(count, act)
 }
 
-/// Touches one page, and checks the thread's own count of one fault.
+/// Touches one page, and checks that the thread's own counter shows one fault.
 fn fault() -> Result<(), String> {
     let before = faults();
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping of one page, which is gone at once.
+    // SAFETY: a new mapping of one page, which is unmapped immediately.
     unsafe {
         let page = libc::mmap(std::ptr::null_mut(), PAGE, access, kind, -1, 0);
         if page == libc::MAP_FAILED {

@@ -1,4 +1,4 @@
-//! Work is queued on each CPU, because a program requested something that each CPU keeps for itself.
+//! The kernel queues work on each CPU, because a program requested something for which each CPU has its own data.
 
 use super::instance::TracefsInstance;
 use super::traced::TracedEvent;
@@ -7,7 +7,7 @@ use lab::clock;
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
-/// Counters of memory.
+/// Memory counters.
 pub(super) const STAT_REFRESH: Disturbance = Disturbance {
     name: "stat-refresh",
     about: "/proc/sys/vm/stat_refresh is read: each CPU adds up its counters in a kworker",
@@ -17,7 +17,7 @@ pub(super) const STAT_REFRESH: Disturbance = Disturbance {
     ..WORK
 };
 
-/// Pages in the per-CPU batches on their way to the lists.
+/// Pages in the per-CPU batches that the kernel adds to its LRU lists.
 pub(super) const DRAIN: Disturbance = Disturbance {
     name: "lru-drain",
     about: "move_pages: each CPU hands its pages over in a kworker (lru_add_drain)",
@@ -27,7 +27,7 @@ pub(super) const DRAIN: Disturbance = Disturbance {
     ..WORK
 };
 
-/// Buffers of the trace.
+/// Trace buffers.
 pub(super) const RING: Disturbance = Disturbance {
     name: "trace-buffers",
     about: "the buffers of an instance of tracefs are made larger and smaller: each CPU does so in a kworker",
@@ -53,7 +53,7 @@ const WORK: Disturbance = Disturbance {
     inject: |_, _| Ok(Vec::new()),
 };
 
-/// Each of these waits until every CPU has done its part: the system call returns after the work.
+/// The expected report. The request waits until every CPU has done its part: the system call returns after the work.
 const fn expected(name: &'static [&'static str]) -> ExpectedBlame {
     ExpectedBlame {
         classes: &["work"],
@@ -64,13 +64,14 @@ const fn expected(name: &'static [&'static str]) -> ExpectedBlame {
     }
 }
 
-/// The action that triggers it.
+/// The kernel function that does the work.
 const DRAINS: &str = "lru_add_drain";
 /// Maximum failed acts per successful one.
 const IN_VAIN: usize = 10;
 
-/// Only a CPU with batched pages has work to do, so the injector goes there and touches one. Another thread that uses memory
-/// there may flush the batch first, and the kernel then skips that CPU. Our own trace shows what ran.
+/// Drains the batches of the measured CPU. Only a CPU with batched pages has work to do, so the injector goes there and
+/// touches a page. Another thread that uses memory there can drain the batch first, and the kernel then skips that CPU.
+/// A private trace shows what ran.
 fn drained(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let ran = TracedEvent::work(place.measured)?;
     let mut done = Vec::with_capacity(count);
@@ -93,7 +94,8 @@ fn drained(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, St
     Ok(done)
 }
 
-/// Time from touching a page to the request, so that the migration there and the work stay two separate disturbances.
+/// Time from touching a page to the request, so that the migration to the CPU and the work are two separate
+/// disturbances.
 const BETWEEN_NS: u64 = 300_000;
 
 const REFRESH: &str = "/proc/sys/vm/stat_refresh";
@@ -107,7 +109,7 @@ fn refresh() -> Result<(), String> {
 
 const PAGE: usize = 4_096;
 
-/// One page of ours.
+/// One mapped page.
 struct MappedPage(*mut libc::c_void);
 
 impl MappedPage {
@@ -126,7 +128,7 @@ impl MappedPage {
         Ok(MappedPage(page))
     }
 
-    /// Moves it to the node where it is, or to the first one: only the drain before the move matters.
+    /// Moves the page to the node where it is, or to the first one: only the drain before the move matters.
     fn moved(&self) -> Result<(), String> {
         let (node, mut status) = (0_i32, 0_i32);
         const MPOL_MF_MOVE: i32 = 2;
@@ -151,7 +153,7 @@ impl MappedPage {
 
 impl Drop for MappedPage {
     fn drop(&mut self) {
-        // SAFETY: our own page, which is no longer used.
+        // SAFETY: this value owns the page, which is no longer used.
         unsafe { libc::munmap(self.0, PAGE) };
     }
 }

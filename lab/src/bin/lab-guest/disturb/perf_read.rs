@@ -1,4 +1,4 @@
-//! Another CPU reads a perf event that counts on this one: the kernel calls a function here to read it.
+//! Another CPU reads a perf event that counts on the measured one: the kernel calls a function there to read it.
 
 use super::{Disturbance, InjectionSite, ProbePolicy};
 use lab::perf;

@@ -4,7 +4,7 @@ use super::{Disturbance, InjectionSite, ProbePolicy, always, me, place_thread};
 use lab::clock;
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
-/// How long.
+/// Time for which the thread takes the CPU.
 const BUSY_NS: u64 = 50_000;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
@@ -32,7 +32,7 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
     Ok(done)
 }
 
-/// Computes for so long.
+/// Computes for this time.
 pub(super) fn busy(ns: u64) -> Injection {
     let begin_raw_ns = clock::raw_ns();
     let mut end_raw_ns = begin_raw_ns;

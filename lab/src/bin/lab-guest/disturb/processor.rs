@@ -1,4 +1,4 @@
-//! A register of another CPU is read through its device file: the kernel calls a function there.
+//! Another CPU reads a register of the measured one through its device file: the kernel calls a function there.
 
 use super::counted::{INTERRUPTS, each_counted};
 use super::{Disturbance, InjectionSite, ProbePolicy};

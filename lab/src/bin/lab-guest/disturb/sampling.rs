@@ -1,4 +1,4 @@
-//! A perf event samples the measured CPU: its timer expires there, and the reader of samples is woken from there.
+//! A perf event samples the measured CPU: its timer expires there, and the reader of the samples is woken from there.
 
 use super::counted::wait_until;
 use super::{Disturbance, InjectionSite, ProbePolicy, me};
@@ -8,7 +8,7 @@ use std::io::Error;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Its timer.
+/// The timer of the event.
 pub(super) const SAMPLE: Disturbance = Disturbance {
     name: "perf-sample",
     about: "a perf event samples what runs there: its timer expires",
@@ -17,7 +17,7 @@ pub(super) const SAMPLE: Disturbance = Disturbance {
     expected: ExpectedBlame {
         classes: &["tick"],
         name: &["perf_swevent_hrtimer"],
-        // An interrupt sets it on behalf of the thread that opened it.
+        // An interrupt sets the timer on behalf of the thread that opened the event.
         culprit: ExpectedCulprit::Unknown,
         callsite: &[],
         reporting_events: &[],
@@ -25,14 +25,14 @@ pub(super) const SAMPLE: Disturbance = Disturbance {
     inject: |place, count| samples(place, count, WakeMode::Never),
 };
 
-/// Waking its reader.
+/// Wake-up of the reader.
 pub(super) const WAKE_UP: Disturbance = Disturbance {
     name: "irq-work",
     about: "a perf event that samples there wakes its reader at each sample: deferred work in interrupt context",
     probe: ProbePolicy::Other,
     possible: |place| PerfSampler::open(place.measured, WakeMode::EachSample).map(drop),
     expected: ExpectedBlame {
-        // With PREEMPT_RT a thread does it.
+        // With PREEMPT_RT a thread does this.
         classes: &["irq_work", "kernel_thread"],
         name: &["irq_work"],
         culprit: ExpectedCulprit::Unknown,
@@ -45,13 +45,13 @@ pub(super) const WAKE_UP: Disturbance = Disturbance {
 /// Time between two samples; the event is disabled after the first.
 const PERIOD_NS: u64 = 3_000_000;
 const PAGE: usize = 4_096;
-/// Place of `data_head` in the first page of the buffer (`struct perf_event_mmap_page`).
+/// Offset of `data_head` in the first page of the buffer (`struct perf_event_mmap_page`).
 const DATA_HEAD: usize = 1_024;
 /// `PERF_EVENT_IOC_ENABLE` and `_DISABLE` (`include/uapi/linux/perf_event.h`).
 const ENABLE: u32 = 0x2400;
 const DISABLE: u32 = 0x2401;
 
-/// When a reader is woken.
+/// When the reader is woken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WakeMode {
     Never,
@@ -65,10 +65,10 @@ struct PerfSampler {
 }
 
 impl PerfSampler {
-    /// Creates it disabled.
+    /// Creates the event, disabled.
     fn open(cpu: u32, waking: WakeMode) -> Result<PerfSampler, String> {
-        // The first 64 bytes of perf_event_attr as in `lab::perf`. The rest are the period, the content of a sample (1: the
-        // address), the flags (1: initially disabled), and after how many samples a reader is woken.
+        // The first 64 bytes of perf_event_attr, as in `lab::perf`. Set here: the period, the content of a sample (1:
+        // the address), the flags (1: initially disabled), and the number of samples after which a reader is woken.
         let mut attributes = [0_u32; 16];
         attributes[0] = 1;
         attributes[1] = 64;
@@ -77,7 +77,8 @@ impl PerfSampler {
         attributes[10] = 1;
         attributes[12] = u32::from(waking == WakeMode::EachSample);
         let failed = |what: &str| format!("{what} on CPU {cpu}: {}", Error::last_os_error());
-        // SAFETY: the kernel reads 64 bytes as the structure says; the descriptor is owned, the mapping lives as long.
+        // SAFETY: the kernel reads 64 bytes, as the structure says. The descriptor is owned, and the mapping lives as
+        // long.
         unsafe {
             let flags = libc::c_ulong::from(8_u8);
             let fd = libc::syscall(
@@ -112,7 +113,7 @@ impl PerfSampler {
 
     /// Number of bytes that the kernel has written.
     fn head(&self) -> u64 {
-        // SAFETY: the page is mapped as long as this lives; the kernel writes an aligned number there.
+        // SAFETY: the page is mapped while this value lives, and the kernel writes an aligned number there.
         let head = unsafe { &*self.buffer.cast::<u8>().add(DATA_HEAD).cast::<AtomicU64>() };
         head.load(Ordering::Acquire)
     }
@@ -124,20 +125,20 @@ impl PerfSampler {
             events: libc::POLLIN,
             revents: 0,
         };
-        // SAFETY: one structure, which outlives the call; it does not wait.
+        // SAFETY: one structure, which outlives the call. The call does not wait.
         unsafe { libc::poll(&raw mut one, 1, 0) > 0 && one.revents & libc::POLLIN != 0 }
     }
 }
 
 impl Drop for PerfSampler {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, which is no longer used.
+        // SAFETY: this value owns the mapping, which is no longer used.
         unsafe { libc::munmap(self.buffer, 2 * PAGE) };
     }
 }
 
-/// It cannot expire before its period has passed since before it was enabled. The rest of the period at disabling counts the
-/// next time, so each act has its own event.
+/// Injects samples. An event cannot expire earlier than one period after it was enabled. The rest of the period at
+/// disabling is carried over to the next time, so each act uses its own event.
 fn samples(place: &mut InjectionSite, count: usize, waking: WakeMode) -> Result<Vec<Injection>, String> {
     let mut done = Vec::with_capacity(count);
     for _ in 0..count {

@@ -33,7 +33,7 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
 }
 
 fn pin(thread: i32, cpu: u32) -> Result<(), String> {
-    // SAFETY: cpu_set_t is plain data; the CPU is one that is online, so it is in the set's range.
+    // SAFETY: cpu_set_t is plain data, and an online CPU is in the set's range.
     let status = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu as usize, &mut set);

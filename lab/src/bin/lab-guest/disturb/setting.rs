@@ -1,6 +1,6 @@
 //! Changes a kernel file temporarily, and always restores its value.
 
-/// A changed file.
+/// A changed file and its former value.
 pub(super) struct ChangedFile {
     path: String,
     before: String,
@@ -10,7 +10,7 @@ impl ChangedFile {
     /// Saves the current value, and writes a new one.
     ///
     /// # Errors
-    /// The file cannot be read or written; then nothing is changed.
+    /// The file cannot be read or written; nothing is changed then.
     pub(super) fn replace(path: &str, value: &str) -> Result<ChangedFile, String> {
         let setting = ChangedFile::save(path)?;
         match setting.write(value) {

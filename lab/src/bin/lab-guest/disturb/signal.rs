@@ -1,4 +1,5 @@
-//! Sends a signal to a thread that computes there: the kernel interrupts its CPU at once, so that it handles the signal.
+//! Sends a signal to a thread that computes on the measured CPU: the kernel interrupts the CPU, so that the thread
+//! handles the signal immediately.
 
 use super::beside::perform_beside;
 use super::counted::{INTERRUPTS, each_counted, wait_until};
@@ -39,7 +40,7 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
     done
 }
 
-/// Sends it, and waits until it was handled there.
+/// Sends the signal, and waits until the thread has handled it.
 fn send(thread: i32) -> Result<(), String> {
     let handled = HANDLED.load(Ordering::Relaxed);
     // SAFETY: a system call of three numbers; the handler is set.
@@ -49,7 +50,7 @@ fn send(thread: i32) -> Result<(), String> {
     wait_until("the signal's handler", || Ok(HANDLED.load(Ordering::Relaxed) > handled))
 }
 
-/// Installs our handler, or the former one; returns the one it replaced.
+/// Installs the given handler, or our own, and returns the one it replaced.
 fn set_handler(given: Option<libc::sigaction>) -> Result<libc::sigaction, String> {
     // SAFETY: plain data; the handler only adds to a number.
     unsafe {

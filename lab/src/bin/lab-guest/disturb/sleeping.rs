@@ -8,7 +8,7 @@ use std::io::{Error, ErrorKind};
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-/// By a high-resolution timer.
+/// Sleep on a high-resolution timer.
 pub(super) const NANOSLEEP: Disturbance = Disturbance {
     name: "nanosleep",
     about: "a FIFO thread there sleeps by clock_nanosleep: its hrtimer wakes it",
@@ -24,7 +24,7 @@ pub(super) const NANOSLEEP: Disturbance = Disturbance {
     inject: nanosleep,
 };
 
-/// By a timer of the kernel's timer wheel.
+/// Sleep on a timer of the kernel's timer wheel.
 pub(super) const SOCKET: Disturbance = Disturbance {
     name: "socket-timeout",
     about: "a FIFO thread there waits at a socket until its timeout: a timer of the wheel wakes it",
@@ -73,7 +73,8 @@ fn socket(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
             socket
                 .set_read_timeout(Some(Duration::from_nanos(ahead_ns)))
                 .map_err(failed)?;
-            // The wheel advances in ticks: the timer may expire late, never early, and the thread may continue much later.
+            // The wheel advances in ticks: the timer may expire late, never early, and the thread may continue much
+            // later.
             let begin_raw_ns = clock::raw_ns() + ahead_ns;
             match socket.recv(&mut [0; 8]) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}

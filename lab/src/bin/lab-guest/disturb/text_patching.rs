@@ -1,4 +1,4 @@
-//! The kernel patches its own code: it interrupts all CPUs, so that none runs the old code.
+//! The kernel patches its own code: it interrupts all CPUs, so that none executes the old code.
 
 use super::counted::{INTERRUPTS, each_counted};
 use super::instance::TracefsInstance;
@@ -6,7 +6,7 @@ use super::setting::ChangedFile;
 use super::{Disturbance, InjectionSite, ProbePolicy};
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
-/// By a setting.
+/// Patching by changing a setting.
 pub(super) const STATIC_KEY: Disturbance = Disturbance {
     name: "static-key",
     about: "a setting that is a static key is switched (kernel.bpf_stats_enabled or kernel.sched_schedstats)",
@@ -15,7 +15,7 @@ pub(super) const STATIC_KEY: Disturbance = Disturbance {
     ..PATCHING
 };
 
-/// By an event of the trace.
+/// Patching by enabling a trace event.
 pub(super) const TRACEPOINT: Disturbance = Disturbance {
     name: "tracepoint",
     about: "an event of the kernel's trace is switched on and off in an instance of its own",
@@ -39,7 +39,7 @@ const PATCHING: Disturbance = Disturbance {
     inject: |_, _| Ok(Vec::new()),
 };
 
-/// Settings that change only what the kernel counts.
+/// Settings that change only the kernel's statistics.
 const KEYS: &[&str] = &[
     "/proc/sys/kernel/bpf_stats_enabled",
     "/proc/sys/kernel/sched_schedstats",
@@ -61,7 +61,7 @@ fn switched(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, S
     })
 }
 
-/// An event that is rarely used.
+/// A trace event that rarely occurs.
 const EVENT: &str = "events/task/task_rename/enable";
 
 fn traced(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {

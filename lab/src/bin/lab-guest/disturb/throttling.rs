@@ -1,5 +1,5 @@
-//! The kernel limits a real-time thread that never sleeps. Until 6.12 it stops the thread for a part of each second; since
-//! then the fair server runs ordinary threads that need the CPU.
+//! The kernel limits a real-time thread that never sleeps. Before 6.12 it stops the thread for a part of each second.
+//! Since then the fair server runs ordinary threads that need the CPU.
 
 use super::preempt::busy;
 use super::traced::TracedEvent;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-/// The thread is stopped, and no other thread needs the CPU.
+/// The real-time thread is stopped, and no other thread needs the CPU.
 pub(super) const THROTTLED: Disturbance = Disturbance {
     name: "rt-throttle",
     about: "a FIFO probe has used up sched_rt_runtime_us of a second: it is stopped and the CPU idles",
@@ -44,12 +44,12 @@ pub(super) const ADMISSION: Disturbance = Disturbance {
     inject: inject_admissions,
 };
 
-/// Each takes a second.
+/// Maximum number of acts. Each takes a second.
 const MOST: usize = 4;
-/// Seconds to wait for all of them: twice as long.
+/// Seconds to wait for all of them, twice as long as needed.
 const SECONDS: usize = 2 * MOST;
 const SECOND_NS: u64 = 1_000_000_000;
-/// The stop lasts for milliseconds, and the kernel's times are truncated to a microsecond.
+/// Tolerance: the stop lasts for milliseconds, and the kernel's times are truncated to microseconds.
 const CUT_NS: u64 = 2_000;
 
 const SCHED: &str = "/sys/kernel/debug/sched";
@@ -81,7 +81,7 @@ fn serves(cpu: u32) -> Result<(), String> {
     let path = format!("{SCHED}/fair_server/cpu{cpu}/runtime");
     let serves = match std::fs::read_to_string(&path) {
         Ok(text) if text.trim() == "0" => Err(format!("{path} is 0: the fair server is switched off")),
-        // Where the kernel is locked down its switches cannot be read, and no user can have turned it off.
+        // A locked-down kernel does not allow reading its scheduler switches, and no user can have disabled this one.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(format!("this kernel has no fair server: {path}: {error}")),
@@ -91,11 +91,11 @@ fn serves(cpu: u32) -> Result<(), String> {
 
 /// CPU time that the ordinary thread needs.
 const NEEDED_NS: u64 = 5_000_000;
-/// It may run once a second, and an emulator is slow.
+/// Time limit for the ordinary thread. It may run once a second, and an emulator is slow.
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A thread that occasionally needs a CPU. Waiting for it has a limit: while a real-time thread has the CPU, it may never
-/// run.
+/// A thread that occasionally needs a CPU. Waiting for it has a time limit, because it may never run while a real-time
+/// thread has the CPU.
 struct OrdinaryThread {
     request: Sender<()>,
     reply: Receiver<Result<Injection, String>>,
@@ -106,7 +106,8 @@ impl OrdinaryThread {
         let (want, wants) = mpsc::channel::<()>();
         let (say, replies) = mpsc::channel();
         std::thread::spawn(move || {
-            // It inherits from a real-time thread. With a real-time priority below the probe's it would never run.
+            // The new thread inherits the policy of a real-time thread. With a real-time priority below that of the
+            // probe it would never run.
             let result =
                 crate::population::set_policy("other:0").and_then(|()| place_thread(ADMISSION.name, cpu, "other:0"));
             if let Err(why) = result {
@@ -140,7 +141,8 @@ fn inject_admissions(place: &mut InjectionSite, count: usize) -> Result<Vec<Inje
     Ok(done)
 }
 
-/// Whether it works at all, without `blame`: a thread like its probe takes the CPU, and an ordinary thread needs it.
+/// Checks without `blame` whether the limit works: a thread like the probe takes the CPU, and an ordinary thread needs
+/// it.
 fn tried(cpu: u32) -> Result<(), String> {
     let ends = &AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -160,7 +162,7 @@ fn tried(cpu: u32) -> Result<(), String> {
     })
 }
 
-/// The probe itself triggers it. A trace in our own instance shows the time: while the probe needs the CPU, nothing else
+/// The probe itself triggers the stop. A private trace shows its time: while the probe needs the CPU, only the stop
 /// makes it idle.
 fn throttled(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let idles = TracedEvent::start(

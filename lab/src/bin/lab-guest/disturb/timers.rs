@@ -1,4 +1,4 @@
-//! Timers expire on the measured CPU because a thread set them there: a single one, and a storm.
+//! Timers expire on the measured CPU because a thread set them there: a single timer, and a storm.
 
 use super::counted::{INTERRUPTS, each_counted, wait_until};
 use super::{Disturbance, InjectionSite, ProbePolicy, always, me};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::fd::{AsRawFd, FromRawFd};
 
-/// One.
+/// A single timer.
 pub(super) const TIMERFD: Disturbance = Disturbance {
     name: "timerfd",
     about: "a timerfd that a thread set while it stood there expires",
@@ -16,7 +16,7 @@ pub(super) const TIMERFD: Disturbance = Disturbance {
     ..TIMER
 };
 
-/// Many.
+/// A storm of timers.
 pub(super) const STORM: Disturbance = Disturbance {
     name: "timer-storm",
     about: "20 timerfds that a thread set while it stood there expire 100 us apart",
@@ -30,7 +30,7 @@ const TIMER: Disturbance = Disturbance {
     probe: ProbePolicy::Other,
     possible: always,
     expected: ExpectedBlame {
-        // With PREEMPT_RT they run in a softirq.
+        // With PREEMPT_RT timers expire in a softirq.
         classes: &["tick", "soft_hrtimer"],
         name: &["timerfd_tmrproc"],
         culprit: ExpectedCulprit::Injector,
@@ -40,14 +40,16 @@ const TIMER: Disturbance = Disturbance {
     inject: |_, _| Ok(Vec::new()),
 };
 
-/// Time from setting the first timer to its expiry: long enough to leave the CPU again. It is increased if it was too short.
+/// Time from setting the first timer to its expiry, long enough for the injector to leave the CPU. It is increased if
+/// it was too short.
 const AHEAD_NS: u64 = 3_000_000;
-/// Longer than any migration.
+/// Longer than any migration takes.
 const LONGEST_NS: u64 = 2_000_000_000;
 /// Time between two timers of a storm.
 const STORM_NS: u64 = 100_000;
 
-/// The injector runs there only while it sets them, and observes from elsewhere how they expire.
+/// Injects timers that expire. The injector runs on the measured CPU only while it sets them, and observes their expiry
+/// from another CPU.
 fn expiring(place: &mut InjectionSite, count: usize, each: u64) -> Result<Vec<Injection>, String> {
     let mut timers = (0..each).map(|_| timer()).collect::<Result<Vec<File>, String>>()?;
     let (measured, other) = (place.measured, place.other);

@@ -1,4 +1,4 @@
-//! Finds the times of kernel actions that no counter shows, with our own trace of one event on one CPU.
+//! Finds the times of kernel actions that no counter shows, with a private trace of one event on one CPU.
 
 use super::instance::TracefsInstance;
 
@@ -8,12 +8,12 @@ const MICROSECOND_NS: u64 = 1_000;
 /// A trace of one event.
 pub(super) struct TracedEvent {
     instance: TracefsInstance,
-    /// `: sched_switch:`, as in each line.
+    /// The event's name as it appears in each line, such as `: sched_switch:`.
     mark: String,
 }
 
 impl TracedEvent {
-    /// Starts to trace that event (`sched/sched_switch`) where its filter matches.
+    /// Starts to trace an event (`sched/sched_switch`) that matches a filter.
     ///
     /// # Errors
     /// The kernel does not permit it.
@@ -29,7 +29,7 @@ impl TracedEvent {
         })
     }
 
-    /// The same for work that starts on a CPU.
+    /// Starts to trace work items that start on a CPU.
     ///
     /// # Errors
     /// The kernel does not permit it.
@@ -37,8 +37,8 @@ impl TracedEvent {
         TracedEvent::start("workqueue/workqueue_execute_start", &format!("CPU == {cpu}"))
     }
 
-    /// Times of events since [`TracedEvent::forget`] whose text contains these words, in nanoseconds on `CLOCK_MONOTONIC_RAW`,
-    /// truncated to microseconds.
+    /// Times of events since [`TracedEvent::forget`] whose text contains these words, in nanoseconds on
+    /// `CLOCK_MONOTONIC_RAW`, truncated to microseconds.
     ///
     /// # Errors
     /// The trace cannot be read.

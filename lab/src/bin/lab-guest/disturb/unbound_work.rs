@@ -1,4 +1,4 @@
-//! Work that may run on any CPU is temporarily restricted to the measured one.
+//! Temporarily restricts work that may run on any CPU to the measured one.
 
 use super::setting::ChangedFile;
 use super::{Disturbance, InjectionSite, ProbePolicy};
@@ -37,7 +37,7 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
     }
     let _there = ChangedFile::replace(CPUMASK, &format!("{:x}", 1_u32 << place.measured))?;
     let (mut master, mut slave) = terminal()?;
-    // A line passes through the kernel's work between both ends; reading waits for it.
+    // The kernel's work passes a line from one end of the terminal to the other. Reading waits for it.
     place.perform_repeatedly(count, || {
         let failed = |error: Error| format!("a terminal: {error}");
         slave.write_all(b"line\n").map_err(failed)?;
@@ -49,10 +49,10 @@ fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, Str
     })
 }
 
-/// Both ends of a new pseudo-terminal, from a mount that only this thread has: guests may have no `/dev/pts`.
+/// Both ends of a new pseudo-terminal, from a private mount of this thread: guests may have no `/dev/pts`.
 fn terminal() -> Result<(File, File), String> {
     let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
-    // SAFETY: plain calls on strings that end in a zero byte; descriptors that are made here are owned by their files.
+    // SAFETY: plain calls on NUL-terminated strings. The files own the new descriptors.
     unsafe {
         let nothing = std::ptr::null();
         let own = libc::MS_REC | libc::MS_PRIVATE;
@@ -75,7 +75,7 @@ fn terminal() -> Result<(File, File), String> {
         }
         let master = File::from_raw_fd(master);
         let unlocked: libc::c_int = 0;
-        // TIOCSPTLCK and TIOCGPTPEER (`include/uapi/asm-generic/ioctls.h`): unlocks the other end, and opens it.
+        // TIOCSPTLCK and TIOCGPTPEER (`include/uapi/asm-generic/ioctls.h`) unlock the other end and open it.
         if libc::ioctl(master.as_raw_fd(), 0x4004_5431_u32 as _, &raw const unlocked) != 0 {
             return Err(failed("the lock of a terminal"));
         }

@@ -6,14 +6,14 @@ use super::{Disturbance, InjectionSite, ProbePolicy, always};
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::io::Error;
 
-/// `munmap`.
+/// Unmapping a page.
 pub(super) const MUNMAP: Disturbance = disturbance(
     "munmap",
     "a sibling of a thread that computes there unmaps a page: TLB shootdown",
     |place, count| with_page(place, count, |page| unsafe { libc::munmap(page, PAGE) }),
 );
 
-/// `mprotect`.
+/// Removing write permission.
 pub(super) const MPROTECT: Disturbance = disturbance(
     "mprotect",
     "a sibling of a thread that computes there makes a page read-only: TLB shootdown",
@@ -24,7 +24,7 @@ pub(super) const MPROTECT: Disturbance = disturbance(
     },
 );
 
-/// `madvise`.
+/// Discarding the content of a page.
 pub(super) const MADVISE: Disturbance = disturbance(
     "madvise",
     "a sibling of a thread that computes there gives a page back (MADV_DONTNEED): TLB shootdown",
@@ -58,7 +58,7 @@ const fn disturbance(
     }
 }
 
-/// Maps a page, and removes it from both TLBs.
+/// Maps and touches a page, then changes the mapping, which makes the kernel flush it from the TLBs of both CPUs.
 fn with_page(
     place: &mut InjectionSite,
     count: usize,
@@ -68,7 +68,7 @@ fn with_page(
     let measured = place.measured;
     each_counted((INTERRUPTS, "TLB"), measured, || {
         perform_beside(place, count, |place, _| {
-            // SAFETY: a new mapping of one page, which only this function knows.
+            // SAFETY: a new mapping of one page that only this function uses.
             let page = unsafe {
                 libc::mmap(
                     std::ptr::null_mut(),
@@ -82,13 +82,14 @@ fn with_page(
             if page == libc::MAP_FAILED {
                 return Err(failed("mmap"));
             }
-            // SAFETY: it is one writable page. Without a page there is nothing to flush.
+            // SAFETY: one writable page. Without a present page there is nothing to flush.
             unsafe { page.cast::<u8>().write_volatile(1) };
             let done = place.perform(|| match change(page) {
                 0 => Ok(()),
                 _ => Err(failed("the page")),
             });
-            // SAFETY: where it is gone already, nothing else has been mapped by this thread since; unmapping nothing is no error.
+            // SAFETY: if `change` has unmapped the page, this thread has mapped nothing there since. Unmapping nothing
+            // is no error.
             unsafe { libc::munmap(page, PAGE) };
             done
         })

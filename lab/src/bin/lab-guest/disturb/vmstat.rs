@@ -1,5 +1,5 @@
-//! The kernel folds per-CPU memory counters into the machine's counters every `vm.stat_interval`: a thread that uses memory
-//! there gives the CPU's kworker something to add.
+//! The kernel folds per-CPU memory counters into the machine's counters every `vm.stat_interval`. A thread that uses
+//! memory on the measured CPU gives the CPU's kworker something to add.
 
 use super::instance::TracefsInstance;
 use super::traced::TracedEvent;
@@ -16,7 +16,8 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: ExpectedBlame {
         classes: &["work"],
         name: &["vmstat_update"],
-        // A timer queues it, through the timer softirq, or at first the kernel's shepherd, in a worker of another CPU.
+        // The timer softirq queues the work. The first time, the kernel's shepherd queues it in a worker of another
+        // CPU.
         culprit: ExpectedCulprit::Via(&["TIMER", "kworker/"]),
         callsite: &[],
         reporting_events: &[],
@@ -26,7 +27,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
 
 /// Maximum number of acts: each takes a second.
 const MOST: usize = 4;
-/// Maximum polls for one: more than two intervals.
+/// Maximum number of polls for one act, more than two intervals.
 const MAX_POLLS: usize = 30;
 /// Time between two polls.
 const POLL_INTERVAL_NS: u64 = 100_000_000;
@@ -35,7 +36,7 @@ const PAGES: usize = 64;
 /// Minimum duration of the work.
 const MICROSECOND_NS: u64 = 1_000;
 
-/// A trace in our own instance shows when it ran, because no counter does.
+/// A private trace shows when the work ran, because no counter does.
 fn inject(place: &mut InjectionSite, count: usize) -> Result<Vec<Injection>, String> {
     let ran = TracedEvent::work(place.measured)?;
     let mut done = Vec::new();
@@ -69,7 +70,7 @@ fn use_memory() -> Result<(), String> {
     let size = PAGES * PAGE;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-    // SAFETY: a new mapping, which is gone at once.
+    // SAFETY: a new mapping, which is unmapped immediately.
     unsafe {
         let pages = libc::mmap(std::ptr::null_mut(), size, access, kind, -1, 0);
         if pages == libc::MAP_FAILED || libc::munmap(pages, size) != 0 {

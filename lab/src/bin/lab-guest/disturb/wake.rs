@@ -1,4 +1,5 @@
-//! A thread elsewhere wakes a thread there: the woken thread has the CPU, and the waking one is the culprit.
+//! A thread on another CPU wakes a thread on the measured one. The woken thread has the CPU, and the waking thread is
+//! the culprit.
 
 use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread, preempt};
 use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
@@ -6,7 +7,7 @@ use std::sync::mpsc;
 
 /// The thread that is woken.
 const WOKEN: &str = "woken";
-/// How long it then computes.
+/// Time for which the woken thread then computes.
 const BUSY_NS: u64 = 20_000;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {

@@ -1,4 +1,4 @@
-//! Wakes threads on the measured CPU from elsewhere: by the interrupt for that, and many at a time.
+//! Wakes threads on the measured CPU from another CPU: one by a reschedule interrupt, and many at a time.
 
 use super::counted::{INTERRUPTS, count as counted, wait_until};
 use super::{Disturbance, InjectionSite, ProbePolicy, always, place_thread};
@@ -6,7 +6,7 @@ use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-/// The interrupt.
+/// Wake-up of one thread, by a reschedule interrupt.
 pub(super) const RESCHEDULE: Disturbance = Disturbance {
     name: "resched",
     about: "a thread wakes a FIFO thread that sleeps there: a rescheduling interrupt",
@@ -39,7 +39,7 @@ pub(super) const RESCHEDULE: Disturbance = Disturbance {
     },
 };
 
-/// Many.
+/// Wake-up of many threads.
 pub(super) const STORM: Disturbance = Disturbance {
     name: "wake-storm",
     about: "a thread wakes eight threads that sleep there, one after the other",

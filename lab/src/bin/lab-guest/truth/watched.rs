@@ -1,4 +1,4 @@
-//! Runs `blame`: starts it, waits until it spins, ends it, and reads its two output files.
+//! Runs `blame`: starts it, waits until its probe spins, stops it, and reads its two output files.
 
 use crate::disturb::ProbePolicy;
 use lab::truth::{OwnRow, ReportedGap, ReportedKprobe};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than any run; it is stopped before.
+/// Duration that is passed to `blame`, longer than any run: `blame` is always stopped earlier.
 const AT_MOST: &str = "3600s";
 /// Maximum time until the trace and the probe run. An emulated machine is slow.
 const START: Duration = Duration::from_secs(300);
@@ -21,23 +21,23 @@ const WINDOW_STARTED: &str = "is watched from now on";
 pub(super) struct BlameRun {
     child: Option<Child>,
     gaps: PathBuf,
-    /// Its standard error.
+    /// File with its standard error.
     error_file: PathBuf,
 }
 
-/// Its results.
+/// The results of `blame`.
 pub(super) struct BlameOutput {
     pub(super) gaps: Vec<ReportedGap>,
     pub(super) absent: Vec<String>,
-    /// Kprobes that replaced some of these.
+    /// Kprobes that replaced absent events.
     pub(super) kprobes: Vec<ReportedKprobe>,
     pub(super) lost_events: u64,
-    /// Kernel entries that the program itself made.
+    /// Kernel entries that the watched program itself made.
     pub(super) own: Vec<OwnRow>,
 }
 
 impl BlameRun {
-    /// Starts it, and returns when its probe spins on that CPU and its trace runs.
+    /// Starts `blame`, and returns when its probe spins on that CPU and its trace runs.
     pub(super) fn start(
         quietcore: &Path,
         cpu: u32,
@@ -85,7 +85,7 @@ impl BlameRun {
         Ok(watched)
     }
 
-    /// Its process.
+    /// Its PID.
     pub(super) fn pid(&self) -> i32 {
         self.child.as_ref().map_or(0, |child| child.id().cast_signed())
     }
@@ -107,7 +107,7 @@ impl BlameRun {
         Ok(())
     }
 
-    /// Stops it and reads its results. Only relevant gaps are kept: all of them are too many for a small machine.
+    /// Stops `blame` and reads its results. Keeps only relevant gaps: all of them are too many for a small machine.
     pub(super) fn end(mut self, matters: impl Fn(&ReportedGap) -> bool) -> Result<BlameOutput, String> {
         let answer = self.finish()?;
         let named = |why: String| format!("{}: {why}", self.gaps.display());
@@ -132,7 +132,7 @@ impl BlameRun {
 
     fn finish(&mut self) -> Result<Value, String> {
         let child = self.child.take().ok_or("it has ended")?;
-        // SAFETY: a plain call; the child is not reaped yet, so the PID is still its own.
+        // SAFETY: a plain call; the child is not reaped yet, so its PID cannot have been reused.
         unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
         let output = child.wait_with_output().map_err(|error| error.to_string())?;
         let errors = self.error_text();
@@ -153,7 +153,7 @@ impl Drop for BlameRun {
     }
 }
 
-/// One gap per line; the last line has the number of omitted gaps.
+/// Reads one gap per line. The last line has the number of omitted gaps.
 fn gaps(text: impl BufRead, matters: impl Fn(&ReportedGap) -> bool) -> Result<Vec<ReportedGap>, String> {
     let mut gaps = Vec::new();
     let mut last = String::new();
@@ -174,12 +174,13 @@ fn gaps(text: impl BufRead, matters: impl Fn(&ReportedGap) -> bool) -> Result<Ve
     }
 }
 
-/// The kernel entries of a program itself on a CPU; empty where a probe was watched.
+/// The kernel entries that the program itself made on a CPU. Empty if a probe was watched.
 fn own(cpu: &Value) -> Vec<OwnRow> {
     serde_json::from_value(cpu["own"].clone()).unwrap_or_default()
 }
 
-/// Two concurrent runs would disturb each other: waits until this is the only one. The lock is held while the file is open.
+/// Waits until this is the only run, because two concurrent runs would disturb each other. The lock is held while the
+/// file is open.
 pub(super) fn alone() -> Result<File, String> {
     let path = std::env::temp_dir().join("quietcore-truth.lock");
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
