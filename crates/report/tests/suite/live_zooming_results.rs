@@ -117,7 +117,7 @@ fn curves_and_scales_are_switched_per_drawing() {
     focus(&mut browser, WAKE_UPS);
     browser.key("ArrowRight", 0);
     let told = values(&mut browser, WAKE_UPS);
-    assert!(told.contains("due") && !told.contains("CPU 3"), "{told}");
+    assert!(told.contains("all expected") && !told.contains("CPU 3"), "{told}");
     browser.value("document.querySelector('.picture:has(#gaps-logs) .lin').click()");
     for (figure, wanted) in [
         (GAPS, "none"),
