@@ -116,7 +116,7 @@ fn without_permission_to_trace_there_are_counts_but_no_times() {
     // SAFETY: `getuid` cannot fail.
     if unsafe { libc::getuid() } != 0 {
         return println!(
-            "SKIP: without_permission_to_trace_there_are_counts_but_no_times: only root becomes somebody else"
+            "SKIP: without_permission_to_trace_there_are_counts_but_no_times: only root can become another user"
         );
     }
     let output = blame(&["--for", "1s"]).uid(65_534).gid(65_534).output().unwrap();

@@ -252,7 +252,11 @@ fn totals_follow_the_set_of_isolated_cpus() {
     let switches = |totals: &ActivityTotals| totals.cpus().map(|(_, total)| total.switches).collect::<Vec<_>>();
     assert_eq!(switches(&totals), [Some(8), Some(6)]);
     totals.add(&sample(table("0-2", rows)), Some([(1, 2), (2, 7)].into()), &set("1-2"));
-    assert_eq!(switches(&totals), [Some(10), Some(7)], "what went back was begun anew");
+    assert_eq!(
+        switches(&totals),
+        [Some(10), Some(7)],
+        "a counter that went back starts again"
+    );
     totals.add(&sample(table("0-2", rows)), None, &set("2"));
     assert_eq!(count(&totals, 1, Class::Reschedule), None);
     assert_eq!(switches(&totals), [Some(7)]);
