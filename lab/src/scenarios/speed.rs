@@ -72,8 +72,6 @@ fn script(cell: &ScenarioCell) -> String {
     let mut text = "export PATH=/bin:/usr/bin:/usr/sbin HOME=/root
 echo 4000000 >/proc/sys/kernel/pid_max
 echo 400000 >/proc/sys/kernel/threads-max
-# QEMU translates a program anew for every address at which it is loaded. No real machine pays for that at each start.
-echo 0 >/proc/sys/kernel/randomize_va_space
 lab-guest sleepers 9900 >/dev/null
 rec seed quietcore apply --cpus 3 --quiet
 cp /run/quietcore/journal /tmp/written
