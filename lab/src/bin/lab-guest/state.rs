@@ -7,6 +7,7 @@ use crate::tasks;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 /// Directories of settings that isolation tools change, in addition to those of knobs. Whole trees are read;
 /// [`skipped`] excludes values that change without an isolation tool.
@@ -87,7 +88,24 @@ fn is_setting(path: &str) -> bool {
         "journal",
     ];
     let in_sysctl = path.starts_with("/proc/sys/") && !path.contains("/random/") && !path.contains("/ns_last_pid");
-    in_sysctl || ENDS.iter().any(|end| path.ends_with(end)) || knob_files().any(|file| plan::knobs::is_file(file, path))
+    in_sysctl || ENDS.iter().any(|end| path.ends_with(end)) || is_knob_file(path)
+}
+
+/// Whether a knob sets this file. Only declarations with the same last component are compared: in the emulator, all of them
+/// would take most of the time of a state.
+fn is_knob_file(path: &str) -> bool {
+    static BY_NAME: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
+        let mut by_name: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for file in knob_files() {
+            let name = file.rsplit('/').next().unwrap_or_default();
+            let is_any = name.contains(|letter: char| letter.is_ascii_uppercase());
+            by_name.entry(if is_any { "" } else { name }).or_default().push(file);
+        }
+        by_name
+    });
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let mut declared = [name, ""].into_iter().filter_map(|name| BY_NAME.get(name)).flatten();
+    declared.any(|file| plan::knobs::is_file(file, path))
 }
 
 /// Values among the settings that the kernel itself changes, or that must not be read.
@@ -100,8 +118,8 @@ fn skipped(path: &str) -> bool {
         "/proc/sys/vm/stat_refresh",
     ];
     // A scenario in which a partition stays active excludes the journal.
-    let leaves = std::env::var("LAB_STATE_LEAVES").unwrap_or_default();
-    CHANGING_FILES.iter().any(|part| path.contains(part)) || (!leaves.is_empty() && path.starts_with(&leaves))
+    static LEAVES: LazyLock<String> = LazyLock::new(|| std::env::var("LAB_STATE_LEAVES").unwrap_or_default());
+    CHANGING_FILES.iter().any(|part| path.contains(part)) || (!LEAVES.is_empty() && path.starts_with(LEAVES.as_str()))
 }
 
 /// `lab-guest state`.

@@ -69,7 +69,8 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
         }
     };
     let mut failures: Vec<Value> = Vec::new();
-    let whole = differences(&before, &read());
+    let mut after = read();
+    let whole = differences(&before, &after);
     if !whole.is_empty() {
         failures.push(json!({ "call": 0, "at": "no kill at all", "differences": whole }));
     }
@@ -78,7 +79,8 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
     let mut call = offset.max(1);
     while call <= calls {
         let started = std::time::Instant::now();
-        before = read();
+        // Nothing ran since the last comparison.
+        before = after;
         commands.set_up()?;
         let killed = match victim {
             SweepVictim::Apply => killat::run(commands.apply, Some(call), deed)?,
@@ -89,7 +91,8 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
         };
         *statuses.entry(killed.status.to_string()).or_default() += 1;
         let (status, output) = plain(commands.undo);
-        let found = differences(&before, &read());
+        after = read();
+        let found = differences(&before, &after);
         progress(call, calls, started.elapsed().as_millis());
         // A run can have fewer calls than were counted. Then nothing was killed, and the run proves nothing.
         tried += u64::from(killed.killed_at.is_some());
