@@ -2,10 +2,9 @@
 
 use crate::directory::{self, Directory};
 use crate::forecast::Forecast;
-use crate::open_study::OpenStudy;
 use crate::outcome::StudyOutcome;
 use crate::reboots::Consent;
-use crate::runs::{self, RunBounds, RunsEnd};
+use crate::runs::{self, OpenStudy, RunBounds, RunsEnd};
 use crate::study_plan::{record, repetition_text};
 use crate::{OutcomePresenter, StudyFile, reboots};
 use machine::duration_text;

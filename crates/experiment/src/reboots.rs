@@ -11,9 +11,8 @@ pub use unit::{remove_everything, under_way};
 
 use crate::OutcomePresenter;
 use crate::forecast::Forecast;
-use crate::open_study::OpenStudy;
 use crate::outcome::StudyOutcome;
-use crate::runs::{self, RunBounds, RunsEnd};
+use crate::runs::{self, OpenStudy, RunBounds, RunsEnd};
 use apply::restarts::{Restart, RunningStudy, StudyBootStage};
 use boot::OneShotEntry;
 use feasibility::running_line;

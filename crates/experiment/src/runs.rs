@@ -1,7 +1,7 @@
 //! Makes the runs one after another: creates the cell, measures, and restores the machine, whatever happens in between.
 
+use crate::directory::Directory;
 use crate::forecast::{Forecast, REASON, idle_knob, load_cpus, with_cpus};
-use crate::open_study::OpenStudy;
 use crate::{cooling, measurement};
 use apply::UndoTarget;
 use apply::guard::{Guard, GuardTrigger};
@@ -17,6 +17,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::heat::Heat;
 use study::{BootSession, LevelCombination, RunPosition, RunSchedule, Study};
+
+/// The context of every run of a study.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenStudy<'a> {
+    /// The machine, which also receives progress.
+    pub session: &'a Session,
+    /// The study.
+    pub forecast: &'a Forecast,
+    /// The directory of its results.
+    pub directory: &'a Directory,
+    /// Becomes true if the study is to stop.
+    pub stop: &'a AtomicBool,
+}
 
 /// Why the runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

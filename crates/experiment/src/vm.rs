@@ -5,17 +5,15 @@ mod accelerator;
 mod bench;
 mod guest_session;
 mod guests;
-mod kernel;
 
 use crate::directory::Directory;
 use crate::local::lock;
-use crate::open_study::OpenStudy;
 use crate::outcome::StudyOutcome;
-use crate::runs::RunsEnd;
+use crate::runs::{OpenStudy, RunsEnd};
 use crate::study_plan::{StudyPlan, record, repetition_text};
 use crate::{OutcomePresenter, StudyFile, StudyRun};
 use bench::GuestRequirements;
-use guest::qemu;
+use guest::qemu::{self, PROGRAM};
 use machine::duration_text;
 use root::{Failure, Status};
 use session::Session;
@@ -37,6 +35,28 @@ pub struct VmOptions {
     pub program: Option<PathBuf>,
     /// How long a machine may be silent, beyond three times the duration of a run.
     pub patience: Option<Duration>,
+}
+
+/// A kernel's image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelImage {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its release, from the image.
+    pub release: String,
+}
+
+/// The error if QEMU cannot be started.
+pub fn not_started(error: &std::io::Error) -> Failure {
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "it is not installed".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::usage(
+        format!("{PROGRAM} cannot be started"),
+        why,
+        "install it: Debian and Ubuntu call the package qemu-system-x86, Fedora qemu-system-x86-core, Arch qemu-system-x86",
+    )
 }
 
 /// Plans the study.

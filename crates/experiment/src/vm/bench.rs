@@ -1,9 +1,8 @@
 //! Collects what virtual machines need from this one: QEMU, a processor for them, kernels, and a program that runs in them.
 //! Missing requirements are reported before anything runs.
 
-use super::VmOptions;
 use super::accelerator::accelerator;
-use super::kernel::KernelImage;
+use super::{KernelImage, VmOptions};
 use crate::StudyFile;
 use crate::forecast::Forecast;
 use guest::image::{self, HEAD_BYTES};

@@ -1,6 +1,6 @@
 //! Runs one guest from start to end: reads its messages as they arrive, with a time limit for everything.
 
-use super::kernel::not_started;
+use super::not_started;
 use crate::child_output::{ChildOutput, next_part, start};
 use crate::guest_task::GuestMessage;
 use guest::frames::Frames;

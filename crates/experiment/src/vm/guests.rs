@@ -3,11 +3,10 @@
 
 use super::bench::GuestRequirements;
 use super::guest_session::{self, GuestEnd};
-use crate::first_process;
 use crate::forecast::Forecast;
+use crate::guest_side::INIT;
 use crate::guest_task::{self, GuestMessage, GuestTask};
-use crate::open_study::OpenStudy;
-use crate::runs::{RunsEnd, next_text};
+use crate::runs::{OpenStudy, RunsEnd, next_text};
 use guest::Archive;
 use guest::qemu::{self, GuestFiles};
 use root::output::{self, Draft, OutputDurability, ReadAccess};
@@ -289,7 +288,7 @@ fn archive(program: &[u8], task: &GuestTask, study: &[u8]) -> Vec<u8> {
     for dir in ["dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib", "study"] {
         archive.dir(dir);
     }
-    archive.program(first_process::NAME, program);
+    archive.program(INIT, program);
     archive.file(guest_task::STUDY, study);
     archive.file(guest_task::FILE, &serde_json::to_vec(task).unwrap_or_default());
     archive.finish()
