@@ -5,11 +5,13 @@ use crate::event_stream::TraceEnd;
 use crate::limit_gap::LimitGap;
 use crate::trace_clock::TraceClock;
 use crate::watch_loop::EndReason;
-use blame::{BlameResult, FunctionsReport, HwlatReport};
+use blame::{BlameQuestion, BlameResult, CureContext, FunctionsReport, HwlatReport};
+use machine::{CpuSet, Machine};
 use measure::{Environment, Note};
 use report::Tracers;
 use root::{Failure, Status};
 use serde::{Serialize, Serializer};
+use session::Session;
 use tracing::ipi_senders::SendersReport;
 
 /// The program that was watched.
@@ -106,6 +108,21 @@ impl BlameReport {
             functions: self.functions.as_ref(),
             hwlat: self.hwlat.as_ref(),
         }
+    }
+}
+
+/// The context of cures for the watched CPUs.
+pub fn cure_context(session: &Session, machine: Machine, cpus: &CpuSet, question: &BlameQuestion) -> CureContext {
+    let root = session.root();
+    let machine = machine.with_interrupts(root);
+    let settings = machine::settings::for_cpus(root, cpus, plan::knobs::planned());
+    let victims = question.targets.iter().flat_map(|target| &target.victim.pids);
+    let files = boot::MachineTree::of(root);
+    let is_edited = |found: &boot::DetectedLoader| found.loader.refusal(&files, &[]).is_none();
+    CureContext {
+        own: victims.copied().collect(),
+        can_boot_set: Some(boot::find(&files).iter().any(is_edited)),
+        ..CureContext::of(&machine, &settings, session.in_force(), cpus)
     }
 }
 

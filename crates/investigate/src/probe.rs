@@ -1,8 +1,7 @@
 //! Runs a probe that spins on the watched CPUs and records every gap.
 
 use crate::blame_options::{BlameOptions, BlameStage, DEFAULT_DURATION, ProbeOptions};
-use crate::blame_report::BlameReport;
-use crate::cure_context::cure_context;
+use crate::blame_report::{BlameReport, cure_context};
 use crate::event_stream::{EventStream, KernelEvents, TraceEnd, TraceTarget, can_do_without, kernel_events};
 use crate::function_tracer;
 use crate::gap_join::{GapJoin, names};
