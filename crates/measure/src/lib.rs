@@ -19,8 +19,6 @@ mod error;
 mod findings;
 mod finish;
 pub mod gaps;
-mod housekeeping;
-mod idle_request;
 pub mod labels;
 mod lane;
 pub mod load;
