@@ -1,7 +1,7 @@
 //! `boot clear`: removes our words, and the trial entry.
 
+use super::BootTarget;
 use super::change_view::{ChangeMode, ChangeView};
-use super::target::BootTarget;
 use root::{Failure, Status};
 use session::Session;
 use session::boot_files::clearing::{BootRemoval, all_work, change};

@@ -1,7 +1,7 @@
 //! `boot set`: adds words to the default boot line.
 
+use super::BootTarget;
 use super::change_view::{ChangeMode, ChangeView};
-use super::target::BootTarget;
 use super::words::BootWordArgs;
 use apply::boot_line::BootChange;
 use boot::{EveryBoot, FallbackRequirement, MachineTree, RecordedWords, set, tuned};

@@ -1,7 +1,7 @@
 //! `boot trial`: creates an entry for the next boot only.
 
+use super::BootTarget;
 use super::change_view::{ChangeMode, ChangeView};
-use super::target::BootTarget;
 use super::words::BootWordArgs;
 use apply::boot_line::{BootChange, OneShotMethod};
 use boot::{MARK, MachineTree, OneShotEntry, OneShotSelection, RecordedWords, trial, tuned};
