@@ -19,14 +19,14 @@ mod workqueue;
 pub use agreement::Agreement;
 pub use boot_part_findings::boot_part_findings;
 pub use evidence::{
-    BootEvidence, BootWordStage, CountWindow, CpuCounts, CpuOccupant, DeclaredPartition, OwnBootWords, PartitionDrift,
-    UnknownCpus,
+    BootEvidence, CountWindow, CpuCounts, CpuOccupant, DeclaredPartition, OwnBootWords, PartitionDrift, UnknownCpus,
 };
 pub use file_evidence::paths;
 
 use crate::Finding;
 use crate::lint::{LintedLine, lint};
 use case::{ParameterCase, ParameterFamily};
+use machine::cmdline::BootWordStage;
 use machine::{CpuSet, Parameter, same_name};
 use serde::Serialize;
 

@@ -11,10 +11,10 @@ use crate::{ChangeLock, Session};
 use apply::boot_line::{BootChange, BootNotes, BootObservation, Runner, carry_out, finish, note_state, read_captured};
 use apply::{ApplyError, DurableStorage};
 use boot::{
-    BootError, BootSinceWrite, BootState, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, choose,
-    limit, missing_words, on_line, state_after,
+    BootError, BootSinceWrite, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, choose, limit,
+    missing_words, on_line, state_after,
 };
-use plan::boot_check::{BootWordStage, OwnBootWords};
+use plan::boot_check::OwnBootWords;
 use root::state::LIB_DIR;
 use root::{Failure, Origin, Root};
 
@@ -215,12 +215,11 @@ pub fn record_first_boot(changing: &ChangeLock) -> Result<(), Failure> {
     if scene.after == BootSinceWrite::AnotherBoot
         && let Some(ours) = expected_words(&scene).first()
     {
-        let seen = match ours.stage {
-            BootWordStage::Pending => BootState::Pending,
-            BootWordStage::Live => BootState::Live,
-            BootWordStage::Reverted => BootState::Reverted,
-        };
-        note_state(&DurableStorage(&state), changing.session.boot_id().as_deref(), seen)?;
+        note_state(
+            &DurableStorage(&state),
+            changing.session.boot_id().as_deref(),
+            ours.stage,
+        )?;
     }
     Ok(())
 }
@@ -228,14 +227,9 @@ pub fn record_first_boot(changing: &ChangeLock) -> Result<(), Failure> {
 /// Our words that this boot should have. A trial boot has the words of the trial, not those of the default line.
 #[must_use]
 pub fn expected_words(scene: &BootScene) -> Vec<OwnBootWords> {
-    let stage = |words: &[String]| match state_after(words, &scene.running, scene.after) {
-        BootState::Pending => BootWordStage::Pending,
-        BootState::Live => BootWordStage::Live,
-        BootState::Reverted => BootWordStage::Reverted,
-    };
     let of = |words: &Vec<String>| OwnBootWords {
         words: words.clone(),
-        stage: stage(words),
+        stage: state_after(words, &scene.running, scene.after),
     };
     let (line, trial) = (scene.own_words.line.as_ref(), scene.own_words.trial.as_ref());
     let tried = missing_words(&[MARK.to_owned()], &scene.running).is_empty();

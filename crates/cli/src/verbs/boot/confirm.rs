@@ -5,9 +5,10 @@ use super::nothing_to_confirm;
 use apply::DurableStorage;
 use apply::boot_line::{BootChange, note_state};
 use boot::{
-    BootSinceWrite, BootState, EditedTree, EveryBoot, FallbackRequirement, LOADERS, MARK, MachineTree, RecordedWords,
-    clear, missing_words, set,
+    BootSinceWrite, EditedTree, EveryBoot, FallbackRequirement, LOADERS, MARK, MachineTree, RecordedWords, clear,
+    missing_words, set,
 };
+use machine::cmdline::BootWordStage;
 use root::{Failure, Status};
 use session::Session;
 use session::boot_files::{BootScene, lock_boot_files, perform};
@@ -74,7 +75,11 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     };
     perform(session, &held, &change, loader, Some(tried.words.clone()))?;
     let lasting = session.made_lasting_state()?;
-    note_state(&DurableStorage(&lasting), session.boot_id().as_deref(), BootState::Live)?;
+    note_state(
+        &DurableStorage(&lasting),
+        session.boot_id().as_deref(),
+        BootWordStage::Live,
+    )?;
     shown.finish(Some("Kept: the default line has it from now on."), screen);
     Ok(Status::Done)
 }
