@@ -3,9 +3,9 @@
 use crate::configuration::DaemonConfiguration;
 use crate::outlets::DaemonLog;
 use crate::sources::Sources;
+use root::Failure;
 use root::state::RUN_DIR;
 use root::state::{Lock, StateDir};
-use root::{Failure, Status};
 use serde::{Deserialize, Serialize};
 use session::Session;
 use session::seconds_now;
@@ -87,8 +87,7 @@ impl StateStore {
         let state = session.made_state_in("watch")?;
         let lock = state.lock(Duration::ZERO).map_err(|error| match error.errno() {
             Some(_) => error.into(),
-            None => Failure::new(
-                Status::Conflict,
+            None => Failure::conflict(
                 "another `quietcore watch --daemon` is at work",
                 format!("it is {}", state.holder()),
                 format!(

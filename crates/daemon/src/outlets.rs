@@ -58,8 +58,7 @@ impl DaemonLog {
     }
 
     fn refused(&self, why: String) -> Failure {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             format!("the log {} cannot be written", report::safe(&self.path())),
             report::safe(&why),
             "make the folder or the room for it, or name another file with --log",

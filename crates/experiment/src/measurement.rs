@@ -91,8 +91,7 @@ fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8
 }
 
 fn failed(why: String) -> Failure {
-    Failure::new(
-        Status::Unable,
+    Failure::unable(
         "the measurement could not be made",
         why,
         "run the same command again: it goes on",

@@ -59,8 +59,7 @@ pub(crate) fn admit(session: &Session, forecast: &Forecast, out: &Path, consent:
     match under_way(session)? {
         Some(there) if there.out == here => return Ok(()),
         Some(there) => {
-            return Err(Failure::new(
-                Status::Conflict,
+            return Err(Failure::conflict(
                 format!("a study in {} is under way", report::safe(&there.out)),
                 "it restarts this machine, and its boots would be those of two studies",
                 "let it come to its end, or end it with `quietcore undo`",

@@ -184,8 +184,7 @@ fn measure(
     let measured = measurement::measure(&forecast.study, &forecast.cpus, stop)?;
     let broken = load.map(|mut load| load.broken()).unwrap_or_default();
     match (measured, broken.first()) {
-        (Some(_), Some(kind)) => Err(Failure::new(
-            Status::Unable,
+        (Some(_), Some(kind)) => Err(Failure::unable(
             format!("the load {} ended while {} was measured", kind.name(), cell.name),
             "the result is that of another cell, and was not kept",
             "look for a full disk, too little memory or no loopback, then run the same command again",
@@ -256,8 +255,7 @@ impl RunPartition {
 fn refuse_idle(plan: &Plan, cell: &LevelCombination) -> Result<(), Failure> {
     match idle_knob(plan) {
         None => Ok(()),
-        Some(knob) => Err(Failure::new(
-            Status::Conflict,
+        Some(knob) => Err(Failure::conflict(
             format!("{} would not be what its name says", cell.name),
             format!("{knob} is as it would be set: another program has changed it since this study started"),
             "give it its former value and run the same command again, or start again with another --out",
@@ -271,8 +269,7 @@ fn undo(changing: &ChangeLock, report: &mut dyn FnMut(&str)) -> Result<(), Failu
     undone.left_alone().for_each(|line| report(line));
     match undone.failed.is_empty() {
         true => Ok(()),
-        false => Err(Failure::new(
-            Status::Conflict,
+        false => Err(Failure::conflict(
             "not everything could be undone",
             undone.failed.join("; "),
             "look at what is named above, then `quietcore undo`; results that are there stay",

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn without_a_trace_the_json_has_every_field_and_the_reason() {
-        let failure = Failure::new(Status::Unable, "tracefs", "it is not mounted", "mount it");
+        let failure = Failure::unable("tracefs", "it is not mounted", "mount it");
         let report = BlameReport::new(BlameResult::default(), &Err(failure), Environment::default());
         let value = serde_json::to_value(&report).unwrap();
         let mut fields: Vec<&str> = value

@@ -53,8 +53,7 @@ pub fn start(
     options: &CommandOptions,
 ) -> Result<Launch<CommandChild>, Failure> {
     let failed = |error: std::io::Error| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             "the command's process could not be made",
             error.to_string(),
             "try again; there may be too many processes or open files",
@@ -96,8 +95,7 @@ fn place(session: &Session, machine: &Machine, cpus: Option<&CpuSet>, options: &
         return Ok(());
     };
     let failed = |why: String| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             format!("the command cannot be placed on CPU {cpus}"),
             why,
             "choose CPUs that are online and that this process may use, or run it as root",

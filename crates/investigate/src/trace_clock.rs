@@ -100,8 +100,7 @@ pub fn in_force(text: &str) -> Result<TraceClock, Failure> {
     let name = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     let found = ALL.into_iter().find(|clock| Some(clock.name()) == name);
     found.ok_or_else(|| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             Tracefs::display_path("trace_clock"),
             format!(
                 "the trace has no clock that gaps can be measured on, only: {}",

@@ -14,7 +14,7 @@ use machine::nanoseconds;
 use machine::{CpuSet, Machine};
 use measure::Note;
 use root::output::{Draft, ReadAccess};
-use root::{Failure, Status, Tracefs};
+use root::{Failure, Tracefs};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
@@ -199,8 +199,7 @@ fn requested_events(
     if let Some(tracer) = &options.tracer {
         let all = root.value(&tracefs.file("available_tracers"))?.unwrap_or_default();
         if !all.split_whitespace().any(|has| has == tracer) {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!("this kernel has no tracer {}", report::safe(tracer)),
                 format!("it has: {}", all.trim()),
                 "choose one of these, or events with -e",

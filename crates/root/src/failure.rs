@@ -86,6 +86,11 @@ impl Failure {
     pub fn unable(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
         Failure::new(Status::Unable, what, why, next)
     }
+
+    /// In conflict with another program or with what is there: what, why, next.
+    pub fn conflict(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
+        Failure::new(Status::Conflict, what, why, next)
+    }
 }
 
 /// Three lines: what, why, next.

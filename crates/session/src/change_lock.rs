@@ -42,8 +42,7 @@ impl Session {
         let state = self.made_state()?;
         let lock = loop {
             match state.lock(LOCK_WAIT) {
-                Err(error @ RootError::Busy { .. }) => self.warn(&Failure::new(
-                    Status::Conflict,
+                Err(error @ RootError::Busy { .. }) => self.warn(&Failure::conflict(
                     "the partition is not undone yet",
                     error.to_string(),
                     "this command waits for the lock",

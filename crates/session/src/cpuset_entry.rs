@@ -2,7 +2,7 @@
 
 use crate::Session;
 use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
-use root::{Failure, Root, Status};
+use root::{Failure, Root};
 
 /// The file that moves a process into the cpuset of these CPUs. `None` if our own cpuset has them already, or if no other
 /// single cpuset does.
@@ -20,8 +20,7 @@ pub fn enter(session: &Session, door: Option<&str>, pid: u32) -> Result<(), Fail
     let Some(door) = door else { return Ok(()) };
     let written = session.writable()?.write(door, pid.to_string().as_bytes());
     written.map_err(|error| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             format!("process {pid} cannot enter the cpuset of its CPUs"),
             error.to_string(),
             "look at the path named above",

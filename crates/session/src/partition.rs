@@ -76,8 +76,7 @@ impl ActivePartition {
             ));
         }
         if !cpus.intersects(&machine.topology.online) {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!("CPU {cpus} is offline"),
                 format!("online are {}", machine.topology.online),
                 "choose CPUs of the partition that are online",
@@ -90,8 +89,7 @@ impl ActivePartition {
 /// The error when no such partition is active.
 #[must_use]
 pub fn no_partition(name: &str) -> Failure {
-    Failure::new(
-        Status::Unable,
+    Failure::unable(
         format!("there is no partition {}", report::safe(name)),
         "nothing with that name is in force",
         "make it with `quietcore apply --cpus LIST`, see `quietcore history`",
@@ -142,7 +140,7 @@ pub fn join(
     let root = changing.session.root();
     let failed = |why: String, next: String| {
         let what = format!("the process could not join {}", partition.path);
-        Failure::new(Status::Unable, what, why, next)
+        Failure::unable(what, why, next)
     };
     let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?) else {
         return Err(failed(
@@ -174,8 +172,7 @@ pub fn join(
         .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
     match (&arrival.outcome, arrival.pin_refused) {
         (ChangeOutcome::Done, None) => Ok(()),
-        (ChangeOutcome::Done, Some(errno)) => Err(Failure::new(
-            Status::Unable,
+        (ChangeOutcome::Done, Some(errno)) => Err(Failure::unable(
             "the program cannot be pinned",
             std::io::Error::from_raw_os_error(errno).to_string(),
             "leave out the CPUs, or look at the error above",

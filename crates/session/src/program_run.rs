@@ -67,8 +67,7 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
         .transpose()
         .map_err(ours)?;
     let failed = |what: &str, error: std::io::Error| {
-        ours(Failure::new(
-            Status::Unable,
+        ours(Failure::unable(
             what,
             error.to_string(),
             "try again; there may be too many processes or open files",
@@ -267,8 +266,7 @@ impl<'s> PreparedRun<'s> {
             Ok(()) => Ok(()),
             // A kernel without NUMA has only node 0, which was requested.
             Err(libc::ENOSYS) if nodes.to_string() == "0" => Ok(()),
-            Err(errno) => Err(Failure::new(
-                Status::Unable,
+            Err(errno) => Err(Failure::unable(
                 format!("memory cannot be bound to node {nodes}"),
                 std::io::Error::from_raw_os_error(errno).to_string(),
                 format!(
@@ -312,5 +310,5 @@ fn refusal(what: &str, errno: i32) -> Failure {
         _ => "leave this option out, or look at the error above",
     };
     let error = std::io::Error::from_raw_os_error(errno);
-    Failure::new(Status::Unable, what, error.to_string(), next)
+    Failure::unable(what, error.to_string(), next)
 }

@@ -13,7 +13,7 @@ use apply::{
 };
 use machine::Machine;
 use plan::{Finding, FindingId, Intent, Level};
-use root::{Failure, Status};
+use root::Failure;
 use std::sync::atomic::AtomicBool;
 
 /// A partition that was undone to be created again.
@@ -60,16 +60,14 @@ pub fn make_room(
         &partition_tasks,
     )?;
     for line in &undone.tasks {
-        changing.session.warn(&Failure::new(
-            Status::Conflict,
+        changing.session.warn(&Failure::conflict(
             "a task keeps its affinity",
             line,
             "give it another one with `taskset`, if that is not what it wants",
         ));
     }
     if undone.is_open(Force::No) {
-        return Err(Failure::new(
-            Status::Conflict,
+        return Err(Failure::conflict(
             format!("partition {name} cannot be undone to be recreated"),
             undone.remains().join("; "),
             "see `quietcore undo --force` and `undo --keep`, then apply again",

@@ -6,7 +6,7 @@
 use crate::instance::{TraceInstance, found};
 use apply::tracing::{TracingSetting, TracingSettings};
 use measure::{BreakAction, LimitHit, Measurement, MeasurementKind, Note, NoteLevel};
-use root::{Failure, Status};
+use root::Failure;
 use session::Session;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -198,12 +198,7 @@ impl<'s> ArmedTrace<'s> {
                 .bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)?
             {
                 true => Ok(text),
-                false => Err(Failure::new(
-                    Status::Unable,
-                    shown.clone(),
-                    "it is gone",
-                    "look who removed it",
-                )),
+                false => Err(Failure::unable(shown.clone(), "it is gone", "look who removed it")),
             }
         };
         let go_on = "echo 1 > /sys/kernel/tracing/tracing_on lets it go on";

@@ -121,7 +121,7 @@ impl DescribedResult {
 
 /// Pins the conductor to its CPUs, and locks its memory where requested.
 fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
-    let refused = |what: &str, why: String, next: &str| Failure::new(Status::Unable, what, why, next);
+    let refused = |what: &str, why: String, next: &str| Failure::unable(what, why, next);
     if let Some(cpus) = &run.plan.main {
         root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
             refused(

@@ -10,7 +10,7 @@ use measure::configuration::{
 use measure::load::LoadKind;
 use measure::programs::Order;
 use measure::{Lane, Note, NoteLevel, parse_policy};
-use root::{Failure, Status};
+use root::Failure;
 use session::isolation::existing_cpus;
 use std::path::Path;
 use std::time::Duration;
@@ -215,8 +215,7 @@ impl DescriptionLocation<'_> {
     /// The file that adds a process to a cgroup of the cpuset hierarchy.
     fn door(&self, cgroup: &SourceValue<String>) -> Result<String, Failure> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
-            Failure::new(
-                Status::Unable,
+            Failure::unable(
                 format!("{} describes no run", self.file.display()),
                 format!("line {}: there is no cpuset hierarchy here", cgroup.line),
                 "mount cgroups, or leave the cgroup out",

@@ -203,8 +203,7 @@ impl BoardSide<'_> {
             }
         }
         let failed = |error: std::io::Error| {
-            Failure::new(
-                Status::Unable,
+            Failure::unable(
                 "the study could not be started",
                 error.to_string(),
                 "run the same command again",
@@ -356,7 +355,7 @@ fn leave_measured_cpus(measured: &CpuSet) {
 }
 
 fn link_failure(error: &std::io::Error) -> Failure {
-    Failure::new(Status::Unable, "the link ended", error.to_string(), "the study goes on")
+    Failure::unable("the link ended", error.to_string(), "the study goes on")
 }
 
 /// Waits briefly for requests. Returns whether the link still exists.

@@ -113,8 +113,7 @@ impl StudyEnd {
         ];
         let known = |code: u8| statuses.into_iter().find(|status| status.code() == code);
         let Some(status) = self.status else {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!("the study on {host} was killed"),
                 "it said no reason; too little memory and a full disk are the usual ones",
                 "look at that machine; the same command then goes on",

@@ -9,8 +9,8 @@ use crate::guest_task::{self, GuestMessage, GuestTask};
 use crate::runs::{OpenStudy, RunsEnd, next_text};
 use guest::Archive;
 use guest::qemu::{self, GuestFiles};
+use root::Failure;
 use root::output::{self, Draft, OutputDurability, ReadAccess};
-use root::{Failure, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -274,8 +274,7 @@ impl Guest<'_> {
 }
 
 fn other_machine(why: &str) -> Failure {
-    Failure::new(
-        Status::Unable,
+    Failure::unable(
         "a virtual machine is not what it was to be",
         report::safe(why),
         "look at the study's boot words and at the image of the kernel",

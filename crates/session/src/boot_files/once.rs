@@ -6,7 +6,7 @@ use crate::{ChangeLock, Session};
 use apply::boot_line::{BootChange, OneShotMethod};
 use boot::{Loader, MARK, MachineTree, OneShotEntry, OneShotSelection, RecordedWords, Work, trial};
 use machine::cmdline::words;
-use root::{Failure, Status};
+use root::Failure;
 
 /// Checks whether this machine can boot once with these words and that kernel. Writes nothing.
 ///
@@ -15,8 +15,7 @@ use root::{Failure, Status};
 pub fn check_once(session: &Session, one_boot: &OneShotEntry) -> Result<(), Failure> {
     let scene = BootScene::read(session)?;
     if scene.own_words.trial.is_some() {
-        return Err(Failure::new(
-            Status::Conflict,
+        return Err(Failure::conflict(
             "a boot line is being tried already",
             "there is one entry for a trial",
             "end that first: `quietcore boot confirm` or `quietcore boot clear`",
@@ -85,8 +84,7 @@ fn work(scene: &BootScene, one_boot: &OneShotEntry) -> Result<(&'static Loader, 
         OneShotSelection::By(run) => OneShotMethod::Tool(run),
         OneShotSelection::OneShot(entry) => OneShotMethod::Entry(entry),
         OneShotSelection::Reboot(_) => {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!(
                     "{} starts an entry once only where the restart asks for it",
                     loader.name
