@@ -47,7 +47,7 @@ impl RepairState {
             Ok(repaired) => repaired,
             // Another quietcore at work, or a full disk: nothing was tried, so the next check tries again.
             Err(error) => {
-                let text = format!("{}: {}", error.what, error.why);
+                let text = error.reason();
                 if self.last_error != text {
                     lines.push(LogLine::new(now_s, LineEvent::NotRepaired, text.clone()));
                 }

@@ -233,7 +233,7 @@ impl ProveRun<'_> {
                 }
                 undone.remains()
             }
-            Err(error) => vec![format!("{}: {}", error.what, error.why)],
+            Err(error) => vec![error.reason()],
         };
         let root = self.session.root();
         let compared = self.steps.run("compare with the state before", || {
@@ -257,7 +257,7 @@ impl ProveRun<'_> {
                 Level::Error,
                 FindingId::NOT_ISOLATED,
                 self.story.cpus.to_string(),
-                format!("{}: {}", error.what, error.why),
+                error.reason(),
             )
             .fix(error.next.clone()),
         );

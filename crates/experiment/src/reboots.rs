@@ -187,7 +187,7 @@ fn measure(
         // There may be no user to read the error, and the other boots can still be measured.
         Err(error) => {
             open.session.error(&error);
-            give_up(open, schedule, boot_session, format!("{}: {}", error.what, error.why))?;
+            give_up(open, schedule, boot_session, error.reason())?;
             Ok(RunsEnd::Done)
         }
     }

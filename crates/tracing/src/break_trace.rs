@@ -235,7 +235,7 @@ fn unavailable(error: &Failure) -> Note {
         id: "trace_not_recorded".to_owned(),
         level: NoteLevel::Info,
         subject: "tracefs".to_owned(),
-        message: format!("No trace of that moment was kept: {}: {}.", error.what, error.why),
+        message: format!("No trace of that moment was kept: {}.", error.reason()),
         fix: error.next.clone(),
     }
 }

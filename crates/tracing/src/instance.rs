@@ -119,7 +119,7 @@ impl<'s> TraceInstance<'s> {
             id: "trace_left_behind".to_owned(),
             level: NoteLevel::Warning,
             subject,
-            message: format!("The trace could not be taken down: {}: {}.", error.what, error.why),
+            message: format!("The trace could not be taken down: {}.", error.reason()),
             fix: error.next,
         })
     }

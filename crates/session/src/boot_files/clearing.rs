@@ -15,7 +15,7 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removal
     let _boot_files = match changing.with_boot_files() {
         Ok(lock) => lock,
         Err(error) => {
-            removed.failed.push(format!("{}: {}", error.what, error.why));
+            removed.failed.push(error.reason());
             return Ok(());
         }
     };
@@ -34,7 +34,7 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removal
                 },
             }));
         }
-        Err(error) => removed.failed.push(format!("{}: {}", error.what, error.why)),
+        Err(error) => removed.failed.push(error.reason()),
     }
     Ok(())
 }
