@@ -11,8 +11,8 @@ use crate::{ChangeLock, Session};
 use apply::boot_line::{BootChange, BootNotes, BootObservation, Runner, carry_out, finish, note_state, read_captured};
 use apply::{ApplyError, DurableStorage};
 use boot::{
-    BootError, BootSinceWrite, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, choose, limit,
-    missing_words, on_line, state_after,
+    BootError, BootSinceWrite, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, Work, choose,
+    limit, missing_words, on_line, state_after,
 };
 use plan::boot_check::OwnBootWords;
 use root::state::LIB_DIR;
@@ -75,10 +75,7 @@ impl<'s> BootScene<'s> {
                 scene.observed_boot = notes.observed_boot();
                 scene.unfinished = notes.is_unfinished();
             }
-            Err(error) => {
-                let Failure { what, why, .. } = error.into();
-                scene.unknown = Some(format!("{what}: {why}"));
-            }
+            Err(error) => scene.unknown = Some(Failure::from(error).reason()),
         }
         Ok(scene)
     }
@@ -105,6 +102,18 @@ impl<'s> BootScene<'s> {
             here.then(|| rustix::system::uname().machine().to_string_lossy().into_owned())
         };
         limit(kernel_arch.or_else(query_arch).as_deref())
+    }
+
+    /// A change that does this work, from the words that are ours now to these.
+    #[must_use]
+    pub fn change(&self, after: RecordedWords, work: &Work) -> BootChange {
+        BootChange {
+            before: self.own_words.clone(),
+            after,
+            edits: work.edits.clone(),
+            runs: work.runs.clone(),
+            once: None,
+        }
     }
 
     /// Rejects words that would make the running line too long. Loaders and firmware add words that are in no file.

@@ -32,15 +32,13 @@ pub fn choose_once(session: &Session, one_boot: &OneShotEntry) -> Result<(), Fai
     let changing = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
     let (loader, work, once) = work(&scene, one_boot)?;
+    let after = RecordedWords {
+        trial: work.own_changes.clone(),
+        ..scene.own_words.clone()
+    };
     let change = BootChange {
-        before: scene.own_words.clone(),
-        after: RecordedWords {
-            line: scene.own_words.line.clone(),
-            trial: work.own_changes,
-        },
-        edits: work.edits,
-        runs: work.runs,
         once: Some(once),
+        ..scene.change(after, &work)
     };
     perform(session, &changing, &change, loader, Some(vec![MARK.to_owned()]))
 }
@@ -55,17 +53,11 @@ pub fn remove_once(session: &Session, changing: &ChangeLock) -> Result<Vec<Strin
     let Some((loader, work)) = trial_work(&scene)? else {
         return Ok(Vec::new());
     };
-    let change = BootChange {
-        before: scene.own_words.clone(),
-        after: RecordedWords {
-            line: scene.own_words.line.clone(),
-            trial: None,
-        },
-        edits: work.edits,
-        runs: work.runs,
-        once: None,
+    let after = RecordedWords {
+        trial: None,
+        ..scene.own_words.clone()
     };
-    perform(session, changing, &change, loader, None)?;
+    perform(session, changing, &scene.change(after, &work), loader, None)?;
     Ok(work.left)
 }
 

@@ -3,7 +3,7 @@
 use super::change_view::{ChangeMode, ChangeView};
 use super::nothing_to_confirm;
 use apply::DurableStorage;
-use apply::boot_line::{BootChange, note_state};
+use apply::boot_line::note_state;
 use boot::{
     BootSinceWrite, EditedTree, EveryBoot, FallbackRequirement, LOADERS, MARK, MachineTree, RecordedWords, clear,
     missing_words, set,
@@ -63,17 +63,17 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         mode: ChangeMode::Real,
     };
     shown.show(screen);
-    let change = BootChange {
-        before: scene.own_words.clone(),
-        after: RecordedWords {
-            line: work.own_changes.clone(),
-            trial: None,
-        },
-        edits: work.edits.clone(),
-        runs: work.runs.clone(),
-        once: None,
+    let after = RecordedWords {
+        line: work.own_changes.clone(),
+        trial: None,
     };
-    perform(session, &held, &change, loader, Some(tried.words.clone()))?;
+    perform(
+        session,
+        &held,
+        &scene.change(after, &work),
+        loader,
+        Some(tried.words.clone()),
+    )?;
     let lasting = session.made_lasting_state()?;
     note_state(
         &DurableStorage(&lasting),
