@@ -3,9 +3,7 @@
 use crate::comm_pattern::{Glob, Pin};
 use crate::rt_group::NoRuntime;
 use crate::{ChangeLock, isolation};
-use apply::{
-    ApplyLayer, ChangeOutcome, Journal, JournalState, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove,
-};
+use apply::{ApplyLayer, ChangeOutcome, Journal, JournalState, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::{Intent, partition_path};
 use root::{Failure, Root, Status};
@@ -62,9 +60,7 @@ impl ActivePartition {
             Version::V2 => !value(format!("{}/cpuset.cpus.partition", self.path)).starts_with("isolated"),
         }
     }
-}
 
-impl ActivePartition {
     /// The CPUs of an expression; all must be in the partition and at least one online.
     fn cpus_of(&self, expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
         let cpus = isolation::cpus(expression, machine)?;
@@ -161,11 +157,7 @@ pub fn join(
         later: later.to_vec(),
         stay: MovePurpose::Belongs,
     };
-    let ground = MoveContext {
-        system: &changing.host,
-        hierarchy,
-        isolated: &partition.reserved_cpus,
-    };
+    let ground = changing.move_context(hierarchy, &partition.reserved_cpus);
     let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
     let arrival = arrivals
         .first()

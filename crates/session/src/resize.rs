@@ -8,8 +8,8 @@ use crate::isolation::plan_on;
 use crate::{ChangeLock, partition};
 use apply::resize::{begin, end};
 use apply::{
-    ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, MoveContext, PartitionTasks, TaskDestination,
-    UndoOutcome, UndoRequest, UndoTarget,
+    ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, PartitionTasks, TaskDestination, UndoOutcome,
+    UndoRequest, UndoTarget,
 };
 use machine::Machine;
 use plan::{Finding, FindingId, Intent, Level};
@@ -99,11 +99,7 @@ impl FormerPartition {
         let Some(mut journal) = Journal::open(changing.state())? else {
             return Err(partition::no_partition(name));
         };
-        let ground = MoveContext {
-            system: &changing.host,
-            hierarchy,
-            isolated: &partition.reserved_cpus,
-        };
+        let ground = changing.move_context(hierarchy, &partition.reserved_cpus);
         let dwelling = TaskDestination {
             path: &partition.path,
             cpus: &partition.cpus,
