@@ -96,7 +96,7 @@ impl Directory {
 
     /// Its name for messages.
     pub fn name(&self) -> String {
-        report::safe(&self.path.display().to_string())
+        report::safe_path(&self.path)
     }
 
     /// The directory of the guests' consoles, and of the reasons of failed guests.
@@ -342,10 +342,7 @@ pub fn started_record(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option
         None => Ok(None),
         Some(file) => Err(foreign_to(
             path,
-            format!(
-                "there is {}, and no study.json",
-                report::safe(&file.display().to_string())
-            ),
+            format!("there is {}, and no study.json", report::safe_path(&file)),
         )),
     }
 }
@@ -380,10 +377,7 @@ fn read_record(path: &Path) -> Result<StudyRecord, Failure> {
 }
 
 fn foreign_to(path: &Path, why: String) -> Failure {
-    let what = format!(
-        "{} belongs to something else",
-        report::safe(&path.display().to_string())
-    );
+    let what = format!("{} belongs to something else", report::safe_path(path));
     Failure::usage(
         what,
         why,
@@ -392,18 +386,12 @@ fn foreign_to(path: &Path, why: String) -> Failure {
 }
 
 fn foreign_result(path: &Path, why: &str) -> Failure {
-    let what = format!(
-        "{} is no whole result of this study",
-        report::safe(&path.display().to_string())
-    );
+    let what = format!("{} is no whole result of this study", report::safe_path(path));
     Failure::usage(what, why, "move it away; the same command then measures it again")
 }
 
 fn unreadable(path: &Path, why: &impl ToString) -> Failure {
-    let what = format!(
-        "{} is no directory of a study",
-        report::safe(&path.display().to_string())
-    );
+    let what = format!("{} is no directory of a study", report::safe_path(path));
     Failure::usage(
         what,
         why.to_string(),

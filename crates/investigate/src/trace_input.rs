@@ -82,7 +82,7 @@ pub fn open(path: &Path) -> Result<TraceInput, Failure> {
     }
     let refuse = |error: root::RootError| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
-            format!("{} cannot be read", report::safe(&path.display().to_string())),
+            format!("{} cannot be read", report::safe_path(path)),
             error.to_string(),
             "name a trace.dat, or a text that ftrace or trace-cmd report wrote; `-` is standard input",
         ),
@@ -104,7 +104,7 @@ pub fn open(path: &Path) -> Result<TraceInput, Failure> {
 pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, Failure> {
     TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
         Failure::usage(
-            format!("{} cannot be understood", report::safe(&path.display().to_string())),
+            format!("{} cannot be understood", report::safe_path(path)),
             error.to_string(),
             "give it the whole file, as trace-cmd or quietcore wrote it",
         )
@@ -300,10 +300,7 @@ fn of_text(
 /// The error when reading fails halfway.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(
-        format!(
-            "{} cannot be read to its end",
-            report::safe(&path.display().to_string())
-        ),
+        format!("{} cannot be read to its end", report::safe_path(path)),
         error.to_string(),
         "look at the disk that it is on",
     )
@@ -312,7 +309,7 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
 /// The error for a text without events.
 pub fn no_trace(path: &Path) -> Failure {
     Failure::usage(
-        format!("{} is no trace", report::safe(&path.display().to_string())),
+        format!("{} is no trace", report::safe_path(path)),
         "no line of it is an event",
         "give it a trace.dat, the kernel's trace or trace_pipe, or the output of trace-cmd report",
     )

@@ -13,7 +13,7 @@ pub fn read_recording(path: &Path) -> Result<Recording, Failure> {
     if path == Path::new("-") {
         return read("standard input", &mut std::io::stdin().lock());
     }
-    let name = report::safe(&path.display().to_string());
+    let name = report::safe_path(path);
     let mut input = root::input::lines(path).map_err(|error| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
             format!("{name} cannot be read"),

@@ -42,7 +42,7 @@ impl MomentRecorder {
     fn append(&mut self, line: &[u8]) -> Result<(), Failure> {
         self.file.append(line).map_err(|error| {
             Failure::unable(
-                format!("{} ends here", report::safe(&self.path.display().to_string())),
+                format!("{} ends here", report::safe_path(&self.path)),
                 error.to_string(),
                 "free some space, or name another file; what is in the file can be played",
             )
