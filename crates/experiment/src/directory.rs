@@ -6,6 +6,7 @@ use crate::study_file::refused;
 use formats::Recording;
 use measure::MeasurementKind;
 use root::{Failure, input, output};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use session::read_recording;
 use std::fmt;
@@ -73,8 +74,7 @@ impl Directory {
         }
         output::make_folder(path)?;
         output::write(&path.join("study.toml"), bytes)?;
-        let text = serde_json::to_vec_pretty(&directory.record).map_err(|error| unreadable(path, &error))?;
-        output::write(&path.join(RECORD), &text)?;
+        directory.write(RECORD, &directory.record)?;
         Ok(directory)
     }
 
@@ -174,12 +174,7 @@ impl Directory {
     /// # Errors
     /// An invalid file.
     pub fn given_up(&self) -> Result<Vec<AbandonedBoot>, Failure> {
-        let path = self.path.join(GIVEN_UP);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let bytes = input::bytes(&path, MOST_RECORD)?;
-        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{GIVEN_UP}: {error}")))
+        self.list(GIVEN_UP)
     }
 
     /// Records that the cells of a boot are impossible.
@@ -189,8 +184,7 @@ impl Directory {
     pub fn give_up(&self, boot: String, why: String) -> Result<(), Failure> {
         let mut all = self.given_up()?;
         all.push(AbandonedBoot { boot, why });
-        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
-        Ok(output::write(&self.path.join(GIVEN_UP), &text)?)
+        self.write(GIVEN_UP, &all)
     }
 
     /// The recorded temperatures of the runs.
@@ -198,12 +192,7 @@ impl Directory {
     /// # Errors
     /// An invalid file.
     pub fn heats(&self) -> Result<Vec<Heat>, Failure> {
-        let path = self.path.join(HEAT);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let bytes = input::bytes(&path, MOST_RECORD)?;
-        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{HEAT}: {error}")))
+        self.list(HEAT)
     }
 
     /// Records the temperatures of a run, and replaces its earlier record.
@@ -214,8 +203,22 @@ impl Directory {
         let mut all = self.heats()?;
         all.retain(|other| (&other.cell, other.repetition) != (&heat.cell, heat.repetition));
         all.push(heat);
-        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
-        Ok(output::write(&self.path.join(HEAT), &text)?)
+        self.write(HEAT, &all)
+    }
+
+    /// The entries of a file; none if it does not exist.
+    fn list<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Failure> {
+        let path = self.path.join(name);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = input::bytes(&path, MOST_RECORD)?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{name}: {error}")))
+    }
+
+    fn write(&self, name: &str, content: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_vec_pretty(content).map_err(|error| unreadable(&self.path, &error))?;
+        Ok(output::write(&self.path.join(name), &text)?)
     }
 
     /// The file of a run.

@@ -28,7 +28,7 @@ use study::Study;
 /// The prefix of our directory's name on a board.
 const DIRECTORY: &str = ".quietcore-study-";
 
-/// The maximum size of the program.
+/// The maximum size of the program: one with all symbols is smaller.
 const MOST_PROGRAM: u64 = 512 << 20;
 
 /// How long a board may be silent beyond the duration of its runs.

@@ -7,14 +7,13 @@ mod guest_session;
 mod guests;
 
 use crate::directory::Directory;
-use crate::local::lock;
+use crate::local::{lock, note_remaining};
 use crate::outcome::StudyOutcome;
 use crate::runs::{OpenStudy, RunsEnd};
-use crate::study_plan::{StudyPlan, record, repetition_text};
+use crate::study_plan::{StudyPlan, record};
 use crate::{OutcomePresenter, StudyFile, StudyRun};
 use bench::GuestRequirements;
 use guest::qemu::{self, PROGRAM};
-use machine::duration_text;
 use root::{Failure, Status};
 use session::Session;
 use std::path::{Path, PathBuf};
@@ -111,17 +110,8 @@ pub fn carry_out(
     }
     let directory = Directory::open(run.out, &forecast, record(&forecast))?;
     let mut schedule = RunSchedule::new(&forecast.study, directory.finished_runs()?).with_restart(guests::BOOTING);
-    let all = schedule.order().len();
-    if schedule.runs_done() > 0 {
-        session.note(&format!("{} of {all} runs are there already\n", schedule.runs_done()));
-    }
-    session.note(&format!(
-        "{} cells, {} each, in machines of {}; about {} left in all\n",
-        forecast.study.cells.len(),
-        repetition_text(forecast.study.repetitions),
-        bench.text(),
-        duration_text(schedule.remaining())
-    ));
+    let place = format!(", in machines of {}", bench.text());
+    note_remaining(session, &forecast, &schedule, &place);
     let open = OpenStudy {
         session,
         forecast: &forecast,
@@ -129,7 +119,7 @@ pub fn carry_out(
         stop,
     };
     let ended = guests::run_all(&open, &bench, &mut schedule)?;
-    let left = all - schedule.runs_done();
+    let left = schedule.order().len() - schedule.runs_done();
     if left == 0 {
         show(&StudyOutcome::of(&directory)?);
         return Ok(Status::Done);

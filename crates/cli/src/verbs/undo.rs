@@ -8,6 +8,7 @@ use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
 use plan::declared::{self, PATH};
+use report::prove::JournalEntry;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::{ChangeLock, Session};
@@ -43,7 +44,7 @@ struct UndoJson<'a> {
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<session::entries::ChangeEntryJson>,
+    entries: Vec<JournalEntry>,
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
@@ -178,11 +179,7 @@ fn show(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath], screen
         was_in_force: undone.was_in_force,
         taken: &undone.undone_partitions,
         still_in_force: left,
-        entries: undone
-            .entries
-            .iter()
-            .map(session::entries::ChangeEntryJson::from)
-            .collect(),
+        entries: undone.entries.iter().map(session::entries::journal_entry).collect(),
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
         notes: &undone.notes,

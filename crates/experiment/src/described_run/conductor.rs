@@ -121,10 +121,9 @@ impl DescribedResult {
 
 /// Pins the conductor to its CPUs, and locks its memory where requested.
 fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
-    let refused = |what: &str, why: String, next: &str| Failure::unable(what, why, next);
     if let Some(cpus) = &run.plan.main {
         root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
-            refused(
+            Failure::unable(
                 "the conductor cannot go to its CPUs",
                 format!("CPU {cpus}: {}", std::io::Error::from_raw_os_error(errno)),
                 "name CPUs that this shell may use, or leave them out",
@@ -134,7 +133,7 @@ fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
     if run.description.main.memory == MemoryLock::Locked {
         rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE).map_err(
             |errno| {
-                refused(
+                Failure::unable(
                     "the conductor's memory cannot be locked",
                     errno.to_string(),
                     "run it as root, raise `ulimit -l`, or leave it out of the file",

@@ -1,6 +1,7 @@
 //! Runs on the board. `follow` lives as long as a link: it receives a study, starts it so that it outlives the link, and
 //! sends its results. `conduct` is that study, run like `study run`; it does not use the link.
 
+use super::MOST_PROGRAM;
 use super::messages::{BoardReply, BoardRequest, FollowRequest, MOST_BYTES, ProgramIdentity, StudyEnd, StudyState};
 use crate::child_output::{ChildOutput, next_part};
 use crate::directory::Directory;
@@ -95,9 +96,6 @@ pub fn follow(out: &mut dyn Write) -> Result<Status, Failure> {
     }
     Ok(Status::Done)
 }
-
-/// The maximum size of the program: one with all symbols is smaller.
-const MOST_PROGRAM: u64 = 512 << 20;
 
 /// The messages before the request to start.
 #[derive(Default)]

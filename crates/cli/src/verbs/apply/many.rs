@@ -6,11 +6,12 @@ use crate::plans;
 use machine::CpuSet;
 use plan::Finding;
 use report::KnobDetail;
+use report::prove::JournalEntry;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
-use session::entries::ChangeEntryJson;
+use session::entries::journal_entry;
 use std::time::Duration;
 use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
@@ -21,7 +22,7 @@ struct DeclaredApplyJson<'a> {
     schema: &'static str,
     config: &'a str,
     partitions: Vec<DeclaredPartitionJson<'a>>,
-    entries: Vec<ChangeEntryJson>,
+    entries: Vec<JournalEntry>,
     /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
@@ -146,7 +147,7 @@ fn report(file: &DeclaredFile, all: &[Result<AppliedPartition, Failure>], boot_p
         schema: "quietcore.apply/1",
         config: &file.path,
         partitions: partitions.collect(),
-        entries: entries.map(ChangeEntryJson::from).collect(),
+        entries: entries.map(journal_entry).collect(),
         findings: boot_part,
     });
 }
