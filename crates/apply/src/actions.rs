@@ -32,11 +32,8 @@ pub(crate) fn enact(stage: &mut ActionContext, change: &Change) -> Result<StepRe
     if step.is_ok() {
         stage.busy.until_outside(stage.system);
     }
-    let list = match stage.version {
-        Version::V1 => "tasks",
-        Version::V2 => "cgroup.procs",
-    };
-    std::mem::take(&mut stage.busy).end(stage.system, &format!("{}/{list}", stage.mount));
+    let list = format!("{}/{}", stage.mount, stage.version.entry_file());
+    std::mem::take(&mut stage.busy).end(stage.system, &list);
     step
 }
 

@@ -39,11 +39,7 @@ fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
         .iter()
         .filter(|set| set.name != own && set.name != "/" && holds(set));
     let set = others.min_by_key(|set| effective(set).map_or(usize::MAX, CpuSet::len))?;
-    let file = match hierarchy.version {
-        Version::V1 => "tasks",
-        Version::V2 => "cgroup.procs",
-    };
-    Some(format!("{}{}/{file}", hierarchy.mount, set.name))
+    Some(hierarchy.door(&set.name))
 }
 
 fn effective(set: &Partition) -> Option<&CpuSet> {

@@ -45,10 +45,7 @@ impl ActivePartition {
     /// The file that takes a task: one thread on v1, a process on v2.
     #[must_use]
     pub fn door(&self) -> String {
-        match self.version {
-            Version::V1 => format!("{}/tasks", self.path),
-            Version::V2 => format!("{}/cgroup.procs", self.path),
-        }
+        format!("{}/{}", self.path, self.version.entry_file())
     }
 
     /// Whether the scheduler spreads unpinned tasks over its CPUs.

@@ -230,10 +230,6 @@ impl DescriptionLocation<'_> {
                 "make it first (`quietcore apply` makes partitions), or leave the cgroup out",
             ));
         }
-        let file = match hierarchy.version {
-            machine::Version::V1 => "tasks",
-            machine::Version::V2 => "cgroup.procs",
-        };
-        Ok(format!("{}{name}/{file}", hierarchy.mount))
+        Ok(hierarchy.door(&name))
     }
 }
