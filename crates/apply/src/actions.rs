@@ -17,7 +17,6 @@ pub(crate) use start_slice::control_of;
 use crate::ApplyError;
 use crate::error::refusal;
 use crate::stage::{ActionContext, RecordingMode, StepResult};
-use machine::Version;
 use plan::{Action, Change};
 
 /// Makes one change.

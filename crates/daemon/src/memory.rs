@@ -7,8 +7,7 @@ use root::Failure;
 use root::state::RUN_DIR;
 use root::state::{Lock, StateDir};
 use serde::{Deserialize, Serialize};
-use session::Session;
-use session::seconds_now;
+use session::{Session, seconds_now};
 use std::time::Duration;
 use watch::drift::{Layers, Ledger};
 

@@ -3,8 +3,7 @@
 use crate::observation::{Observation, is_reported, to_open_finding};
 use check::CheckFinding;
 use plan::declared::WatchSettings;
-use session::Session;
-use session::seconds_now;
+use session::{Session, seconds_now};
 use verify::repair::{RepairRefusal, repair_found};
 use watch::drift::{LineEvent, LogLine, RepairDecision, Repairs};
 

@@ -2,8 +2,7 @@
 
 use crate::child_output::{ChildOutput, next_part, start};
 use machine::CpuSet;
-use root::process;
-use root::{Failure, Status};
+use root::{Failure, Status, process};
 use std::io::Read as _;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,7 @@
 //! Defines the clocks that can join gaps and events: the trace supports them, and programs can read them.
 
 use apply::tracing::TracingSetting;
-use root::Tracefs;
-use root::{Failure, Status};
+use root::{Failure, Status, Tracefs};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Serialize, Serializer};
 

@@ -273,19 +273,17 @@ fn of_text(
 ) -> Result<TraceStatistics, Failure> {
     let mut reader = TextReader::new(input);
     let mut account = TraceStatistics::default();
-    loop {
-        match reader.next_item() {
-            Ok(None) => break,
-            Ok(Some(TextItem::Event(event))) => {
+    while let Some(item) = reader.next_item().map_err(|error| unreadable(path, &error))? {
+        match item {
+            TextItem::Event(event) => {
                 account.events += 1;
                 each(&step(&event));
             }
-            Ok(Some(TextItem::Lost { cpu, count })) => {
+            TextItem::Lost { cpu, count } => {
                 account.lose(count);
                 each(&lost(cpu));
             }
-            Ok(Some(TextItem::BufferStart { .. } | TextItem::Frame(_))) => {}
-            Err(error) => return Err(unreadable(path, &error)),
+            TextItem::BufferStart { .. } | TextItem::Frame(_) => {}
         }
     }
     account.broken = reader.unknown().lines;

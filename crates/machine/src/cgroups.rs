@@ -382,12 +382,7 @@ impl Hierarchy {
     /// The file that takes a task into a set (`/`, `/rt`).
     #[must_use]
     pub fn door(&self, set: &str) -> String {
-        format!(
-            "{}{}/{}",
-            self.mount,
-            set.trim_end_matches('/'),
-            self.version.entry_file()
-        )
+        format!("{}/{}", self.dir(set), self.version.entry_file())
     }
 
     /// A set by its name (`/`, `/rt`).

@@ -1,7 +1,7 @@
 //! Moves a sampler into the cpuset that owns its CPU. Outside of it the kernel would reject the CPU.
 
 use crate::Session;
-use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
+use machine::{CpuSet, Hierarchy, Machine, Partition};
 use root::{Failure, Root};
 
 /// The file that moves a process into the cpuset of these CPUs. `None` if our own cpuset has them already, or if no other
@@ -52,6 +52,7 @@ fn effective(set: &Partition) -> Option<&CpuSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::Version;
 
     fn hierarchy(version: Version) -> Hierarchy {
         let set = |name: &str, cpus: &str| Partition {

@@ -1,8 +1,7 @@
 //! Resolves the description of a run on this machine: CPUs, policies and cgroups. An error reports its place in the file.
 
 use super::statistics;
-use machine::nanoseconds;
-use machine::{CpuId, CpuSet, Machine, Policy};
+use machine::{CpuId, CpuSet, Machine, Policy, nanoseconds};
 use measure::configuration::{
     ConfigurationError, ConfigurationForm, ConfiguredProgram, ConfiguredSampler, CpuLoad, RunConfiguration,
     SamplerQuestion, SourceValue,
