@@ -4,8 +4,7 @@ use crate::configuration::DaemonConfiguration;
 use crate::outlets::DaemonLog;
 use crate::sources::Sources;
 use root::Failure;
-use root::state::RUN_DIR;
-use root::state::{Lock, StateDir};
+use root::state::{Lock, RUN_DIR, StateDir};
 use serde::{Deserialize, Serialize};
 use session::{Session, seconds_now};
 use std::time::Duration;
@@ -89,10 +88,7 @@ impl StateStore {
             None => Failure::conflict(
                 "another `quietcore watch --daemon` is at work",
                 format!("it is {}", state.holder()),
-                format!(
-                    "one is enough; `quietcore check` asks once, and {}/watch/{NAME} holds what it knows",
-                    RUN_DIR
-                ),
+                format!("one is enough; `quietcore check` asks once, and {RUN_DIR}/watch/{NAME} holds what it knows"),
             ),
         })?;
         // A state that cannot be parsed (of another version, or truncated by a crash of the machine) is discarded.

@@ -1,8 +1,7 @@
 //! Writes lines to the log, and to systemd's journal if requested.
 
 use plan::Level;
-use root::{Failure, Status};
-use root::{RootError, datagram, log};
+use root::{Failure, RootError, Status, datagram, log};
 use std::path::{Path, PathBuf};
 use watch::drift::{LineEvent, LogLine, text};
 

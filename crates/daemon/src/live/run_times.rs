@@ -1,5 +1,6 @@
 //! Measures how much the threads of a scene ran between two checks.
 
+use machine::tasks::{SchedStat, read_sched_stat};
 use root::Root;
 use std::collections::BTreeMap;
 use watch::{IsolatedThread, ThreadRuntime};
@@ -10,7 +11,7 @@ const MOST: usize = 256;
 /// The run time of each thread at the last check.
 #[derive(Default)]
 pub(super) struct RunTimes {
-    known: BTreeMap<u32, (u64, u64)>,
+    known: BTreeMap<u32, SchedStat>,
 }
 
 impl RunTimes {
@@ -19,31 +20,19 @@ impl RunTimes {
         let mut now = BTreeMap::new();
         let mut ran = Vec::new();
         for thread in threads.iter().take(MOST) {
-            let path = format!("/proc/{}/task/{}/schedstat", thread.pid, thread.tid);
-            let Some((ran_ns, times)) = root.text(&path).ok().flatten().and_then(|text| parse(&text)) else {
+            let Some(stat) = read_sched_stat(root, &format!("/proc/{}/task/{}", thread.pid, thread.tid)) else {
                 continue;
             };
-            now.insert(thread.tid, (ran_ns, times));
-            let Some((before_ns, before)) = self.known.get(&thread.tid) else {
-                continue;
-            };
-            if let (Some(ran_ns), Some(times)) = (ran_ns.checked_sub(*before_ns), times.checked_sub(*before)) {
-                ran.push(ThreadRuntime {
+            now.insert(thread.tid, stat);
+            ran.extend(self.known.get(&thread.tid).and_then(|before| {
+                Some(ThreadRuntime {
                     tid: thread.tid,
-                    times,
-                    ran_ns,
-                });
-            }
+                    times: stat.time_slices.checked_sub(before.time_slices)?,
+                    ran_ns: stat.run_ns.checked_sub(before.run_ns)?,
+                })
+            }));
         }
         self.known = now;
         ran
     }
-}
-
-/// Time on a CPU, and the number of time slices (`proc_pid_schedstat` in `fs/proc/base.c`).
-fn parse(text: &str) -> Option<(u64, u64)> {
-    let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
-    let ran_ns = numbers.next()??;
-    let _waited = numbers.next()??;
-    Some((ran_ns, numbers.next()??))
 }
