@@ -59,7 +59,11 @@ pub fn into_partition(
         return Err(CsetError::failed("shielding not active on system"));
     };
     let taken = isolated_cpus(&partitions(&journal, changing.session.boot_id().as_deref()));
-    let ground = changing.move_context(&tree.hierarchy, &taken);
+    let ground = MoveContext {
+        system: &changing.host,
+        hierarchy: &tree.hierarchy,
+        isolated: &taken,
+    };
     let parcels: Vec<PlannedMove> = tids
         .iter()
         .map(|tid| match moves_alone(tree, &ground, tids, *tid, to) {
@@ -161,11 +165,15 @@ fn enter(session: &Session, tree: &CpusetTree, to: &CpusetNode) -> Result<(), Cs
         more: leaves_only(tree, to),
     };
     let changing = session.lock()?;
+    let none = CpuSet::new();
     if let Some(mut journal) = Journal::open(changing.state())? {
         let in_force = partitions(&journal, changing.session.boot_id().as_deref());
         if !in_force.is_empty() {
-            let taken = isolated_cpus(&in_force);
-            let ground = changing.move_context(&tree.hierarchy, &taken);
+            let ground = MoveContext {
+                system: &changing.host,
+                hierarchy: &tree.hierarchy,
+                isolated: &isolated_cpus(&in_force),
+            };
             let arrivals = apply::relocate(&ground, &mut journal, &[own])?;
             return match arrivals.first().map(|arrival| &arrival.outcome) {
                 Some(ChangeOutcome::Refused(errno)) => Err(refused(*errno)),
@@ -173,8 +181,11 @@ fn enter(session: &Session, tree: &CpusetTree, to: &CpusetNode) -> Result<(), Cs
             };
         }
     }
-    let none = CpuSet::new();
-    let ground = changing.move_context(&tree.hierarchy, &none);
+    let ground = MoveContext {
+        system: &changing.host,
+        hierarchy: &tree.hierarchy,
+        isolated: &none,
+    };
     match apply::enter(&ground, &own) {
         ChangeOutcome::Refused(errno) => Err(refused(errno)),
         _ => Ok(()),
