@@ -46,6 +46,7 @@ pub use collect::run;
 pub use conditions::condition_words;
 pub use environment::Environment;
 pub use error::MeasureError;
+pub use findings::note;
 pub use lane::{Lane, LaneLifetime, PolicyFallback};
 pub use progress::{MeasurementPhase, Progress, ThreadProgress};
 pub use proof::{Claim, ClaimJudgement, ClaimVerdict, Proof};

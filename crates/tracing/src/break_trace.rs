@@ -5,7 +5,7 @@
 
 use crate::instance::{TraceInstance, found};
 use apply::tracing::{TracingSetting, TracingSettings};
-use measure::{BreakAction, LimitHit, Measurement, MeasurementKind, Note, NoteLevel};
+use measure::{BreakAction, LimitHit, Measurement, MeasurementKind, Note, NoteLevel, note};
 use root::Failure;
 use session::Session;
 use std::io::Write as _;
@@ -184,13 +184,8 @@ impl<'s> ArmedTrace<'s> {
 
     fn save(&self, session: &Session) -> Result<Note, Failure> {
         let shown = self.instance.display_path("trace");
-        let frozen = |subject: String, message: String, fix: &str| Note {
-            id: "trace_frozen".to_owned(),
-            level: NoteLevel::Info,
-            subject,
-            message,
-            fix: fix.to_owned(),
-        };
+        let frozen =
+            |subject: String, message: String, fix: &str| note(NoteLevel::Info, "trace_frozen", subject, message, fix);
         let text = || -> Result<Vec<u8>, Failure> {
             let mut text = Vec::new();
             match session
@@ -231,11 +226,6 @@ impl<'s> ArmedTrace<'s> {
 }
 
 fn unavailable(error: &Failure) -> Note {
-    Note {
-        id: "trace_not_recorded".to_owned(),
-        level: NoteLevel::Info,
-        subject: "tracefs".to_owned(),
-        message: format!("No trace of that moment was kept: {}.", error.reason()),
-        fix: error.next.clone(),
-    }
+    let message = format!("No trace of that moment was kept: {}.", error.reason());
+    note(NoteLevel::Info, "trace_not_recorded", "tracefs", message, &error.next)
 }

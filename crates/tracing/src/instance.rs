@@ -4,7 +4,7 @@ use crate::refusal::{absent, refused};
 use apply::ApplyError;
 use apply::tracing::TracingSettings;
 use machine::TaskKey;
-use measure::{Note, NoteLevel};
+use measure::{Note, NoteLevel, note};
 use root::{Failure, Tracefs};
 use session::Session;
 
@@ -115,13 +115,14 @@ impl<'s> TraceInstance<'s> {
     pub fn end(&mut self) -> Option<Note> {
         let subject = self.display_path("");
         let error = self.remove().err()?;
-        Some(Note {
-            id: "trace_left_behind".to_owned(),
-            level: NoteLevel::Warning,
+        let message = format!("The trace could not be taken down: {}.", error.reason());
+        Some(note(
+            NoteLevel::Warning,
+            "trace_left_behind",
             subject,
-            message: format!("The trace could not be taken down: {}.", error.reason()),
-            fix: error.next,
-        })
+            message,
+            &error.next,
+        ))
     }
 
     /// Removes it and restores what it changed. Its files must be closed.

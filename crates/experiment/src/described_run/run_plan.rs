@@ -8,7 +8,7 @@ use measure::configuration::{
 };
 use measure::load::LoadKind;
 use measure::programs::Order;
-use measure::{Lane, Note, NoteLevel, parse_policy};
+use measure::{Lane, Note, NoteLevel, note, parse_policy};
 use root::Failure;
 use session::isolation::existing_cpus;
 use std::path::Path;
@@ -91,13 +91,13 @@ impl RunPlan {
     fn note_sharing(&mut self, what: &str, cpus: &CpuSet, measured: &CpuSet) {
         let shared = cpus.and(measured);
         if !shared.is_empty() {
-            self.notes.push(Note {
-                id: "measured_cpu_shared".to_owned(),
-                level: NoteLevel::Warning,
-                subject: what.to_owned(),
-                message: format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
-                fix: "give it other CPUs in the file, unless that is the question".to_owned(),
-            });
+            self.notes.push(note(
+                NoteLevel::Warning,
+                "measured_cpu_shared",
+                what,
+                format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
+                "give it other CPUs in the file, unless that is the question",
+            ));
         }
     }
 }
