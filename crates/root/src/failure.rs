@@ -91,6 +91,11 @@ impl Failure {
     pub fn conflict(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
         Failure::new(Status::Conflict, what, why, next)
     }
+
+    /// A bug of quietcore: what, why.
+    pub fn bug(what: impl Into<String>, why: impl Into<String>) -> Failure {
+        Failure::new(Status::Bug, what, why, "please report this as a bug")
+    }
 }
 
 /// Three lines: what, why, next.
