@@ -12,7 +12,7 @@ use session::read_recording;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use study::heat::Heat;
-use study::{MOST_BYTES, MeasuredQuantity, RunPosition, Study, StudyRecord};
+use study::{MOST_BYTES, RunPosition, Study, StudyRecord};
 
 /// The maximum size of `study.json`: 10,000 names of cells are smaller.
 const MOST_RECORD: u64 = 16 << 20;
@@ -232,11 +232,6 @@ impl Directory {
         let Some(own) = &recording.own else {
             return Err(ForeignResult::OfAnotherTool);
         };
-        let kind = match self.study.what {
-            MeasuredQuantity::Latency => MeasurementKind::Latency,
-            MeasuredQuantity::Noise => MeasurementKind::Noise,
-            MeasuredQuantity::All => MeasurementKind::All,
-        };
         let mut cpus = machine::CpuSet::new();
         own.threads
             .iter()
@@ -270,7 +265,7 @@ impl Directory {
             }
         }
         differs("the CPU", &cpus.to_string(), &record.cpus.to_string())?;
-        match (own.kind == kind, own.complete) {
+        match (own.kind == self.study.what, own.complete) {
             (false, _) => Err(ForeignResult::Kind(self.study.what)),
             (_, false) => Err(ForeignResult::Interrupted),
             _ => Ok(()),
@@ -297,7 +292,7 @@ enum ForeignResult {
     /// The kernel of another level.
     Kernel(String),
     /// It is not the kind of measurement that the study asks for.
-    Kind(MeasuredQuantity),
+    Kind(MeasurementKind),
     /// It is incomplete.
     Interrupted,
 }

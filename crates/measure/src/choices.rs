@@ -16,6 +16,18 @@ pub enum MeasurementKind {
     All,
 }
 
+impl MeasurementKind {
+    /// Its word in commands and files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            MeasurementKind::Latency => "latency",
+            MeasurementKind::Noise => "noise",
+            MeasurementKind::All => "all",
+        }
+    }
+}
+
 /// A kernel tracer used as sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
