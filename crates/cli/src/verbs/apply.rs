@@ -13,12 +13,10 @@ use plan::declared::{BootPart, CpuSpec, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use planned_declaration::PlannedDeclaration;
 use report::KnobDetail;
-use report::prove::JournalEntry;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
-use session::entries::journal_entry;
 use session::isolation::plan_on;
 use session::resize;
 use session::{ChangeLock, Session};
@@ -73,7 +71,7 @@ struct ApplyJson<'a> {
     housekeeping: &'a CpuSet,
     in_force: bool,
     saved: Option<&'a str>,
-    entries: Vec<JournalEntry>,
+    entries: Vec<report::prove::JournalEntry>,
     findings: &'a [&'a Finding],
 }
 
@@ -155,7 +153,12 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         housekeeping: &brought.plan.housekeeping,
         in_force: brought.applied.in_force,
         saved: saved.map(|saved| saved.path.as_str()),
-        entries: brought.applied.entries.iter().map(journal_entry).collect(),
+        entries: brought
+            .applied
+            .entries
+            .iter()
+            .map(session::entries::journal_entry)
+            .collect(),
         findings: &findings,
     });
     let mut text = brought.text(args.confirm_within, screen);

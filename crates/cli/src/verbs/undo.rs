@@ -8,7 +8,6 @@ use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
 use plan::declared::{self, PATH};
-use report::prove::JournalEntry;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::{ChangeLock, Session};
@@ -44,7 +43,7 @@ struct UndoJson<'a> {
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<JournalEntry>,
+    entries: Vec<report::prove::JournalEntry>,
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],

@@ -6,12 +6,10 @@ use crate::plans;
 use machine::CpuSet;
 use plan::Finding;
 use report::KnobDetail;
-use report::prove::JournalEntry;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
-use session::entries::journal_entry;
 use std::time::Duration;
 use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
@@ -22,7 +20,7 @@ struct DeclaredApplyJson<'a> {
     schema: &'static str,
     config: &'a str,
     partitions: Vec<DeclaredPartitionJson<'a>>,
-    entries: Vec<JournalEntry>,
+    entries: Vec<report::prove::JournalEntry>,
     /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
@@ -147,7 +145,7 @@ fn report(file: &DeclaredFile, all: &[Result<AppliedPartition, Failure>], boot_p
         schema: "quietcore.apply/1",
         config: &file.path,
         partitions: partitions.collect(),
-        entries: entries.map(journal_entry).collect(),
+        entries: entries.map(session::entries::journal_entry).collect(),
         findings: boot_part,
     });
 }
