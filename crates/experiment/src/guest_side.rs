@@ -96,7 +96,7 @@ fn one(
     };
     forecast
         .possible(session, cell)
-        .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why.to_string(), ""))?;
+        .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why, ""))?;
     cooling::rest(forecast.study.cool_down, stop);
     if stop.load(Ordering::Relaxed) {
         return Ok(None);

@@ -55,7 +55,7 @@ pub fn start(
     let failed = |error: std::io::Error| {
         Failure::unable(
             "the command's process could not be made",
-            error.to_string(),
+            error,
             "try again; there may be too many processes or open files",
         )
     };

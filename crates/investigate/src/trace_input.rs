@@ -83,7 +83,7 @@ pub fn open(path: &Path) -> Result<TraceInput, Failure> {
     let refuse = |error: root::RootError| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
             format!("{} cannot be read", report::safe_path(path)),
-            error.to_string(),
+            error,
             "name a trace.dat, or a text that ftrace or trace-cmd report wrote; `-` is standard input",
         ),
         _ => error.into(),
@@ -105,7 +105,7 @@ pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<Trac
     TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
         Failure::usage(
             format!("{} cannot be understood", report::safe_path(path)),
-            error.to_string(),
+            error,
             "give it the whole file, as trace-cmd or quietcore wrote it",
         )
     })
@@ -299,7 +299,7 @@ fn of_text(
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(
         format!("{} cannot be read to its end", report::safe_path(path)),
-        error.to_string(),
+        error,
         "look at the disk that it is on",
     )
 }

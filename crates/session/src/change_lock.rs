@@ -45,7 +45,7 @@ impl Session {
             match state.lock(LOCK_WAIT) {
                 Err(error @ RootError::Busy { .. }) => self.warn(&Failure::conflict(
                     "the partition is not undone yet",
-                    error.to_string(),
+                    error,
                     "this command waits for the lock",
                 )),
                 outcome => break outcome?,

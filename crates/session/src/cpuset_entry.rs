@@ -22,7 +22,7 @@ pub fn enter(session: &Session, door: Option<&str>, pid: u32) -> Result<(), Fail
     written.map_err(|error| {
         Failure::unable(
             format!("process {pid} cannot enter the cpuset of its CPUs"),
-            error.to_string(),
+            error,
             "look at the path named above",
         )
     })

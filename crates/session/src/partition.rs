@@ -163,7 +163,7 @@ pub fn join(
         (ChangeOutcome::Done, None) => Ok(()),
         (ChangeOutcome::Done, Some(errno)) => Err(Failure::unable(
             "the program cannot be pinned",
-            std::io::Error::from_raw_os_error(errno).to_string(),
+            std::io::Error::from_raw_os_error(errno),
             "leave out the CPUs, or look at the error above",
         )),
         (ChangeOutcome::Refused(errno), _) => {
@@ -189,7 +189,7 @@ pub fn become_program(command: &[OsString]) -> Failure {
     Failure::new(
         Status::Program(code),
         format!("{} was not started", program.to_string_lossy()),
-        error.to_string(),
+        error,
         next,
     )
 }

@@ -53,7 +53,7 @@ pub fn untraceable(session: &Session, error: TraceError) -> Failure {
         TraceError::Root(error) => refused(session, error),
         error => Failure::unable(
             "the kernel's trace cannot be read",
-            error.to_string(),
+            error,
             "`measure noise` says how much is stolen, without names",
         ),
     }

@@ -43,7 +43,7 @@ impl MomentRecorder {
         self.file.append(line).map_err(|error| {
             Failure::unable(
                 format!("{} ends here", report::safe_path(&self.path)),
-                error.to_string(),
+                error,
                 "free some space, or name another file; what is in the file can be played",
             )
         })

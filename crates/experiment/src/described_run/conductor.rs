@@ -135,7 +135,7 @@ fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
             |errno| {
                 Failure::unable(
                     "the conductor's memory cannot be locked",
-                    errno.to_string(),
+                    errno,
                     "run it as root, raise `ulimit -l`, or leave it out of the file",
                 )
             },

@@ -82,7 +82,7 @@ pub fn resolve(described: &RunConfiguration, file: &Path, machine: &Machine) -> 
 pub fn refused(file: &Path, error: &ConfigurationError) -> Failure {
     Failure::usage(
         format!("{} describes no run", file.display()),
-        error.to_string(),
+        error,
         error.next.clone(),
     )
 }

@@ -121,7 +121,7 @@ pub fn restart(session: &Session, why: &str) -> Result<(), Failure> {
     restarts::restart_machine(session.writable()?).map_err(|error| {
         Failure::unable(
             "systemd does not restart this machine",
-            error.to_string(),
+            error,
             "the study is ended, and its results stay: begin it again when `systemctl reboot` works here",
         )
     })

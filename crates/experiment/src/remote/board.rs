@@ -183,7 +183,7 @@ impl Board<'_> {
         check_program(&self.program, &seen.processor).map_err(|why| {
             Failure::usage(
                 format!("this quietcore cannot run on {}", self.host()),
-                why.to_string(),
+                why,
                 format!(
                     "name a static quietcore for that machine with --binary FILE; there are {}",
                     targets()
@@ -355,7 +355,7 @@ impl Board<'_> {
         let record: StudyRecord = serde_json::from_slice(bytes).map_err(|error| {
             Failure::unable(
                 format!("what {} says of its study is not understood", self.host()),
-                error.to_string(),
+                error,
                 "run the same command again",
             )
         })?;

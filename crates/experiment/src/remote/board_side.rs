@@ -192,7 +192,7 @@ impl BoardSide<'_> {
         if !given.record.is_empty() {
             let study = StudyFile::read(&file)?;
             let record = serde_json::from_slice(&given.record)
-                .map_err(|error| Failure::usage("what came over the link is no record", error.to_string(), ""))?;
+                .map_err(|error| Failure::usage("what came over the link is no record", error, ""))?;
             let directory = Directory::of(&self.results(), study.study(), &given.study, record)?;
             for (place, bytes) in given.results {
                 if !directory.has(place) {
@@ -201,11 +201,7 @@ impl BoardSide<'_> {
             }
         }
         let failed = |error: std::io::Error| {
-            Failure::unable(
-                "the study could not be started",
-                error.to_string(),
-                "run the same command again",
-            )
+            Failure::unable("the study could not be started", error, "run the same command again")
         };
         let progress = output::for_child(&self.dir.join(PROGRESS))?;
         let mut command = Command::new(self.program());
@@ -353,7 +349,7 @@ fn leave_measured_cpus(measured: &CpuSet) {
 }
 
 fn link_failure(error: &std::io::Error) -> Failure {
-    Failure::unable("the link ended", error.to_string(), "the study goes on")
+    Failure::unable("the link ended", error, "the study goes on")
 }
 
 /// Waits briefly for requests. Returns whether the link still exists.

@@ -139,7 +139,7 @@ impl Ssh {
         command.spawn().map_err(|error| {
             Failure::unable(
                 "ssh cannot be started",
-                error.to_string(),
+                error,
                 "install it (openssh-client), or name it with --ssh",
             )
         })
