@@ -3,7 +3,6 @@
 mod blame_answer;
 mod checker;
 mod recorder;
-mod run_times;
 mod sampler;
 mod scene;
 
