@@ -1,7 +1,7 @@
 //! Writes lines to the log, and to systemd's journal if requested.
 
 use plan::Level;
-use root::{Failure, RootError, Status, datagram, log};
+use root::{Failure, RootError, datagram, log};
 use std::path::{Path, PathBuf};
 use watch::drift::{LineEvent, LogLine, text};
 
@@ -147,6 +147,7 @@ fn of_journal(line: &LogLine) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use root::Status;
 
     /// A full log loses lines, reports how many, and continues.
     #[test]

@@ -390,5 +390,9 @@ fn foreign_result(path: &Path, why: &str) -> Failure {
 
 fn unreadable(path: &Path, why: &impl ToString) -> Failure {
     let what = format!("{} is no directory of a study", report::safe_path(path));
-    Failure::usage(what, why, "name a directory that `quietcore study run` made")
+    Failure::usage(
+        what,
+        why.to_string(),
+        "name a directory that `quietcore study run` made",
+    )
 }

@@ -1,7 +1,7 @@
 //! Defines the clocks that can join gaps and events: the trace supports them, and programs can read them.
 
 use apply::tracing::TracingSetting;
-use root::{Failure, Status, Tracefs};
+use root::{Failure, Tracefs};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Serialize, Serializer};
 
@@ -114,6 +114,7 @@ pub fn in_force(text: &str) -> Result<TraceClock, Failure> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use root::Status;
 
     #[test]
     fn only_the_word_in_brackets_is_the_current_clock() {

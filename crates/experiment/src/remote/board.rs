@@ -4,7 +4,7 @@ use super::link::{LinkEvent, LinkFailure, LinkSession, Ssh};
 use super::messages::{BoardReply, BoardRequest, FollowRequest, ProgramIdentity, StudyEnd, StudyState};
 use crate::cooling::rest;
 use crate::directory::Directory;
-use root::{Failure, Status};
+use root::Failure;
 use session::Session;
 use std::fmt;
 use std::path::Path;
