@@ -74,12 +74,9 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         loader,
         Some(tried.words.clone()),
     )?;
-    let lasting = session.made_lasting_state()?;
-    note_state(
-        &DurableStorage(&lasting),
-        session.boot_id().as_deref(),
-        BootWordStage::Live,
-    )?;
+    let state = session.made_lasting_state()?;
+    let lasting = DurableStorage(&state);
+    note_state(&lasting, session.boot_id().as_deref(), BootWordStage::Live)?;
     shown.finish(Some("Kept: the default line has it from now on."), screen);
     Ok(Status::Done)
 }
