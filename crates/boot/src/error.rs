@@ -103,12 +103,12 @@ impl From<TrialError> for BootError {
 
 impl BootError {
     /// Wrong usage: what, why, next.
-    pub(crate) fn usage(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> BootError {
+    pub(crate) fn usage(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> BootError {
         BootError::Failed(Failure::usage(what, why, next))
     }
 
     /// Not possible on this machine: what, why, next.
-    pub(crate) fn unable(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> BootError {
+    pub(crate) fn unable(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> BootError {
         BootError::Failed(Failure::unable(what, why, next))
     }
 

@@ -12,7 +12,6 @@ mod reading;
 mod verbs;
 
 use clap::Parser;
-use experiment::first_process;
 use root::Status;
 use session::Session;
 use std::ffi::OsString;
@@ -39,8 +38,8 @@ struct Cli {
 pub fn main() -> std::process::ExitCode {
     allocator::survives_forks();
     report_panics();
-    if first_process::is_init_of_a_guest() {
-        return first_process::run(&StandardError::Normal).into();
+    if experiment::is_init_of_a_guest() {
+        return experiment::run_as_init(&StandardError::Normal).into();
     }
     let command_line: Vec<OsString> = std::env::args_os().collect();
     #[cfg(feature = "compat")]

@@ -12,8 +12,9 @@ use machine::{CpuSet, Machine};
 use measure::{Environment, Progress};
 use phase::PhaseOptions;
 use plan::{Finding, FindingId, Intent, Level, Plan};
-use report::prove::{JournalEntry, PROVE_SCHEMA, ProveRecord, RestorationCheck};
+use report::prove::{PROVE_SCHEMA, ProveRecord, RestorationCheck};
 use root::{Failure, Status};
+use session::entries::journal_entry;
 use session::isolation::plan_on;
 use session::partition::ActivePartition;
 use session::{ChangeLock, Session};
@@ -197,8 +198,7 @@ impl ProveRun<'_> {
             match applied.in_force {
                 false => Ok(applied),
                 // A partition that a user applied on purpose is not undone here.
-                true => Err(Failure::new(
-                    Status::Conflict,
+                true => Err(Failure::conflict(
                     format!("partition {} is in force already", intent.name),
                     "prove would have to undo what was applied before",
                     "run `quietcore undo` first, or use another machine",
@@ -209,7 +209,7 @@ impl ProveRun<'_> {
 
     fn measure_isolated(&mut self, plan: &Plan, partition: Option<&ActivePartition>, applied: &ApplyOutcome) {
         self.story.isolated = self.options.intent.cpus.clone();
-        self.story.entries = applied.entries.iter().map(entry).collect();
+        self.story.entries = applied.entries.iter().map(journal_entry).collect();
         let findings = applied.findings.iter();
         let findings = findings.filter(|finding| finding.level > Level::Info);
         self.story.could_not.extend(findings.cloned());
@@ -226,8 +226,7 @@ impl ProveRun<'_> {
             Ok(undone) => {
                 if !undone.was_in_force {
                     self.story.isolated = CpuSet::new();
-                    self.add_not_isolated(&Failure::new(
-                        Status::Conflict,
+                    self.add_not_isolated(&Failure::conflict(
                         "another command has undone the partition",
                         "the isolated measurements were not isolated to their end",
                         "see `quietcore history`, and run `quietcore prove` again",
@@ -235,7 +234,7 @@ impl ProveRun<'_> {
                 }
                 undone.remains()
             }
-            Err(error) => vec![format!("{}: {}", error.what, error.why)],
+            Err(error) => vec![error.reason()],
         };
         let root = self.session.root();
         let compared = self.steps.run("compare with the state before", || {
@@ -259,20 +258,10 @@ impl ProveRun<'_> {
                 Level::Error,
                 FindingId::NOT_ISOLATED,
                 self.story.cpus.to_string(),
-                format!("{}: {}", error.what, error.why),
+                error.reason(),
             )
             .fix(error.next.clone()),
         );
-    }
-}
-
-fn entry(entry: &apply::ChangeEntry) -> JournalEntry {
-    JournalEntry {
-        seq: entry.seq,
-        change: entry.change.clone(),
-        before: entry.before.clone(),
-        after: entry.after.clone(),
-        outcome: entry.outcome.text(),
     }
 }
 

@@ -7,7 +7,6 @@ use crate::blame_report::{BlameReport, WatchedProgram};
 use crate::child::{self, Launch};
 use crate::event_stream::kernel_events;
 use crate::hotplug::note_text;
-use crate::placement::place;
 use crate::program_watch::ProgramWatch;
 use crate::trace_settings::WatchSubject;
 use crate::waits::WaitSubject;
@@ -33,7 +32,7 @@ pub fn blame_command(
     let machine = session.machine();
     let named = options.cpus.as_deref();
     let named = named.map(|cpus| existing_cpus(cpus, &machine)).transpose()?;
-    let child = match child::start(&command.command, || place(session, &machine, named.as_ref(), command))? {
+    let child = match child::start(session, &machine, named.as_ref(), command)? {
         Launch::Running(child) => child,
         Launch::Failed(status) => return Ok(Launch::Failed(status)),
     };

@@ -34,6 +34,17 @@ pub enum Version {
     V2,
 }
 
+impl Version {
+    /// The file of a cgroup that takes a task: one thread on v1, a process on v2.
+    #[must_use]
+    pub fn entry_file(self) -> &'static str {
+        match self {
+            Version::V1 => "tasks",
+            Version::V2 => "cgroup.procs",
+        }
+    }
+}
+
 /// The hierarchy with the cpuset controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
@@ -368,6 +379,12 @@ fn find_owners(
 }
 
 impl Hierarchy {
+    /// The file that takes a task into a set (`/`, `/rt`).
+    #[must_use]
+    pub fn door(&self, set: &str) -> String {
+        format!("{}/{}", self.dir(set), self.version.entry_file())
+    }
+
     /// A set by its name (`/`, `/rt`).
     #[must_use]
     pub fn set(&self, name: &str) -> Option<&Partition> {

@@ -13,8 +13,7 @@ mod window;
 use crate::Lane;
 use crate::child::ChildProcess;
 use crate::counter::CounterSource;
-use crate::housekeeping::leave_measured;
-use crate::idle_request;
+use crate::os::leave_measured;
 use crate::result::ResultMoment;
 use crate::sampler::{self, SamplerJob};
 use crate::shared::SharedMapping;
@@ -62,7 +61,7 @@ pub fn run(
     if let Some(join) = request.join {
         join(pid).map_err(|error| MeasureError::Join { why: error.why })?;
     }
-    let held = idle_request::request(request.idle_states)?;
+    let held = request.hold_idle_states()?;
     let mut collection = Collection::new(&job, request, root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
     collection.query_before();

@@ -30,6 +30,7 @@ pub use error::ConfigurationError;
 
 use crate::load::LoadKind;
 use machine::Nanos;
+use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,7 +102,8 @@ pub enum CpuLoad {
 }
 
 /// Whether the conductor's memory is locked. The samplers' memory is always locked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MemoryLock {
     /// It may be swapped.
     #[default]
@@ -158,7 +160,8 @@ pub struct BuiltInLoad {
 }
 
 /// What happens after a program has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EndAction {
     /// Nothing.
     #[default]

@@ -4,9 +4,9 @@ use crate::counter::kernel_rate::{self, Rate};
 use crate::counter::offset::{self, Offset};
 use crate::counter::{CounterSource, readable_in_user_space};
 use crate::findings::note;
-use crate::housekeeping::step_onto;
+use crate::os::{self, step_onto};
 use crate::sampler::SamplerJob;
-use crate::{Environment, MeasurementKind, Note, NoteLevel, os};
+use crate::{Environment, MeasurementKind, Note, NoteLevel};
 use machine::{CpuId, CpuSet};
 use root::Root;
 

@@ -10,7 +10,7 @@ use machine::{CpuId, CpuSet, Nanos, Policy};
 use root::Root;
 
 /// Builds a note; its texts are complete sentences.
-pub(crate) fn note(level: NoteLevel, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
+pub fn note(level: NoteLevel, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
     Note {
         id: id.to_owned(),
         level,

@@ -15,9 +15,9 @@ mod timers;
 mod tlb_shootdowns;
 mod wake_ups;
 
+use crate::MeasureError;
 use crate::child::ChildProcess;
 use crate::os::{self, ForkSide};
-use crate::{MeasureError, housekeeping};
 use machine::{CpuId, CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -194,7 +194,7 @@ impl RunningLoad {
         let parent = std::process::id();
         let only = CpuSet::range(cpu.0, cpu.0);
         // Forked on its CPU, so that the child inherits the mask and need not allocate to set it.
-        let aside = housekeeping::step_onto(&only).map_err(|errno| MeasureError::Os {
+        let aside = os::step_onto(&only).map_err(|errno| MeasureError::Os {
             operation: "pin a load program to its CPU",
             errno,
         })?;

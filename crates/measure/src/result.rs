@@ -2,7 +2,7 @@
 //!
 //! Unknown values are `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
-use crate::{Clock, Environment, KernelTracer, MeasurementKind, Proof};
+use crate::{BreakSample, Clock, Environment, KernelTracer, MeasurementKind, Proof};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -265,21 +265,6 @@ pub struct LateWakeUp {
     pub at_ns: u64,
     /// Its lateness.
     pub late_ns: u64,
-}
-
-/// The sample that ended a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BreakSample {
-    /// Whether it is a late wake-up or a gap.
-    pub kind: MeasurementKind,
-    /// The CPU.
-    pub cpu: CpuId,
-    /// Its lateness or length.
-    pub value_ns: u64,
-    /// The limit that it reached.
-    pub limit_ns: u64,
-    /// When its thread read the clock, on `CLOCK_MONOTONIC`.
-    pub at_monotonic_ns: u64,
 }
 
 /// The sampler thread's own disturbances, from `getrusage(RUSAGE_THREAD)` around the window.

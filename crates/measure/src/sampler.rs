@@ -8,7 +8,7 @@ use crate::os::{self, Errno, ForkSide};
 use crate::ring::RingWriter;
 use crate::seccomp::{self, BreakPermission};
 use crate::shared::{Control, RingSlot, SharedMapping, Track, gate, notify, state, wait_until};
-use crate::{Break, Lane, LimitHit, MeasurementKind, Sleep, SystemCalls, clock, spin, timer};
+use crate::{Break, BreakSample, Lane, MeasurementKind, Sleep, SystemCalls, clock, spin, timer};
 use machine::{CpuSet, Policy};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -267,7 +267,7 @@ impl SamplerThread<'_> {
             return;
         };
         if let Some(trip) = limit.trip {
-            trip.hit(&LimitHit {
+            trip.hit(&BreakSample {
                 kind: self.lane.kind,
                 cpu: self.lane.cpu,
                 value_ns: pace.to_ns(ticks),

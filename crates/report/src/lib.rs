@@ -53,5 +53,5 @@ pub use recording::{
 pub use study_forms::{STUDY_FORMS, StudyForm};
 pub use study_page::StudyPage;
 pub use study_samples::StudyCell;
-pub use style::{Style, for_terminal, safe, safe_lines};
+pub use style::{Style, for_terminal, safe, safe_lines, safe_path};
 pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};

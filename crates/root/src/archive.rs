@@ -1,7 +1,7 @@
 //! Unpacks a tar archive, plain or compressed, into a [`ArchiveTree`]. The content decides the format, never the name.
 
 use crate::RootError;
-use crate::capture_rules::{hostile, not_a_machine};
+use crate::files::{hostile, not_a_machine};
 use crate::tree::{ArchiveTree, TreeBuilder};
 use crate::zstd::ZstdFrames;
 use std::borrow::Cow;

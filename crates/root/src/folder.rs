@@ -3,8 +3,7 @@
 //! The kernel resolves the whole path in one call and refuses to leave the directory (`openat2`, 5.6 and later). If that fails,
 //! for an absolute link or because the call is missing, we walk name by name ourselves, and open each without following links.
 
-use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
-use crate::files::FileQueries;
+use crate::files::{CLIMBS_OUT, FileQueries, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
 use crate::live::{each_line, is_absence, kind_of, list, read_whole};
 use crate::{DirectoryEntry, DirectoryEntryType, PathKind, RootError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};

@@ -6,7 +6,6 @@
 
 mod archive;
 mod attributes;
-mod capture_rules;
 pub mod datagram;
 pub mod descriptor;
 mod destination;

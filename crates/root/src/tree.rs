@@ -7,8 +7,7 @@ mod store;
 
 pub(crate) use builder::TreeBuilder;
 
-use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
-use crate::files::FileQueries;
+use crate::files::{CLIMBS_OUT, FileQueries, LOOPS, MAX_LINKS, hostile};
 use crate::live::{each_line, too_large};
 use crate::{DirectoryEntry, DirectoryEntryType, PathKind, RootError};
 use nodes::{ArchiveNode, NodeContent, Nodes};

@@ -1,27 +1,17 @@
 //! Formats entries of `apply` and `undo`: what was changed, from what to what, and the outcome.
 
 use apply::ChangeEntry;
-use serde::Serialize;
+use report::prove::JournalEntry;
 
 /// One entry of `apply` and `undo` in JSON.
-#[derive(Clone, Debug, Serialize)]
-pub struct ChangeEntryJson {
-    seq: u64,
-    change: String,
-    before: Option<String>,
-    after: Option<String>,
-    outcome: String,
-}
-
-impl From<&ChangeEntry> for ChangeEntryJson {
-    fn from(entry: &ChangeEntry) -> ChangeEntryJson {
-        ChangeEntryJson {
-            seq: entry.seq,
-            change: entry.change.clone(),
-            before: entry.before.clone(),
-            after: entry.after.clone(),
-            outcome: entry.outcome.text(),
-        }
+#[must_use]
+pub fn journal_entry(entry: &ChangeEntry) -> JournalEntry {
+    JournalEntry {
+        seq: entry.seq,
+        change: entry.change.clone(),
+        before: entry.before.clone(),
+        after: entry.after.clone(),
+        outcome: entry.outcome.text(),
     }
 }
 

@@ -85,7 +85,7 @@ pub fn examine_boot_on(
             .map(|file| declaration::for_verdict(file, machine))
             .unwrap_or_default(),
         declared_words: file.and_then(|file| declaration::required_words(file, scene, machine, &facts)),
-        in_force: declaration::in_force(session, root, machine),
+        in_force: declaration::in_force(session, machine),
     };
     let verdict = boot_check(&evidence);
     let mut unread: Vec<String> = machine

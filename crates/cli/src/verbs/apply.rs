@@ -17,7 +17,6 @@ use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
-use session::entries::ChangeEntryJson;
 use session::isolation::plan_on;
 use session::resize;
 use session::{ChangeLock, Session};
@@ -72,7 +71,7 @@ struct ApplyJson<'a> {
     housekeeping: &'a CpuSet,
     in_force: bool,
     saved: Option<&'a str>,
-    entries: Vec<ChangeEntryJson>,
+    entries: Vec<report::prove::JournalEntry>,
     findings: &'a [&'a Finding],
 }
 
@@ -154,7 +153,12 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         housekeeping: &brought.plan.housekeeping,
         in_force: brought.applied.in_force,
         saved: saved.map(|saved| saved.path.as_str()),
-        entries: brought.applied.entries.iter().map(ChangeEntryJson::from).collect(),
+        entries: brought
+            .applied
+            .entries
+            .iter()
+            .map(session::entries::journal_entry)
+            .collect(),
         findings: &findings,
     });
     let mut text = brought.text(args.confirm_within, screen);

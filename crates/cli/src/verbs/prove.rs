@@ -50,14 +50,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         stop,
     };
     let story = prove(session, &options, &mut Bar { screen, bar: None });
-    let json = story.json().map_err(|error| {
-        Failure::new(
-            Status::Bug,
-            "the result is no JSON",
-            error.to_string(),
-            "please report this as a bug",
-        )
-    })?;
+    let json = story
+        .json()
+        .map_err(|error| Failure::bug("the result is no JSON", error.to_string()))?;
     root::output::write(&args.out, &json)?;
     if let Some(page) = result_file.page() {
         root::output::write(page, report::prove::prove_html(&story).as_bytes())?;

@@ -43,7 +43,7 @@ struct UndoJson<'a> {
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<session::entries::ChangeEntryJson>,
+    entries: Vec<report::prove::JournalEntry>,
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
@@ -178,11 +178,7 @@ fn show(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath], screen
         was_in_force: undone.was_in_force,
         taken: &undone.undone_partitions,
         still_in_force: left,
-        entries: undone
-            .entries
-            .iter()
-            .map(session::entries::ChangeEntryJson::from)
-            .collect(),
+        entries: undone.entries.iter().map(session::entries::journal_entry).collect(),
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
         notes: &undone.notes,

@@ -5,7 +5,7 @@
 
 use super::names::{self, PartrtTarget};
 use super::{ParsedOption, PartrtError, detail, getopts, mask, outside, wrong};
-use apply::{Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
+use apply::{Journal, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use machine::{CpuSet, Machine, Task};
 use root::{Failure, Status};
 use session::Session;
@@ -126,11 +126,7 @@ fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet)
     let layers = journal.layers();
     let live: Vec<_> = layers.iter().filter(|layer| layer.is_live()).collect();
     let isolated = apply::isolated(&live);
-    let ground = MoveContext {
-        system: &changing.host,
-        hierarchy,
-        isolated: &isolated,
-    };
+    let ground = changing.move_context(hierarchy, &isolated);
     let leads = machine::tasks::read_one(root, number).is_some_and(|task| task.pid == number);
     let threads = match leads {
         true => root

@@ -86,7 +86,7 @@ pub fn kernels_not_started(session: &Session, forecast: &Forecast) -> Vec<String
     for boot in boots.filter(|boot| boot.kernel.as_deref().is_some_and(|kernel| !is_image(kernel))) {
         if let Err(error) = once::check_once(session, &entry(boot, &forecast.cpus)) {
             let kernel = report::safe(boot.kernel.as_deref().unwrap_or_default());
-            let reason = format!("kernel {kernel}: {}: {}", error.what, error.why);
+            let reason = format!("kernel {kernel}: {}", error.reason());
             if !why.contains(&reason) {
                 why.push(reason);
             }

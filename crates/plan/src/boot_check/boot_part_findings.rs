@@ -1,8 +1,9 @@
 //! Reports the boot part of the declarations, as findings of the command that applies the run-time part.
 
-use super::{BootVerdict, BootWordStage, CheckAnswer, ParameterOutcome, Truth};
+use super::{BootVerdict, CheckAnswer, ParameterOutcome, Truth};
 use crate::declared::PATH;
 use crate::{Finding, FindingId, Level};
+use machine::cmdline::BootWordStage;
 
 /// Findings about the boot part; none if all of it is active, as far as this is observable.
 ///

@@ -4,7 +4,7 @@ use super::ArchiveTree;
 use super::nodes::{ArchiveNode, NodeContent, Nodes};
 use super::store::{Store, StoreSpan};
 use crate::RootError;
-use crate::capture_rules::{TOP_NAMES, hostile};
+use crate::files::{TOP_NAMES, hostile};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;

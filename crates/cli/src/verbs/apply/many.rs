@@ -10,7 +10,6 @@ use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
-use session::entries::ChangeEntryJson;
 use std::time::Duration;
 use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
@@ -21,7 +20,7 @@ struct DeclaredApplyJson<'a> {
     schema: &'static str,
     config: &'a str,
     partitions: Vec<DeclaredPartitionJson<'a>>,
-    entries: Vec<ChangeEntryJson>,
+    entries: Vec<report::prove::JournalEntry>,
     /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
@@ -146,7 +145,7 @@ fn report(file: &DeclaredFile, all: &[Result<AppliedPartition, Failure>], boot_p
         schema: "quietcore.apply/1",
         config: &file.path,
         partitions: partitions.collect(),
-        entries: entries.map(ChangeEntryJson::from).collect(),
+        entries: entries.map(session::entries::journal_entry).collect(),
         findings: boot_part,
     });
 }

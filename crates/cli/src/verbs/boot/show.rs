@@ -3,9 +3,9 @@
 use crate::reading::ReadingArgs;
 use apply::boot_line::BootObservation;
 use boot::{
-    BootEntry, BootState, DetectedLoader, EntryLine, MachineTree, OwnChanges, contradiction, find, other_way,
-    state_after, tuned,
+    BootEntry, DetectedLoader, EntryLine, MachineTree, OwnChanges, contradiction, find, other_way, state_after, tuned,
 };
+use machine::cmdline::BootWordStage;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
@@ -80,7 +80,7 @@ struct OwnWordsJson {
     loader: String,
     words: Vec<String>,
     files: Vec<String>,
-    state: BootState,
+    state: BootWordStage,
 }
 
 /// Runs the command.

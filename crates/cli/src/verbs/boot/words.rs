@@ -70,7 +70,7 @@ impl BootWordArgs {
                 for_cpus(&request, beside, &machine, &facts, &former)?
             }
             (None, None) => {
-                let request = BootIsolation::declared(session, root, &machine, self.partition.as_deref())?;
+                let request = BootIsolation::declared(session, &machine, self.partition.as_deref())?;
                 for_cpus(&request, IsolationMerge::United, &machine, &facts, &former)?
             }
         };

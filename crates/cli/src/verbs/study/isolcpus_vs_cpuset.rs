@@ -3,10 +3,10 @@
 use super::options::{LoadPlacement, MeasureSpec, StudyOptions, a_time};
 use super::venue_args::VenueArgs;
 use super::{consent, outcome_view, show_written};
-use ::study::MeasuredQuantity;
 use ::study::isolcpus_vs_cpuset::{IsolationVariant, Levels, text};
 use clap::ValueEnum;
 use experiment::{StudyFile, StudyRun};
+use measure::MeasurementKind;
 use root::{Failure, Status};
 use session::Session;
 use terminal::Screen;
@@ -93,7 +93,7 @@ enum PreemptionArg {
 /// As `study run`.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let experiment = args.options.experiment(&MeasureSpec {
-        what: MeasuredQuantity::Latency,
+        what: MeasurementKind::Latency,
         cpus: &args.cpus,
         each: &args.each,
         repetitions: args.repetitions,

@@ -5,10 +5,10 @@ use super::{outcome_view, show_plan};
 use crate::intent::ProfileWord;
 use clap::ValueEnum;
 use experiment::WhichKnobOptions;
+use measure::MeasurementKind;
 use plan::Profile;
 use root::{Failure, Status};
 use session::Session;
-use study::MeasuredQuantity;
 use terminal::Screen;
 
 /// Arguments of `study which-knob`.
@@ -83,9 +83,9 @@ impl Args {
     fn options(&self) -> WhichKnobOptions {
         let experiment = self.options.experiment(&MeasureSpec {
             what: match self.measure {
-                QuestionArg::Latency => MeasuredQuantity::Latency,
-                QuestionArg::Noise => MeasuredQuantity::Noise,
-                QuestionArg::All => MeasuredQuantity::All,
+                QuestionArg::Latency => MeasurementKind::Latency,
+                QuestionArg::Noise => MeasurementKind::Noise,
+                QuestionArg::All => MeasurementKind::All,
             },
             cpus: &self.cpus,
             each: &self.each,
