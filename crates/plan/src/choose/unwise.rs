@@ -4,7 +4,7 @@ use super::CpuRequest;
 use super::ground::ChoiceContext;
 use super::limits::{CandidateLimits, is_in_use};
 use super::rules::{DomainShare, RULES, broken};
-use crate::{Finding, FindingId, Level};
+use crate::{Finding, FindingId};
 use machine::{CoreKind, CpuSet, Machine};
 
 /// Above this number, places are counted instead of listed.
@@ -65,7 +65,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
              reboot return to it"
         );
         findings.push(
-            Finding::new(Level::Warning, FindingId::BOOT_CPU, format!("cpu{boot}"), message)
+            Finding::warning(FindingId::BOOT_CPU, format!("cpu{boot}"), message)
                 .fix(format!("leave CPU {boot} to housekeeping")),
         );
     }
@@ -79,7 +79,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
             "CPU {fast} are performance cores and CPU {slow} efficiency cores: the same work runs at two speeds"
         );
         let fix = "choose one kind, or pin each thread to the kind that it needs";
-        findings.push(Finding::new(Level::Warning, FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
+        findings.push(Finding::warning(FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
     }
     for node in topology.nodes.iter().filter(|_| topology.nodes.len() > 1) {
         let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node.id);
@@ -91,7 +91,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
             );
             let fix = format!("leave one of CPU {cpus} out");
             let subject = format!("node{}", node.id);
-            findings.push(Finding::new(Level::Warning, FindingId::NODE_HOUSEKEEPING, subject, message).fix(fix));
+            findings.push(Finding::warning(FindingId::NODE_HOUSEKEEPING, subject, message).fix(fix));
         }
     }
     findings
