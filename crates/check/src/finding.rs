@@ -28,19 +28,6 @@ impl CheckFinding {
         CheckFinding::of(Finding::new(level, id, subject, message))
     }
 
-    /// A finding without a change that repairs it, of this level.
-    pub(crate) fn error(id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> CheckFinding {
-        CheckFinding::new(Level::Error, id, subject, message)
-    }
-
-    pub(crate) fn warning(id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> CheckFinding {
-        CheckFinding::new(Level::Warning, id, subject, message)
-    }
-
-    pub(crate) fn info(id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> CheckFinding {
-        CheckFinding::new(Level::Info, id, subject, message)
-    }
-
     /// A finding of a plan or of the journal.
     #[must_use]
     pub fn of(finding: Finding) -> CheckFinding {

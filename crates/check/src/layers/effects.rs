@@ -39,7 +39,7 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
         if let Some(steal) = cpu.steal_ns.filter(|steal| *steal > 0) {
             let message = format!("the hypervisor took {:.1} ms of {seconds:.1} s", steal as f64 / 1e6);
             found.push(
-                CheckFinding::warning(FindingId::STEAL, window.subject(), message)
+                CheckFinding::new(Level::Warning, FindingId::STEAL, window.subject(), message)
                     .fix("pin the virtual CPU to a host CPU of its own; nothing inside the guest can stop it"),
             );
         }
@@ -97,7 +97,12 @@ impl ObservationWindow<'_> {
     }
 
     fn info(&self, id: FindingId, what: &str) -> CheckFinding {
-        CheckFinding::info(id, self.subject(), format!("{what} in {:.1} s", self.seconds))
+        CheckFinding::new(
+            Level::Info,
+            id,
+            self.subject(),
+            format!("{what} in {:.1} s", self.seconds),
+        )
     }
 
     /// One line for all counters of a kind, listed by name.
@@ -181,16 +186,16 @@ fn tick(machine: &Machine, window: &ObservationWindow) -> Option<CheckFinding> {
     let is_much = ticks as f64 > 2.0 + 2.0 * window.seconds;
     let message = format!("{ticks} timer interrupts in {:.1} s", window.seconds);
     Some(match (is_tickless, is_much) {
-        (true, true) => CheckFinding::warning(
+        (true, true) => CheckFinding::new(
+            Level::Warning,
             FindingId::TICK,
             window.subject(),
             format!("{message}, although nohz_full= names this CPU"),
         )
         .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
-        (true, false) => CheckFinding::info(FindingId::TICK, window.subject(), message),
-        (false, _) => {
-            CheckFinding::info(FindingId::TICK, window.subject(), message).fix(stops_tick(machine, window.cpu.cpu.0))
-        }
+        (true, false) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message),
+        (false, _) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message)
+            .fix(stops_tick(machine, window.cpu.cpu.0)),
     })
 }
 

@@ -58,7 +58,7 @@ fn misplaced(evidence: &CheckEvidence, case: &CheckCase, interrupt: &Interrupt, 
             true => "one that the kernel manages stays before 5.6",
             false => "one that the kernel manages follows isolcpus=managed_irq,... at boot",
         };
-        let found = CheckFinding::info(FindingId::IRQ_REFUSED, path, message).fix(format!(
+        let found = CheckFinding::new(Level::Info, FindingId::IRQ_REFUSED, path, message).fix(format!(
             "{managed}, one that each CPU has for itself stays; `quietcore explain irq_affinity` has the other reasons",
         ));
         return seen(found, interrupt, case);
@@ -120,7 +120,7 @@ fn linger(case: &CheckCase, interrupts: &[&Interrupt]) -> Option<CheckFinding> {
     let names: Vec<String> = all.iter().map(|one| format!("{} ({})", one.irq, name(one))).collect();
     (!all.is_empty()).then(|| {
         let message = format!("sent away, and each leaves when it fires next: {}", names.join(", "));
-        let found = CheckFinding::info(FindingId::IRQ_LINGERS, case.cpus.to_string(), message);
+        let found = CheckFinding::new(Level::Info, FindingId::IRQ_LINGERS, case.cpus.to_string(), message);
         all.iter().fold(found, |found, one| seen(found, one, case))
     })
 }

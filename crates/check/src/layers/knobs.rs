@@ -3,7 +3,7 @@
 
 use super::{IsolationLayer, LayerName};
 use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
-use plan::{Action, Change, FindingId, knobs};
+use plan::{Action, Change, FindingId, Level, knobs};
 
 pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Knobs,
@@ -63,7 +63,12 @@ fn lost(case: &CheckCase, change: &Change) -> Option<CheckFinding> {
             "{} stays at `{now}`: the kernel refused it when it was applied ({why})",
             change.knob()
         );
-        return Some(CheckFinding::info(FindingId::KNOB_REFUSED, &change.target, message));
+        return Some(CheckFinding::new(
+            Level::Info,
+            FindingId::KNOB_REFUSED,
+            &change.target,
+            message,
+        ));
     }
     let message = format!(
         "{} is at `{now}` and the profile sets `{intended}`: {}{}",
@@ -71,7 +76,7 @@ fn lost(case: &CheckCase, change: &Change) -> Option<CheckFinding> {
         change.why,
         case.failed_repair_note(change)
     );
-    let found = CheckFinding::error(FindingId::KNOB_LOST, &change.target, message)
+    let found = CheckFinding::new(Level::Error, FindingId::KNOB_LOST, &change.target, message)
         .seen(format!("{} reads `{now}`", change.target));
     let stops = knobs::of_change(&change.id)
         .map(|knob| knob.stops.join(", "))

@@ -16,7 +16,7 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
     if !offline.is_empty() {
         let message = format!("CPU {offline} is offline, so no program can run there");
         found.push(
-            CheckFinding::error(FindingId::CPU_OFFLINE, format!("cpu{offline}"), message)
+            CheckFinding::new(Level::Error, FindingId::CPU_OFFLINE, format!("cpu{offline}"), message)
                 .fix(format!(
                     "echo 1 >/sys/devices/system/cpu/cpu{offline}/online for each, then check again"
                 ))
@@ -31,7 +31,12 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
         let why = text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
         let subject = case.isolation.intent.cpus.to_string();
         let message = format!("the intended isolation is not possible on this machine as it is: {why}");
-        found.push(CheckFinding::error(FindingId::PLAN_REFUSED, subject, message));
+        found.push(CheckFinding::new(
+            Level::Error,
+            FindingId::PLAN_REFUSED,
+            subject,
+            message,
+        ));
     }
     match &case.isolation.means {
         IsolationMeans::Partition => check_own(evidence.machine, case, found),
@@ -50,7 +55,7 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
 fn missing(case: &CheckCase, why: &str) -> CheckFinding {
     let name = case.isolation.intent.name.to_string();
     let message = format!("CPU {} is not isolated: {why}", case.isolation.intent.cpus);
-    CheckFinding::error(FindingId::PARTITION_MISSING, name, message).fix(case.remedy())
+    CheckFinding::new(Level::Error, FindingId::PARTITION_MISSING, name, message).fix(case.remedy())
 }
 
 fn check_own(machine: &Machine, case: &CheckCase, found: &mut Vec<CheckFinding>) {
@@ -117,7 +122,7 @@ fn differs(machine: &Machine, case: &CheckCase, change: &Change) -> Option<Check
             let is_absent = matches!(case.values.get(path), Some(None));
             is_absent.then(|| {
                 let message = format!("{path} is gone: {}", change.why);
-                let found = CheckFinding::warning(FindingId::PARTITION_DIFFERS, path, message);
+                let found = CheckFinding::new(Level::Warning, FindingId::PARTITION_DIFFERS, path, message);
                 match &change.action {
                     Action::StartSlice { .. } => with_repair(case, change, found),
                     _ => found.fix("take the partition back (`quietcore undo --force`) and apply it again"),
@@ -138,7 +143,7 @@ fn not_a_partition(case: &CheckCase, change: &Change, path: &str) -> CheckFindin
         }
         None => format!("it is `{now}`, no partition: its CPUs are in the scheduling domains of the rest"),
     };
-    let found = CheckFinding::error(FindingId::PARTITION_INVALID, path, message);
+    let found = CheckFinding::new(Level::Error, FindingId::PARTITION_INVALID, path, message);
     // Without the controller the cgroup has no such file, and is not a partition. The controller is restored first: a
     // partition that is created before its CPUs are available again is invalid, or becomes one of another kind.
     let found = match read {
@@ -173,15 +178,21 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
             state.contains("invalid").then(|| {
                 let message =
                     format!("the kernel made the partition invalid ({state}): its CPUs are shared with the rest");
-                CheckFinding::error(FindingId::PARTITION_INVALID, file("cpus.partition"), message)
-                    .fix("make its CPUs exclusive again: no sibling may hold them, and its parent must have them")
+                CheckFinding::new(
+                    Level::Error,
+                    FindingId::PARTITION_INVALID,
+                    file("cpus.partition"),
+                    message,
+                )
+                .fix("make its CPUs exclusive again: no sibling may hold them, and its parent must have them")
             })
         }
         Version::V1 => {
             let balances = |set: &Partition| set.sched_load_balance == Some(true);
             hierarchy.set("/").filter(|root| balances(root)).map(|_| {
                 let message = "the root cpuset balances load, and its domain covers all CPUs whatever its children say";
-                CheckFinding::error(
+                CheckFinding::new(
+                    Level::Error,
                     FindingId::PARTITION_DIFFERS,
                     hierarchy.file("/", "sched_load_balance"),
                     message,
@@ -199,7 +210,7 @@ fn bounded(case: &CheckCase) -> CheckFinding {
          threads nor interrupts",
         case.cpus
     );
-    CheckFinding::info(FindingId::STILL_BALANCED, case.cpus.to_string(), message).fix(case.remedy())
+    CheckFinding::new(Level::Info, FindingId::STILL_BALANCED, case.cpus.to_string(), message).fix(case.remedy())
 }
 
 /// For the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.
@@ -209,7 +220,7 @@ fn domains(machine: &Machine, case: &CheckCase) -> Option<CheckFinding> {
     (!inside.is_empty()).then(|| {
         let message =
             format!("the scheduler still balances load over CPU {inside}, because isolcpus= does not name it");
-        CheckFinding::warning(FindingId::STILL_BALANCED, inside.to_string(), message)
+        CheckFinding::new(Level::Warning, FindingId::STILL_BALANCED, inside.to_string(), message)
             .fix(format!(
                 "`quietcore apply --cpus {inside}`, or isolcpus=domain,{inside} on the boot line"
             ))

@@ -4,7 +4,7 @@
 use super::{IsolationLayer, LayerName};
 use crate::{CheckCase, CheckEvidence, CheckFinding, IsolationMeans};
 use machine::Task;
-use plan::{Action, Change, FindingId};
+use plan::{Action, Change, FindingId, Level};
 use std::collections::BTreeMap;
 
 pub(super) const LAYER: IsolationLayer = IsolationLayer {
@@ -45,7 +45,7 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
             case.cpus
         );
         found.push(evidence_of(
-            CheckFinding::info(FindingId::TASK_PINNED_HERE, comm, message),
+            CheckFinding::new(Level::Info, FindingId::TASK_PINNED_HERE, comm, message),
             &tasks,
         ));
     }
@@ -69,7 +69,12 @@ fn inside_tasks(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!("{} in the partition: {}", count(tasks), names.join(", "));
     evidence_of(
-        CheckFinding::info(FindingId::TASKS_INSIDE, case.isolation.intent.name.to_string(), message),
+        CheckFinding::new(
+            Level::Info,
+            FindingId::TASKS_INSIDE,
+            case.isolation.intent.name.to_string(),
+            message,
+        ),
         tasks,
     )
 }
@@ -82,7 +87,7 @@ fn per_cpu(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
         if tasks.len() == 1 { "is" } else { "are" },
         names.join(", ")
     );
-    let found = CheckFinding::info(FindingId::PER_CPU_THREADS, case.cpus.to_string(), message)
+    let found = CheckFinding::new(Level::Info, FindingId::PER_CPU_THREADS, case.cpus.to_string(), message)
         .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does");
     evidence_of(found, tasks)
 }
@@ -95,7 +100,7 @@ fn placed_by_masks(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
         count(tasks),
         names.join(", ")
     );
-    let found = CheckFinding::info(FindingId::MASK_PLACED_THREADS, case.cpus.to_string(), message)
+    let found = CheckFinding::new(Level::Info, FindingId::MASK_PLACED_THREADS, case.cpus.to_string(), message)
         .fix("/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); rescuers of workqueues run only when memory is short");
     evidence_of(found, tasks)
 }
@@ -109,7 +114,7 @@ fn foreign_tasks(case: &CheckCase, tasks: &[&Task]) -> Vec<CheckFinding> {
             groups.len(),
             case.cpus
         );
-        let found = CheckFinding::error(FindingId::TASK_HERE, case.cpus.to_string(), message);
+        let found = CheckFinding::new(Level::Error, FindingId::TASK_HERE, case.cpus.to_string(), message);
         return vec![evidence_of(with_repair(case, found, tasks), tasks)];
     }
     let one = |(comm, tasks): (&str, Vec<&Task>)| {
@@ -123,7 +128,7 @@ fn foreign_tasks(case: &CheckCase, tasks: &[&Task]) -> Vec<CheckFinding> {
             count(&tasks),
             case.cpus
         );
-        let found = CheckFinding::error(FindingId::TASK_HERE, comm, message);
+        let found = CheckFinding::new(Level::Error, FindingId::TASK_HERE, comm, message);
         evidence_of(with_repair(case, found, &tasks), &tasks)
     };
     groups.into_iter().map(one).collect()

@@ -27,7 +27,7 @@ pub(super) fn judge(
             window.seconds
         );
         found.push(
-            CheckFinding::warning(FindingId::THROTTLED, window.subject(), message)
+            CheckFinding::new(Level::Warning, FindingId::THROTTLED, window.subject(), message)
                 .fix("better cooling, or fewer busy CPUs; no setting stops it"),
         );
     }
@@ -70,7 +70,8 @@ fn idle(case: &CheckCase, window: &ObservationWindow, entered: &[IdleStateEntrie
     let limit = limit_us(case, window);
     let deepest = entered.iter().max_by_key(|one| one.latency_us);
     match (limit, deepest) {
-        (Some(limit), Some(deepest)) if deepest.latency_us > limit => CheckFinding::warning(
+        (Some(limit), Some(deepest)) if deepest.latency_us > limit => CheckFinding::new(
+            Level::Warning,
             FindingId::IDLE_TOO_DEEP,
             window.subject(),
             format!(
@@ -130,6 +131,6 @@ fn uncounted(window: &ObservationWindow, close: &CloseActivity) -> Option<CheckF
         .collect();
     (!missing.is_empty()).then(|| {
         let message = format!("this kernel does not count: {}", missing.join(", "));
-        CheckFinding::info(FindingId::NOT_COUNTED, window.subject(), message)
+        CheckFinding::new(Level::Info, FindingId::NOT_COUNTED, window.subject(), message)
     })
 }
