@@ -29,6 +29,7 @@ mod torn;
 mod workqueues;
 
 pub use facts::{KernelFacts, ObservedBoot};
+use line::KnownWord;
 pub(crate) use line::{Isolcpus, LISTS, LintedLine, is_empty_list, parse_cpus};
 pub use pasted::assigned;
 pub use rules::RULES;
@@ -53,6 +54,10 @@ pub struct LintRule {
 
 /// Finds the violations of a rule in a line.
 pub(crate) enum Check {
+    /// Reports each of these parameters if it has one of these values; without values, any.
+    Words(&'static [KnownWord]),
+    /// The same, and drops it.
+    Dropped(&'static [KnownWord]),
     /// One at most.
     One(fn(&LintedLine) -> Option<LintHit>),
     /// Any number.
@@ -64,6 +69,11 @@ impl Check {
         match self {
             Check::One(check) => check(line).into_iter().collect(),
             Check::Each(check) => check(line),
+            Check::Words(words) => line.found(words).map(|(_, word)| word.hit()).collect(),
+            Check::Dropped(words) => line
+                .found(words)
+                .map(|(place, word)| word.hit().drop([place]))
+                .collect(),
         }
     }
 }
@@ -108,6 +118,12 @@ impl LintHit {
     }
 
     /// Adds an edit of the line that repairs it.
+    pub fn unknown_option(self, option: &str) -> LintHit {
+        self.at(Level::Info)
+            .because(format!("whether this kernel has {option} is not known here"))
+            .fix("give its configuration with --config FILE")
+    }
+
     pub fn edit(self, edit: LineEdit) -> LintHit {
         self.edits([edit])
     }

@@ -1,7 +1,7 @@
 //! Rules about clock sources.
 
-use super::Check::One;
-use super::{LintHit, LintRule};
+use super::Check::{One, Words};
+use super::LintRule;
 use crate::Level::{Info, Warning};
 
 pub(super) const TSC_RELIABLE: LintRule = LintRule {
@@ -14,10 +14,11 @@ pub(super) const TSC_RELIABLE: LintRule = LintRule {
         let level = if trusted { Info } else { Warning };
         let found = line.is("tsc", &["reliable"]);
         found.map(|(_, word)| match &line.facts.clocksource {
-            Some(source) if !trusted => LintHit::on(word.raw)
+            Some(source) if !trusted => word
+                .hit()
                 .at(level)
                 .because(format!("this machine uses the clock source {source}")),
-            _ => LintHit::on(word.raw).at(level),
+            _ => word.hit().at(level),
         })
     }),
 };
@@ -27,10 +28,7 @@ pub(super) const SLOW_CLOCK: LintRule = LintRule {
     level: Warning,
     truth: "with this clock source every look at the clock is a system call and a slow device access",
     fix: "take it out: the kernel chooses the fastest clock source that is sound",
-    check: One(|line| {
-        let found = line.is("clocksource", &["hpet", "acpi_pm", "pit", "jiffies"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
+    check: Words(&[("clocksource", &["hpet", "acpi_pm", "pit", "jiffies"])]),
 };
 
 pub(super) const NO_TSC: LintRule = LintRule {
@@ -38,5 +36,5 @@ pub(super) const NO_TSC: LintRule = LintRule {
     level: Warning,
     truth: "without the time-stamp counter the kernel falls back to a slow clock",
     fix: "remove it",
-    check: One(|line| line.last("notsc").map(|(_, word)| LintHit::on(word.raw))),
+    check: Words(&[("notsc", &[])]),
 };

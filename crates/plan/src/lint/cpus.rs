@@ -1,7 +1,7 @@
 //! Rules about the CPU lists of a line: whether they parse, whether the machine has the CPUs, and which are left for the rest.
 
 use super::Check::{Each, One};
-use super::line::{BootWord, LISTS, LintedLine, parse_cpus, uses_words};
+use super::line::{BootWord, LintedLine, parse_cpus, uses_words};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
@@ -11,7 +11,7 @@ use machine::{CpuSet, same_name};
 fn lists<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<'a>, String)> + 'a {
     line.kernel()
         .filter(|(_, word)| word.parameter.value.is_some())
-        .filter(|(_, word)| LISTS.iter().any(|name| same_name(name, word.name())))
+        .filter(|(_, word)| word.takes_list())
         .map(|(place, word)| {
             let flagged = line.isolcpus.iter().find(|one| one.word == place);
             (
@@ -24,12 +24,9 @@ fn lists<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<
 
 /// The edit that gives a word another list, or removes it if the list is empty.
 fn relist(line: &LintedLine, place: usize, word: &BootWord, list: &CpuSet) -> LineEdit {
-    if list.is_empty() {
-        return LineEdit::Drop(place);
-    }
     match line.isolcpus.iter().find(|one| one.word == place) {
-        Some(one) => LineEdit::Set(place, one.with(&one.flags(), &list.to_string())),
-        None => LineEdit::Set(place, format!("{}={list}", word.name())),
+        Some(one) if !list.is_empty() => LineEdit::Set(place, one.with(&one.flags(), &list.to_string())),
+        _ => LineEdit::list(place, word.name(), list),
     }
 }
 
@@ -61,7 +58,7 @@ pub(super) const BAD_LIST: LintRule = LintRule {
             .filter(|(_, _, list)| line.facts.possible.is_some() || !uses_words(list))
             .filter_map(|(_, word, list)| {
                 let why = parse_cpus(&list, line.facts).err()?;
-                Some(LintHit::on(word.raw).because(why))
+                Some(word.hit().because(why))
             })
             .collect()
     }),
@@ -81,7 +78,7 @@ pub(super) const NOT_POSSIBLE: LintRule = LintRule {
                 let cpus = parse_cpus(&list, line.facts).ok()?;
                 let beyond = cpus.minus(possible);
                 (!beyond.is_empty()).then(|| {
-                    LintHit::on(word.raw)
+                    word.hit()
                         .because(format!("CPU {beyond} is not among {possible}"))
                         .edit(relist(line, place, word, &cpus.and(possible)))
                 })
@@ -96,16 +93,14 @@ pub(super) const WORDS_TOO_NEW: LintRule = LintRule {
     truth: "kernels know `N` and `all` in CPU lists since 5.12",
     fix: "write the numbers",
     check: Each(|line| {
-        let level = match line.facts.since((5, 12)) {
-            Some(true) => return Vec::new(),
-            Some(false) => Error,
-            None => Info,
+        let Some(level) = line.before((5, 12)) else {
+            return Vec::new();
         };
         lists(line)
             // rcu_nocbs=all is older than the general word.
             .filter(|(_, word, list)| uses_words(list) && !(same_name(word.name(), "rcu_nocbs") && list == "all"))
             .map(|(place, word, list)| {
-                let hit = LintHit::on(word.raw).at(level);
+                let hit = word.hit().at(level);
                 match parse_cpus(&list, line.facts) {
                     Ok(cpus) if level == Error => hit.edit(relist(line, place, word, &cpus)),
                     _ => hit,
@@ -215,7 +210,7 @@ pub(super) const NOT_BROUGHT_UP: LintRule = LintRule {
         limits
             .filter_map(|(_, word, limit)| {
                 let beyond = isolated.minus(&CpuSet::range(0, limit.max(1) - 1));
-                (!beyond.is_empty()).then(|| LintHit::on(word.raw).because(format!("CPU {beyond} stays down")))
+                (!beyond.is_empty()).then(|| word.hit().because(format!("CPU {beyond} stays down")))
             })
             .collect()
     }),
@@ -230,13 +225,14 @@ pub(super) const SMP_OFF: LintRule = LintRule {
         if line.isolated().is_empty() {
             return Vec::new();
         }
-        let bare = ["nosmp", "nolapic", "disableapic"]
-            .into_iter()
-            .filter_map(|name| line.last(name));
-        // maxcpus=1 starts one CPU as well, and the others can be brought online later (`cpu-not-brought-up`).
-        let one = line.is("maxcpus", &["0"]).into_iter().chain(line.is("nr_cpus", &["1"]));
-        bare.chain(one)
-            .map(|(place, word)| LintHit::on(word.raw).drop([place]))
-            .collect()
+        line.found(&[
+            ("nosmp", &[]),
+            ("nolapic", &[]),
+            ("disableapic", &[]),
+            ("maxcpus", &["0"]),
+            ("nr_cpus", &["1"]),
+        ])
+        .map(|(place, word)| word.hit().drop([place]))
+        .collect()
     }),
 };

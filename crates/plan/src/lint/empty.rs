@@ -24,7 +24,7 @@ pub(super) const EMPTY: LintRule = LintRule {
             })
             .filter_map(|(_, word)| {
                 let name = LISTS.iter().find(|name| same_name(name, word.name()))?;
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 Some(match effect(line, name) {
                     "" => hit,
                     effect => hit.because(effect),

@@ -33,7 +33,7 @@ pub(super) const OPEN_QUOTE: LintRule = LintRule {
             .iter()
             .enumerate()
             .filter(|(_, word)| word.raw.matches('"').count() % 2 == 1);
-        open.map(|(place, word)| LintHit::on(word.raw).edit(LineEdit::Set(place, word.raw.replacen('"', "", 1))))
+        open.map(|(place, word)| word.hit().edit(LineEdit::Set(place, word.raw.replacen('"', "", 1))))
             .collect()
     }),
 };
@@ -47,11 +47,7 @@ pub(super) const BEHIND_DASHES: LintRule = LintRule {
         let behind = line.words.iter().enumerate().skip(line.kernel_word_count + 1);
         behind
             .filter(|(_, word)| word.raw.contains('=') && parameter(word.name()).is_some())
-            .map(|(place, word)| {
-                LintHit::on(word.raw)
-                    .drop([place])
-                    .edit(LineEdit::Add(word.raw.to_owned()))
-            })
+            .map(|(place, word)| word.hit().drop([place]).edit(LineEdit::Add(word.raw.to_owned())))
             .collect()
     }),
 };
@@ -66,7 +62,7 @@ pub(super) const NOT_ASCII: LintRule = LintRule {
             .filter(|(_, word)| !word.raw.is_ascii())
             .map(|(place, word)| {
                 let plain: String = word.raw.chars().filter_map(plain).collect();
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 if plain.is_ascii() {
                     hit.edit(LineEdit::Set(place, plain))
                 } else {
@@ -98,9 +94,7 @@ pub(super) const NO_VALUE: LintRule = LintRule {
     check: Each(|line| {
         let bare = |word: &&(usize, &super::line::BootWord)| {
             // `rcu_nocbs` alone is valid since 5.17 and has its own rule.
-            word.1.parameter.value.is_none()
-                && LISTS.iter().any(|name| same_name(name, word.1.name()))
-                && !same_name("rcu_nocbs", word.1.name())
+            word.1.parameter.value.is_none() && word.1.takes_list() && !same_name("rcu_nocbs", word.1.name())
         };
         let words: Vec<(usize, &super::line::BootWord)> = line.kernel().collect();
         words
@@ -109,7 +103,7 @@ pub(super) const NO_VALUE: LintRule = LintRule {
             .map(|(place, word)| {
                 // `isolcpus =2-3`, `isolcpus = 2-3`: the parts are joined.
                 let rest: Vec<&str> = words.iter().skip(place + 1).take(2).map(|(_, word)| word.raw).collect();
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 match rest.as_slice() {
                     ["=", list, ..] if is_list(list) => hit
                         .edit(LineEdit::Set(*place, format!("{}={list}", word.raw)))
@@ -168,7 +162,7 @@ fn repeated(line: &LintedLine, same: ValueEquality) -> Vec<LintHit> {
         };
         let equal = counts.parameter.value == word.parameter.value;
         if equal == (same == ValueEquality::Yes) {
-            let hit = LintHit::on(word.raw).drop([place]);
+            let hit = word.hit().drop([place]);
             hits.push(if equal {
                 hit
             } else {

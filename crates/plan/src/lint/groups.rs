@@ -1,8 +1,8 @@
 //! Rules about parameters of control groups, which isolation at run time depends on.
 
-use super::Check::{Each, One};
+use super::Check::{Each, Words};
+use super::LintRule;
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
 use crate::Level::{Error, Info};
 
 pub(super) const CPUSET_OFF: LintRule = LintRule {
@@ -20,7 +20,7 @@ pub(super) const CPUSET_OFF: LintRule = LintRule {
                 } else {
                     LineEdit::Set(place, format!("cgroup_disable={}", rest.join(",")))
                 };
-                LintHit::on(word.raw).edit(edit)
+                word.hit().edit(edit)
             })
             .collect()
     }),
@@ -31,10 +31,7 @@ pub(super) const CGROUP_V1: LintRule = LintRule {
     level: Info,
     truth: "systemd 258 and later start with cgroup v2 only and ignore this; kernels without CONFIG_CPUSETS_V1 have no v1 cpuset at all",
     fix: "move to cgroup v2",
-    check: One(|line| {
-        let found = line.is("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
+    check: Words(&[("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"])]),
 };
 
 pub(super) const ENABLE_WORDS: LintRule = LintRule {
@@ -46,7 +43,7 @@ pub(super) const ENABLE_WORDS: LintRule = LintRule {
         let words = line.all("cgroup_enable");
         words
             .filter(|(_, word)| word.value() != "memory" && word.value() != "pressure")
-            .map(|(_, word)| LintHit::on(word.raw))
+            .map(|(_, word)| word.hit())
             .collect()
     }),
 };

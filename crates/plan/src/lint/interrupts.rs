@@ -1,6 +1,6 @@
 //! Rules about where device interrupts may go.
 
-use super::Check::{Each, One};
+use super::Check::{One, Words};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
@@ -34,15 +34,10 @@ pub(super) const ON_ISOLATED: LintRule = LintRule {
         let (place, word) = line.last("irqaffinity")?;
         let cpus = line.cpus("irqaffinity")?;
         let (both, rest) = line.isolated_among(&cpus)?;
-        let edit = if rest.is_empty() {
-            LineEdit::Drop(place)
-        } else {
-            LineEdit::Set(place, format!("irqaffinity={rest}"))
-        };
         Some(
-            LintHit::on(word.raw)
+            word.hit()
                 .because(format!("CPU {both} is isolated"))
-                .edit(edit),
+                .edit(LineEdit::list(place, "irqaffinity", &rest)),
         )
     }),
 };
@@ -56,7 +51,7 @@ pub(super) const BOOT_CPU_ADDED: LintRule = LintRule {
         let (_, word) = line.last("irqaffinity")?;
         let cpus = line.cpus("irqaffinity")?;
         let boot = line.facts.boot_cpu();
-        let hit = || LintHit::on(word.raw).because(format!("CPU {boot} is not in the list"));
+        let hit = || word.hit().because(format!("CPU {boot} is not in the list"));
         (!cpus.contains(boot)).then(hit)
     }),
 };
@@ -74,7 +69,7 @@ pub(super) const NARROW: LintRule = LintRule {
         let isolated = line.domain.or(&line.tickless());
         let possible = line.facts.possible.as_ref().filter(|_| !isolated.is_empty())?;
         let unused: CpuSet = possible.minus(&isolated).minus(&cpus);
-        let hit = || LintHit::on(word.raw).because(format!("CPU {unused} could take interrupts too"));
+        let hit = || word.hit().because(format!("CPU {unused} could take interrupts too"));
         (!unused.is_empty()).then(hit)
     }),
 };
@@ -84,19 +79,12 @@ pub(super) const ANCIENT: LintRule = LintRule {
     level: Info,
     truth: "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
     fix: "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
-    check: Each(|line| {
-        let words = [
-            "noirqbalance",
-            "acpi_irq_nobalance",
-            "acpi_irq_balance",
-            "noirqdebug_balance",
-        ];
-        words
-            .into_iter()
-            .filter_map(|name| line.last(name))
-            .map(|(_, word)| LintHit::on(word.raw))
-            .collect()
-    }),
+    check: Words(&[
+        ("noirqbalance", &[]),
+        ("acpi_irq_nobalance", &[]),
+        ("acpi_irq_balance", &[]),
+        ("noirqdebug_balance", &[]),
+    ]),
 };
 
 pub(super) const POLLED: LintRule = LintRule {
@@ -104,10 +92,7 @@ pub(super) const POLLED: LintRule = LintRule {
     level: Warning,
     truth: "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
     fix: "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
-    check: One(|line| {
-        let found = line.last("irqpoll");
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
+    check: Words(&[("irqpoll", &[])]),
 };
 
 pub(super) const NO_MSI: LintRule = LintRule {
@@ -120,7 +105,7 @@ pub(super) const NO_MSI: LintRule = LintRule {
             .last("pci")
             .filter(|(_, word)| word.value().split(',').any(|part| part == "nomsi"));
         let touched = !line.isolated().is_empty();
-        found.filter(|_| touched).map(|(_, word)| LintHit::on(word.raw))
+        found.filter(|_| touched).map(|(_, word)| word.hit())
     }),
 };
 
@@ -131,6 +116,6 @@ pub(super) const IO_APIC_OFF: LintRule = LintRule {
     fix: "remove it, unless this machine does not boot without it",
     check: One(|line| {
         let found = line.last("noapic").filter(|_| !line.isolated().is_empty());
-        found.map(|(_, word)| LintHit::on(word.raw))
+        found.map(|(_, word)| word.hit())
     }),
 };

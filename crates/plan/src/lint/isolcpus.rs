@@ -4,11 +4,15 @@ use super::Check::{Each, One};
 use super::line::{Isolcpus, LintedLine};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule};
-use crate::Level::{self, Error, Info, Warning};
+use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
 pub(super) fn raw<'a>(line: &'a LintedLine, one: &Isolcpus) -> &'a str {
     line.words.get(one.word).map_or("", |word| word.raw)
+}
+
+fn hit(line: &LintedLine, one: &Isolcpus) -> LintHit {
+    LintHit::on(raw(line, one))
 }
 
 /// How to remove these CPUs from the scheduler domains on this line, with the flags that this kernel accepts.
@@ -37,15 +41,6 @@ pub(super) fn naming(line: &LintedLine, cpus: &CpuSet) -> String {
     }
 }
 
-/// The level of something that kernels before a version refuse; `None` if it is fine.
-fn before(line: &LintedLine, version: (u32, u32)) -> Option<Level> {
-    match line.facts.since(version) {
-        Some(true) => None,
-        Some(false) => Some(Error),
-        None => Some(Info),
-    }
-}
-
 pub(super) const LETTER: LintRule = LintRule {
     id: "isolcpus-letter",
     level: Error,
@@ -56,7 +51,7 @@ pub(super) const LETTER: LintRule = LintRule {
             .iter()
             .filter_map(|one| {
                 let word = one.strange.iter().find(|word| is_list_word(word))?;
-                let hit = LintHit::on(raw(line, one)).because(format!("`{word}` is read as a flag"));
+                let hit = hit(line, one).because(format!("`{word}` is read as a flag"));
                 // Written out if the machine is known.
                 let list = [one.strange.join(","), one.list.clone()].join(",");
                 Some(match super::line::parse_cpus(list.trim_matches(','), line.facts) {
@@ -89,7 +84,7 @@ pub(super) const UNKNOWN_FLAG: LintRule = LintRule {
                 let word = one.strange.iter().find(|word| !is_list_word(word))?;
                 // Characters other than letters and `_` are not even skipped.
                 let refused = !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-                let hit = LintHit::on(raw(line, one)).because(format!("`{word}` is no flag"));
+                let hit = hit(line, one).because(format!("`{word}` is no flag"));
                 let hit = hit.at(if refused { Error } else { level });
                 Some(if one.cpus.is_some() {
                     hit.edit(LineEdit::Set(one.word, one.with(&one.flags(), &one.list)))
@@ -113,7 +108,7 @@ pub(super) const NO_LIST: LintRule = LintRule {
             .filter(|one| one.list.is_empty() && !one.flags.is_empty() && one.strange.is_empty())
             .filter(|one| !torn.contains(&one.word))
             .map(|one| {
-                let hit = LintHit::on(raw(line, one)).drop([one.word]);
+                let hit = hit(line, one).drop([one.word]);
                 match line.facts.since((5, 6)) {
                     Some(false) => hit.fix("add the CPUs: isolcpus=2-3"),
                     _ => hit,
@@ -129,18 +124,17 @@ pub(super) const FLAGS_TOO_NEW: LintRule = LintRule {
     truth: "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
     fix: "write the list alone",
     check: Each(|line| {
-        let Some(level) = before(line, (4, 15)) else {
+        let Some(level) = line.before((4, 15)) else {
             return Vec::new();
         };
         line.isolcpus
             .iter()
             .filter(|one| !one.flags.is_empty() && one.cpus.is_some())
             .map(|one| {
-                let hit = LintHit::on(raw(line, one)).at(level);
-                if level == Error {
-                    hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list)))
-                } else {
-                    hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution")
+                let hit = hit(line, one).at(level);
+                match level {
+                    Error => hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list))),
+                    _ => hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution"),
                 }
             })
             .collect()
@@ -156,14 +150,14 @@ pub(super) const MANAGED_TOO_NEW: LintRule = LintRule {
         if line.facts.since((4, 15)) == Some(false) {
             return Vec::new(); // The rule about all flags speaks.
         }
-        let Some(level) = before(line, (5, 6)) else {
+        let Some(level) = line.before((5, 6)) else {
             return Vec::new();
         };
         line.isolcpus
             .iter()
             .filter(|one| one.has("managed_irq") && one.cpus.is_some())
             .map(|one| {
-                let hit = LintHit::on(raw(line, one)).at(level);
+                let hit = hit(line, one).at(level);
                 if level == Error {
                     hit.edit(LineEdit::Set(one.word, one.without("managed_irq")))
                 } else {
@@ -185,6 +179,13 @@ pub(super) const NO_DOMAIN: LintRule = LintRule {
     }),
 };
 
+fn without_nohz(one: &Isolcpus) -> LineEdit {
+    match one.flags == ["nohz"] {
+        true => LineEdit::Drop(one.word),
+        false => LineEdit::Set(one.word, one.without("nohz")),
+    }
+}
+
 pub(super) const NOHZ_REDUNDANT: LintRule = LintRule {
     id: "isolcpus-nohz-redundant",
     level: Warning,
@@ -200,13 +201,9 @@ pub(super) const NOHZ_REDUNDANT: LintRule = LintRule {
             .iter()
             .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus == line.nohz_full))
             .map(|one| {
-                let hit = LintHit::on(raw(line, one)).at(level);
+                let hit = hit(line, one).at(level);
                 // Without a flag the word would isolate domains, which was not requested.
-                if one.flags == ["nohz"] {
-                    hit.drop([one.word])
-                } else {
-                    hit.edit(LineEdit::Set(one.word, one.without("nohz")))
-                }
+                hit.edit(without_nohz(one))
             })
             .collect()
     }),
@@ -225,12 +222,8 @@ pub(super) const NOHZ_DIFFERS: LintRule = LintRule {
             .iter()
             .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus != line.nohz_full))
             .map(|one| {
-                let hit = LintHit::on(raw(line, one)).because(format!("nohz_full= has {}", line.nohz_full));
-                if one.flags == ["nohz"] {
-                    hit.drop([one.word])
-                } else {
-                    hit.edit(LineEdit::Set(one.word, one.without("nohz")))
-                }
+                let hit = hit(line, one).because(format!("nohz_full= has {}", line.nohz_full));
+                hit.edit(without_nohz(one))
             })
             .collect()
     }),
@@ -261,7 +254,7 @@ pub(super) const NOT_BUILT: LintRule = LintRule {
     check: Each(|line| {
         let lacks = line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
         let all = line.isolcpus.iter().filter(|_| lacks);
-        all.map(|one| LintHit::on(raw(line, one)).drop([one.word])).collect()
+        all.map(|one| hit(line, one).drop([one.word])).collect()
     }),
 };
 
@@ -312,7 +305,7 @@ pub(super) const DEPRECATED: LintRule = LintRule {
     check: One(|line| {
         let old = line.facts.since((4, 15)) != Some(false) && line.facts.since((7, 2)) != Some(true);
         let one = line.isolcpus.first().filter(|_| old && !line.domain.is_empty());
-        one.map(|one| LintHit::on(raw(line, one)))
+        one.map(|one| hit(line, one))
     }),
 };
 

@@ -23,7 +23,7 @@ fn unknown<'a>(line: &'a LintedLine) -> impl Iterator<Item = &'a str> {
 }
 
 fn is_list(word: &BootWord) -> bool {
-    word.parameter.value.is_some() && LISTS.iter().any(|name| same_name(name, word.name()))
+    word.parameter.value.is_some() && word.takes_list()
 }
 
 /// Whether the parameter works despite the kernel's message: 7.x lists nohz_full= if a nohz flag of isolcpus= came
@@ -50,7 +50,7 @@ pub(super) const NOT_KNOWN: LintRule = LintRule {
             .filter(|(_, word)| !(is_list(word) && is_empty_list(word.value())))
             .filter(|(_, word)| parameter(word.name()).is_some_and(|row| row.reader == ParameterReader::Kernel))
             .map(|(_, word)| {
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 if works_anyway(line, word) {
                     hit.at(Warning).because("it is in force nevertheless")
                 } else {

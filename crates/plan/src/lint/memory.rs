@@ -1,8 +1,8 @@
 //! Rules about memory and the preemption model: values that do not mean what they appear to mean.
 
 use super::Check::One;
+use super::LintRule;
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 
 pub(super) const HUGEPAGES_ORDER: LintRule = LintRule {
@@ -15,7 +15,7 @@ pub(super) const HUGEPAGES_ORDER: LintRule = LintRule {
         let (Some((size, _)), Some((count, word))) = (first("hugepagesz"), first("hugepages")) else {
             return None;
         };
-        (count < size).then(|| LintHit::on(word.raw))
+        (count < size).then(|| word.hit())
     }),
 };
 
@@ -26,7 +26,7 @@ pub(super) const NUMA_VALUE: LintRule = LintRule {
     fix: "numa_balancing=disable, or kernel.numa_balancing at run time",
     check: One(|line| {
         let (place, word) = line.last("numa_balancing")?;
-        let hit = || LintHit::on(word.raw);
+        let hit = || word.hit();
         match word.value() {
             "enable" | "disable" => None,
             "0" | "off" | "no" => Some(hit().edit(LineEdit::Set(place, "numa_balancing=disable".to_owned()))),
@@ -43,7 +43,7 @@ pub(super) const THP_VALUE: LintRule = LintRule {
     check: One(|line| {
         let found = line.last("transparent_hugepage");
         let wrong = found.filter(|(_, word)| !["always", "madvise", "never"].contains(&word.value()));
-        wrong.map(|(_, word)| LintHit::on(word.raw))
+        wrong.map(|(_, word)| word.hit())
     }),
 };
 
@@ -58,9 +58,9 @@ pub(super) const PREEMPT_IGNORED: LintRule = LintRule {
         let ignored =
             line.facts.realtime == Some(true) || dynamic == Some(false) || line.facts.since((5, 12)) == Some(false);
         match (ignored, dynamic) {
-            (true, _) => Some(LintHit::on(word.raw)),
+            (true, _) => Some(word.hit()),
             (false, None) => Some(
-                LintHit::on(word.raw)
+                word.hit()
                     .at(Info)
                     .because("this kernel's configuration is not known here")
                     .fix("give its configuration with --config FILE"),
@@ -82,6 +82,6 @@ pub(super) const PREEMPT_VALUE: LintRule = LintRule {
             "lazy" => line.facts.since((6, 13)) != Some(false),
             _ => false,
         };
-        (!known).then(|| LintHit::on(word.raw).drop([place]))
+        (!known).then(|| word.hit().drop([place]))
     }),
 };

@@ -46,7 +46,7 @@ pub(super) const FOREIGN: LintRule = LintRule {
                 let row = FOREIGN_NAMES.iter().find(|row| same_name(row.name, word.name()))?;
                 let hit = match row.value.of(line, word) {
                     Some(value) => instead(line, place, row.means, format!("{}{value}", row.means)),
-                    None => LintHit::on(word.raw).fix(format!("write {}", row.means)),
+                    None => word.hit().fix(format!("write {}", row.means)),
                 };
                 Some(hit.because(row.origin))
             })
@@ -65,7 +65,7 @@ pub(super) const SYSCTL: LintRule = LintRule {
                 let value = word.parameter.value.as_ref()?;
                 let name = sysctl(word.name())?;
                 let right = format!("sysctl.{name}={value}");
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 Some(match line.facts.since((5, 8)) {
                     Some(true) => hit
                         .fix(format!("write {right}"))

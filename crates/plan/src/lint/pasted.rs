@@ -3,8 +3,8 @@
 //! `unknown_bootoption`), so every parameter in its value is lost.
 
 use super::Check::Each;
+use super::LintRule;
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
 use crate::Level::Error;
 
 /// Variables in files that hold a boot line.
@@ -28,8 +28,8 @@ pub(super) const VARIABLE: LintRule = LintRule {
         line.kernel()
             .filter(|(_, word)| VARIABLES.contains(&word.name()))
             .map(|(place, word)| match word.value() {
-                "" => LintHit::on(word.raw).drop([place]),
-                value => LintHit::on(word.raw).edit(LineEdit::Set(place, value.to_owned())),
+                "" => word.hit().drop([place]),
+                value => word.hit().edit(LineEdit::Set(place, value.to_owned())),
             })
             .collect()
     }),

@@ -1,8 +1,8 @@
 //! Rules about idle states and frequency.
 
-use super::Check::{Each, One};
+use super::Check::{One, Words};
+use super::LintRule;
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
 use crate::Level::{Info, Warning};
 
 pub(super) const IDLE_POLL: LintRule = LintRule {
@@ -10,10 +10,7 @@ pub(super) const IDLE_POLL: LintRule = LintRule {
     level: Warning,
     truth: "idle=poll lets every CPU spin when idle: heat, less turbo, and a sibling thread that steals the core",
     fix: "forbid deep idle on the isolated CPUs only: cpuN/power/pm_qos_resume_latency_us",
-    check: Each(|line| {
-        let words = line.is("idle", &["poll"]).into_iter().chain(line.last("nohlt"));
-        words.map(|(_, word)| LintHit::on(word.raw)).collect()
-    }),
+    check: Words(&[("idle", &["poll"]), ("nohlt", &[])]),
 };
 
 pub(super) const IDLE_FALLS_BACK: LintRule = LintRule {
@@ -25,7 +22,7 @@ pub(super) const IDLE_FALLS_BACK: LintRule = LintRule {
         let found = line.is("intel_idle.max_cstate", &["0"]);
         let limited = line.has("processor.max_cstate") || line.is("idle", &["poll", "halt"]).is_some();
         let limited = limited || line.is("cpuidle.off", &["1"]).is_some();
-        found.filter(|_| !limited).map(|(_, word)| LintHit::on(word.raw))
+        found.filter(|_| !limited).map(|(_, word)| word.hit())
     }),
 };
 
@@ -34,10 +31,7 @@ pub(super) const CSTATE_ZERO: LintRule = LintRule {
     level: Info,
     truth: "processor.max_cstate=0 means 1: C1 stays allowed",
     fix: "write 1, so that the line says what happens",
-    check: One(|line| {
-        let found = line.is("processor.max_cstate", &["0"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
+    check: Words(&[("processor.max_cstate", &["0"])]),
 };
 
 pub(super) const PSTATE_OFF: LintRule = LintRule {
@@ -45,13 +39,7 @@ pub(super) const PSTATE_OFF: LintRule = LintRule {
     level: Info,
     truth: "switching the processor's own frequency driver off is old advice; the governor `performance` with the driver in place normally does better",
     fix: "take it out and set scaling_governor to performance",
-    check: Each(|line| {
-        let words = line
-            .is("intel_pstate", &["disable"])
-            .into_iter()
-            .chain(line.is("amd_pstate", &["disable"]));
-        words.map(|(_, word)| LintHit::on(word.raw)).collect()
-    }),
+    check: Words(&[("intel_pstate", &["disable"]), ("amd_pstate", &["disable"])]),
 };
 
 pub(super) const ASPM: LintRule = LintRule {
@@ -59,10 +47,7 @@ pub(super) const ASPM: LintRule = LintRule {
     level: Info,
     truth: "pcie_aspm=off does not switch link power saving off: it leaves it as the firmware set it",
     fix: "pcie_aspm.policy=performance",
-    check: One(|line| {
-        let found = line.is("pcie_aspm", &["off"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
+    check: Words(&[("pcie_aspm", &["off"])]),
 };
 
 pub(super) const ASPM_VALUE: LintRule = LintRule {
@@ -75,10 +60,10 @@ pub(super) const ASPM_VALUE: LintRule = LintRule {
         found
             .filter(|(_, word)| !["off", "force"].contains(&word.value()))
             .map(|(place, word)| match word.value() {
-                "default" | "performance" | "powersave" | "powersupersave" => {
-                    LintHit::on(word.raw).edit(LineEdit::Set(place, format!("pcie_aspm.policy={}", word.value())))
-                }
-                _ => LintHit::on(word.raw),
+                "default" | "performance" | "powersave" | "powersupersave" => word
+                    .hit()
+                    .edit(LineEdit::Set(place, format!("pcie_aspm.policy={}", word.value()))),
+                _ => word.hit(),
             })
     }),
 };

@@ -1,8 +1,8 @@
 //! Rules about RCU: what runs its callbacks, and what makes it interrupt other CPUs.
 
-use super::Check::{Each, One};
+use super::Check::{Dropped, Each, One, Words};
+use super::LintRule;
 use super::line::parse_cpus;
-use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 
 const TRUE: &[&str] = &["1", "y", "Y", "on", "yes", ""];
@@ -16,13 +16,8 @@ pub(super) const UNSUPPORTED: LintRule = LintRule {
         let (_, word) = line.last("rcu_nocbs")?;
         match line.facts.has("CONFIG_RCU_NOCB_CPU") {
             Some(true) => None,
-            Some(false) => Some(LintHit::on(word.raw).drop(line.places("rcu_nocbs"))),
-            None => Some(
-                LintHit::on(word.raw)
-                    .at(Info)
-                    .because("whether this kernel has CONFIG_RCU_NOCB_CPU is not known here")
-                    .fix("give its configuration with --config FILE"),
-            ),
+            Some(false) => Some(word.hit().drop(line.places("rcu_nocbs"))),
+            None => Some(word.hit().unknown_option("CONFIG_RCU_NOCB_CPU")),
         }
     }),
 };
@@ -37,7 +32,7 @@ pub(super) const REDUNDANT: LintRule = LintRule {
         let redundant = parse_cpus(word.value(), line.facts).is_ok_and(|cpus| {
             !cpus.is_empty() && cpus.is_subset(&line.nohz_full) && line.facts.has("CONFIG_NO_HZ_FULL") != Some(false)
         });
-        redundant.then(|| LintHit::on(word.raw))
+        redundant.then(|| word.hit())
     }),
 };
 
@@ -51,7 +46,7 @@ pub(super) const ELSEWHERE: LintRule = LintRule {
         let cpus = line.cpus("rcu_nocbs")?;
         let isolated = line.domain.or(&line.tickless());
         let misses = !isolated.is_empty() && !cpus.is_empty() && !cpus.intersects(&isolated);
-        misses.then(|| LintHit::on(word.raw).because(format!("isolated are {isolated}")))
+        misses.then(|| word.hit().because(format!("isolated are {isolated}")))
     }),
 };
 
@@ -67,7 +62,7 @@ pub(super) const BARE_TOO_NEW: LintRule = LintRule {
             Some(true) | None => Info,
         };
         bare.map(|(place, word)| {
-            let hit = LintHit::on(word.raw).at(level);
+            let hit = word.hit().at(level);
             if level == Error { hit.drop([place]) } else { hit }
         })
         .collect()
@@ -82,7 +77,7 @@ pub(super) const POLL_IDLE: LintRule = LintRule {
     check: One(|line| {
         let offloads = !line.nohz_full.is_empty() || (line.has("rcu_nocbs") && !line.is_empty_list("rcu_nocbs"));
         let found = line.last("rcu_nocb_poll").filter(|_| !offloads);
-        found.map(|(_, word)| LintHit::on(word.raw))
+        found.map(|(_, word)| word.hit())
     }),
 };
 
@@ -91,10 +86,7 @@ pub(super) const EXPEDITED: LintRule = LintRule {
     level: Warning,
     truth: "expedited grace periods interrupt every CPU that is in the kernel: more IPIs, the opposite of isolation",
     fix: "remove it; rcupdate.rcu_normal_after_boot=1 does the opposite",
-    check: One(|line| {
-        let found = line.is("rcupdate.rcu_expedited", TRUE);
-        found.map(|(place, word)| LintHit::on(word.raw).drop([place]))
-    }),
+    check: Dropped(&[("rcupdate.rcu_expedited", TRUE)]),
 };
 
 pub(super) const STALLS_HIDDEN: LintRule = LintRule {
@@ -102,10 +94,7 @@ pub(super) const STALLS_HIDDEN: LintRule = LintRule {
     level: Info,
     truth: "without stall warnings a CPU that starves the kernel's own threads is noticed late",
     fix: "",
-    check: One(|line| {
-        let found = line.is("rcupdate.rcu_cpu_stall_suppress", TRUE);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
+    check: Words(&[("rcupdate.rcu_cpu_stall_suppress", TRUE)]),
 };
 
 pub(super) const RT_DOES_IT: LintRule = LintRule {
@@ -117,11 +106,12 @@ pub(super) const RT_DOES_IT: LintRule = LintRule {
         if line.facts.realtime != Some(true) {
             return Vec::new();
         }
-        let words = line
-            .last("threadirqs")
-            .into_iter()
-            .chain(line.is("rcupdate.rcu_normal_after_boot", TRUE))
-            .chain(line.is("rcutree.use_softirq", &["0", "n"]));
-        words.map(|(_, word)| LintHit::on(word.raw)).collect()
+        line.found(&[
+            ("threadirqs", &[]),
+            ("rcupdate.rcu_normal_after_boot", TRUE),
+            ("rcutree.use_softirq", &["0", "n"]),
+        ])
+        .map(|(_, word)| word.hit())
+        .collect()
     }),
 };

@@ -1,8 +1,8 @@
 //! Rules about parameters that reduce safety or security.
 
-use super::Check::{Each, One};
-use super::line::LintedLine;
-use super::{LintHit, LintRule};
+use super::Check::{Dropped, Each, Words};
+use super::LintRule;
+use super::line::KnownWord;
 use crate::Level::{Info, Warning};
 
 pub(super) const MCE_OFF: LintRule = LintRule {
@@ -10,13 +10,10 @@ pub(super) const MCE_OFF: LintRule = LintRule {
     level: Warning,
     truth: "mce=off leaves an uncorrected memory error to reset the machine without a trace, and corrected ones unseen; it gains nothing over stopping the poll",
     fix: "remove it; mce=ignore_ce, or machinecheck0/check_interval 0 at run time, stops the poll",
-    check: Each(|line| {
-        let words = line.is("mce", &["off"]).into_iter().chain(line.last("nomce"));
-        words.map(|(place, word)| LintHit::on(word.raw).drop([place])).collect()
-    }),
+    check: Dropped(&[("mce", &["off"]), ("nomce", &[])]),
 };
 
-const MITIGATIONS: &[(&str, &[&str])] = &[
+const MITIGATIONS: &[KnownWord] = &[
     ("mitigations", &["off"]),
     ("spectre_v2", &["off"]),
     ("spec_store_bypass_disable", &["off"]),
@@ -41,31 +38,17 @@ pub(super) const MITIGATIONS_OFF: LintRule = LintRule {
     level: Warning,
     truth: "it opens known holes of the processor to make system calls cheaper; a program that does not enter the kernel gains nothing",
     fix: "remove it unless every program on the machine is trusted",
-    check: Each(|line| {
-        let found = MITIGATIONS.iter().filter_map(|(name, values)| line.is(name, values));
-        found.map(|(_, word)| LintHit::on(word.raw)).collect()
-    }),
+    check: Words(MITIGATIONS),
 };
 
-fn watchdogs<'a>(line: &'a LintedLine) -> Vec<(usize, &'a super::line::BootWord<'a>)> {
-    line.last("nowatchdog")
-        .into_iter()
-        .chain(line.last("nosoftlockup"))
-        .chain(line.is("nmi_watchdog", &["0"]))
-        .collect()
-}
+const WATCHDOGS: &[KnownWord] = &[("nowatchdog", &[]), ("nosoftlockup", &[]), ("nmi_watchdog", &["0"])];
 
 pub(super) const WATCHDOGS_OFF: LintRule = LintRule {
     id: "watchdog-off",
     level: Info,
     truth: "a hung CPU is not noticed any more, on the housekeeping CPUs either; nohz_full CPUs are without watchdog anyway",
     fix: "set kernel.watchdog_cpumask to the housekeeping CPUs instead",
-    check: Each(|line| {
-        watchdogs(line)
-            .into_iter()
-            .map(|(_, word)| LintHit::on(word.raw))
-            .collect()
-    }),
+    check: Words(WATCHDOGS),
 };
 
 pub(super) const WATCHDOGS_TWICE: LintRule = LintRule {
@@ -74,10 +57,10 @@ pub(super) const WATCHDOGS_TWICE: LintRule = LintRule {
     truth: "nowatchdog covers nosoftlockup and nmi_watchdog=0",
     fix: "keep nowatchdog alone",
     check: Each(|line| {
-        let all = watchdogs(line);
-        let twice = all.len() > 1 && line.has("nowatchdog");
-        let others = all.into_iter().filter(|(_, word)| twice && word.name() != "nowatchdog");
-        others.map(|(_, word)| LintHit::on(word.raw)).collect()
+        let others = line
+            .found(WATCHDOGS)
+            .filter(|(_, word)| line.has("nowatchdog") && word.name() != "nowatchdog");
+        others.map(|(_, word)| word.hit()).collect()
     }),
 };
 
@@ -86,8 +69,5 @@ pub(super) const AUDIT_OFF: LintRule = LintRule {
     level: Info,
     truth: "no audit records until the next boot: cheaper system calls at the price of the record",
     fix: "",
-    check: One(|line| {
-        let found = line.is("audit", &["0", "off"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
+    check: Words(&[("audit", &["0", "off"])]),
 };

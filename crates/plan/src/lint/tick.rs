@@ -1,6 +1,6 @@
 //! Rules about `nohz_full=` and its requirements: configuration, a tick that may stop, a stable clock, isolated domains.
 
-use super::Check::{Each, One};
+use super::Check::{Dropped, Each, One, Words};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
@@ -17,7 +17,7 @@ pub(super) const OFF_DEFEATS: LintRule = LintRule {
         let (place, word) = line.is("nohz", NOHZ_OFF)?;
         let tickless = line.tickless();
         let hit = || {
-            LintHit::on(word.raw)
+            word.hit()
                 .because(format!("the line asks for no tick on CPU {tickless}"))
                 .drop(line.places("nohz").into_iter().chain([place]))
         };
@@ -37,7 +37,7 @@ pub(super) const UNSUPPORTED: LintRule = LintRule {
         match line.facts.has("CONFIG_NO_HZ_FULL") {
             Some(true) => None,
             Some(false) => {
-                let hit = LintHit::on(word.raw).drop(places);
+                let hit = word.hit().drop(places);
                 // It included RCU callbacks; if the kernel can, they get their own parameter.
                 let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
                 Some(if alone && !line.nohz_full.is_empty() {
@@ -46,15 +46,7 @@ pub(super) const UNSUPPORTED: LintRule = LintRule {
                     hit
                 })
             }
-            None => {
-                let unknown = "whether this kernel has CONFIG_NO_HZ_FULL is not known here";
-                Some(
-                    LintHit::on(word.raw)
-                        .at(Info)
-                        .because(unknown)
-                        .fix("give its configuration with --config FILE"),
-                )
-            }
+            None => Some(word.hit().unknown_option("CONFIG_NO_HZ_FULL")),
         }
     }),
 };
@@ -78,12 +70,8 @@ pub(super) const LISTS_DIFFER: LintRule = LintRule {
             .cpus
             .as_ref()
             .filter(|cpus| **cpus != line.nohz_full && !line.nohz_full.is_empty())?;
-        let level = match line.facts.since((5, 18)) {
-            Some(true) => return None,
-            Some(false) => Error,
-            None => Info,
-        };
-        let hit = LintHit::on(word.raw).because(format!("isolcpus= has {cpus}")).at(level);
+        let level = line.before((5, 18))?;
+        let hit = word.hit().because(format!("isolcpus= has {cpus}")).at(level);
         Some(if level == Error {
             hit.edit(LineEdit::Set(place, format!("nohz_full={cpus}")))
         } else {
@@ -114,7 +102,7 @@ pub(super) const DEFAULT: LintRule = LintRule {
     level: Info,
     truth: "nohz=on is the default and does not by itself stop the tick of a busy CPU",
     fix: "",
-    check: One(|line| line.is("nohz", NOHZ_ON).map(|(_, word)| LintHit::on(word.raw))),
+    check: Words(&[("nohz", NOHZ_ON)]),
 };
 
 pub(super) const BAD_VALUE: LintRule = LintRule {
@@ -123,12 +111,9 @@ pub(super) const BAD_VALUE: LintRule = LintRule {
     truth: "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
     fix: "write nohz_full=CPUS, or take it out",
     check: One(|line| {
-        let (place, word) = match line.last("nohz") {
-            Some(found) => found,
-            None => return None,
-        };
+        let (place, word) = line.last("nohz")?;
         let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
-        (!known && !super::torn::begins_torn_name(line, place)).then(|| LintHit::on(word.raw).drop([place]))
+        (!known && !super::torn::begins_torn_name(line, place)).then(|| word.hit().drop([place]))
     }),
 };
 
@@ -137,10 +122,7 @@ pub(super) const LOW_RESOLUTION: LintRule = LintRule {
     level: Warning,
     truth: "without high-resolution timers every timer waits for a tick",
     fix: "remove it",
-    check: One(|line| {
-        let found = line.is("highres", &["off", "0", "n"]);
-        found.map(|(place, word)| LintHit::on(word.raw).drop([place]))
-    }),
+    check: Dropped(&[("highres", &["off", "0", "n"])]),
 };
 
 pub(super) const UNSTABLE_CLOCK: LintRule = LintRule {
@@ -152,12 +134,13 @@ pub(super) const UNSTABLE_CLOCK: LintRule = LintRule {
         if line.tickless().is_empty() {
             return Vec::new();
         }
-        let words = line
-            .is("tsc", &["unstable"])
-            .into_iter()
-            .chain(line.is("clocksource", &["jiffies", "refined-jiffies"]))
-            .chain(line.last("notsc"));
-        words.map(|(place, word)| LintHit::on(word.raw).drop([place])).collect()
+        line.found(&[
+            ("tsc", &["unstable"]),
+            ("clocksource", &["jiffies", "refined-jiffies"]),
+            ("notsc", &[]),
+        ])
+        .map(|(place, word)| word.hit().drop([place]))
+        .collect()
     }),
 };
 

@@ -62,8 +62,7 @@ pub(super) fn torn<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, Opt
             .words
             .get(place + 1)
             .filter(|_| place + 1 < line.kernel_word_count)?;
-        let is_list = LISTS.iter().any(|name| same_name(name, word.name()));
-        if !is_list || word.parameter.value.is_none() {
+        if !word.takes_list() || word.parameter.value.is_none() {
             return None;
         }
         let flagged = same_name(word.name(), "isolcpus") && begins_with_flag(next.raw);
@@ -155,8 +154,7 @@ fn is_in_order(line: &LintedLine, word: &str) -> bool {
 
 /// The list parameter whose name two words form together: `nohz _full=2-3`.
 fn torn_name(first: &BootWord, second: &BootWord) -> Option<&'static str> {
-    let is_known = |word: &BootWord| LISTS.iter().any(|name| same_name(name, word.name()));
-    if first.parameter.value.is_some() || is_known(first) || is_known(second) {
+    if first.parameter.value.is_some() || first.takes_list() || second.takes_list() {
         return None;
     }
     second.parameter.value.as_ref()?;

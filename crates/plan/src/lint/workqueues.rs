@@ -1,8 +1,8 @@
 //! Rules about parameters that place threads: of the kernel, of its workqueues, of systemd.
 
 use super::Check::One;
+use super::LintRule;
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
@@ -16,7 +16,7 @@ pub(super) const KTHREAD_CPUS: LintRule = LintRule {
         let patched = release.contains("realtime") || release.contains("-yocto") || release.contains("wrs");
         let level = if line.facts.release.is_some() { Warning } else { Info };
         let found = line.last("kthread_cpus").filter(|_| !patched);
-        found.map(|(_, word)| LintHit::on(word.raw).at(level))
+        found.map(|(_, word)| word.hit().at(level))
     }),
 };
 
@@ -26,14 +26,10 @@ pub(super) const TOO_NEW: LintRule = LintRule {
     truth: "workqueue.unbound_cpus= came with 6.6; older kernels ignore it",
     fix: "write /sys/devices/virtual/workqueue/cpumask at run time",
     check: One(|line| {
-        let level = match line.facts.since((6, 6)) {
-            Some(true) => return None,
-            Some(false) => Error,
-            None => Info,
-        };
+        let level = line.before((6, 6))?;
         let found = line.last("workqueue.unbound_cpus");
         found.map(|(place, word)| {
-            let hit = LintHit::on(word.raw).at(level);
+            let hit = word.hit().at(level);
             if level == Error { hit.drop([place]) } else { hit }
         })
     }),
@@ -52,15 +48,10 @@ pub(super) const ON_ISOLATED: LintRule = LintRule {
             return None;
         }
         let rest = cpus.minus(&isolated);
-        let edit = if rest.is_empty() {
-            LineEdit::Drop(place)
-        } else {
-            LineEdit::Set(place, format!("workqueue.unbound_cpus={rest}"))
-        };
         Some(
-            LintHit::on(word.raw)
+            word.hit()
                 .because(format!("CPU {} is isolated", cpus.and(&isolated)))
-                .edit(edit),
+                .edit(LineEdit::list(place, "workqueue.unbound_cpus", &rest)),
         )
     }),
 };
@@ -73,11 +64,10 @@ pub(super) const SYSTEMD_ON_ISOLATED: LintRule = LintRule {
     check: One(|line| {
         let (place, word) = line.last("systemd.cpu_affinity")?;
         // systemd accepts commas and blanks (`parse_cpu_set`), but no strides.
-        let Ok(cpus) = CpuSet::parse_list(&word.value().split_whitespace().collect::<Vec<_>>().join(",")) else {
-            return None;
-        };
+        let list: Vec<&str> = word.value().split_whitespace().collect();
+        let cpus = CpuSet::parse_list(&list.join(",")).ok()?;
         let (both, rest) = line.isolated_among(&cpus)?;
-        let hit = LintHit::on(word.raw).because(format!("CPU {both} is isolated"));
+        let hit = word.hit().because(format!("CPU {both} is isolated"));
         Some(if rest.is_empty() {
             hit
         } else {
