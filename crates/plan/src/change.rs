@@ -287,7 +287,7 @@ impl ReadbackComparison {
 }
 
 /// The choice in brackets; a text without brackets is the choice itself.
-fn chosen(text: &str) -> &str {
+pub(crate) fn chosen(text: &str) -> &str {
     text.split_whitespace()
         .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
         .unwrap_or_else(|| text.trim())

@@ -117,13 +117,14 @@ impl LintHit {
         self
     }
 
-    /// Adds an edit of the line that repairs it.
+    /// For information, because it depends on an option of a kernel whose configuration is unknown.
     pub fn unknown_option(self, option: &str) -> LintHit {
         self.at(Level::Info)
             .because(format!("whether this kernel has {option} is not known here"))
             .fix("give its configuration with --config FILE")
     }
 
+    /// Adds an edit of the line that repairs it.
     pub fn edit(self, edit: LineEdit) -> LintHit {
         self.edits([edit])
     }

@@ -2,7 +2,7 @@
 
 use super::{BootEntry, Fallback, Loader, WordSupport, word_list};
 use crate::line::{EntryLine, LineSlot};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 
 use crate::TextEncoding;
 use std::ops::Range;
@@ -70,7 +70,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>, &s
 
 /// The running line: the one that shares the most words with it, of equal ones the first.
 pub(super) fn started(tree: &dyn FileTree, all: Vec<FileLine>) -> Option<FileLine> {
-    let running = tree::read_text(tree, "/proc/cmdline").unwrap_or_default();
+    let running = tree.read_text("/proc/cmdline").unwrap_or_default();
     word_list::nearest(&running, all, |one| &one.text)
 }
 

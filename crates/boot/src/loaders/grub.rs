@@ -7,7 +7,7 @@ use crate::line::LineSlot;
 use crate::shell::{Assignment, AssignmentEffect, assignments};
 use crate::shell_line::ShellLine;
 use crate::tools::{ToolRun, first_of};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, TrialWork, trial_line};
 use crate::{BootError, FileEdit, TextEncoding, TrialError};
 use machine::cmdline::words;
@@ -31,8 +31,7 @@ pub fn places(tree: &dyn FileTree, files: &[String]) -> Result<Vec<LineSlot>, Bo
     for variable in [ALL, NORMAL] {
         let mut live: Vec<LineSlot> = Vec::new();
         for path in files {
-            let path = tree::resolved(tree, path);
-            let text = tree::text(tree, &path)?.unwrap_or_default();
+            let (path, text) = tree.resolved_text(path)?;
             let mut number = 0;
             for one in assignments(&text).into_iter().filter(|one| one.name == variable) {
                 number += 1;
@@ -151,7 +150,7 @@ fn place() -> String {
 
 /// Words that the distribution's script itself appends after the kernel, such as Ubuntu's `panic=-1`.
 fn words_of_script(tree: &dyn FileTree) -> Vec<String> {
-    let text = tree::read_text(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
+    let text = tree.read_text(&format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
     let lines = text
         .lines()
         .map(str::trim_start)
@@ -240,7 +239,7 @@ pub struct Tools {
 /// GRUB itself clears the selection, and cannot do so if it only reads: then the trial entry would boot forever (GRUB's
 /// manual, "Environment block": no LVM, no RAID, no file system with checksums).
 pub fn no_one_shot(tree: &dyn FileTree) -> Option<String> {
-    let mounts = tree::read_text(tree, "/proc/mounts")?;
+    let mounts = tree.read_text("/proc/mounts")?;
     let mut best: Option<(&str, &str, &str)> = None;
     for line in mounts.lines() {
         let mut words = line.split(' ');
@@ -322,6 +321,6 @@ fn own_script(tree: &dyn FileTree, files: &[String], own: OwnScripts) -> Result<
         quote(&normal),
     );
     let path = format!("{SCRIPT_DIR}/{}", own.file());
-    let before = tree::text(tree, &path)?;
+    let before = tree.text(&path)?;
     Ok((FileEdit::script(path, before, Some(text)), own.title().to_owned()))
 }

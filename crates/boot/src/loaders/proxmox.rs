@@ -6,7 +6,7 @@ use super::{EntrySource, Fallback, Loader, WordSupport, evidence};
 use crate::BootError;
 use crate::line::EntryLine;
 use crate::tools::first_of;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 /// The partitions that the tool manages.
@@ -46,13 +46,13 @@ pub static LOADER: Loader = Loader {
 };
 
 fn find(tree: &dyn FileTree) -> Option<String> {
-    let there = tree::is_there(tree, PARTITIONS) && tree::is_there(tree, KERNEL_CMDLINE);
+    let there = tree.is_there(PARTITIONS) && tree.is_there(KERNEL_CMDLINE);
     (there && !evidence::is_grub(tree)).then(|| format!("{PARTITIONS} and {KERNEL_CMDLINE}"))
 }
 
 /// If the tool manages GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
 pub fn owns_grub(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
-    tree::is_there(tree, PARTITIONS).then(|| BootError::unable(
+    tree.is_there(PARTITIONS).then(|| BootError::unable(
         "an edit of /boot/grub/grub.cfg would not last",
         format!("proxmox-boot-tool keeps the GRUB that starts this machine on partitions of its own ({PARTITIONS})"),
         match words.is_empty() {

@@ -7,7 +7,7 @@ use crate::BootError;
 use crate::line::EntryLine;
 use crate::loaders::bls;
 use crate::releases::choose;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, first_line, trial_line};
 
 /// Mount points of boot partitions, in addition to those in `/proc/mounts`.
@@ -38,7 +38,7 @@ fn find(tree: &dyn FileTree) -> Option<String> {
 
 /// Mount points with entries of systemd-boot: the loader itself, or its configuration, is next to them.
 fn places(tree: &dyn FileTree) -> Vec<String> {
-    let mounts = tree::read_text(tree, "/proc/mounts").unwrap_or_default();
+    let mounts = tree.read_text("/proc/mounts").unwrap_or_default();
     let fat = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
         let (place, kind) = (words.next()?, words.next()?);
@@ -60,7 +60,7 @@ fn places(tree: &dyn FileTree) -> Vec<String> {
 }
 
 fn has_loader(tree: &dyn FileTree, place: &str) -> bool {
-    tree::is_there(tree, &format!("{place}/loader/loader.conf"))
+    tree.is_there(&format!("{place}/loader/loader.conf"))
         || tree
             .names(&format!("{place}/EFI/systemd"))
             .iter()
@@ -71,8 +71,11 @@ fn files(tree: &dyn FileTree) -> Vec<String> {
     let dirs = places(tree).into_iter().map(|place| format!("{place}/loader/entries"));
     let all = dirs.flat_map(|dir| bls::files(tree, &dir));
     // An entry for another operating system has no Linux options.
-    all.filter(|path| tree::read_text(tree, path).is_some_and(|text| bls::value(&text, "linux").is_some()))
-        .collect()
+    all.filter(|path| {
+        tree.read_text(path)
+            .is_some_and(|text| bls::value(&text, "linux").is_some())
+    })
+    .collect()
 }
 
 fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
@@ -119,7 +122,7 @@ fn started(tree: &dyn FileTree) -> Option<String> {
         .bytes(SELECTED)
         .map(|bytes| super::utf16(bytes.get(4..).unwrap_or_default()));
     let named = places(tree).iter().find_map(|place| {
-        let text = tree::read_text(tree, &format!("{place}/loader/loader.conf"))?;
+        let text = tree.read_text(&format!("{place}/loader/loader.conf"))?;
         bls::value(&text, "default").map(|name| name.to_lowercase())
     });
     // Without boot counters, which the loader removes too.

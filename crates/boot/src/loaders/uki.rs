@@ -7,7 +7,7 @@ use super::{EntrySource, Fallback, Loader, WordSupport, bls_grub};
 use crate::BootError;
 use crate::line::EntryLine;
 use crate::loaders::bls;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
@@ -78,7 +78,7 @@ fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
 
 /// The tool that builds the images with the line.
 fn tool(tree: &dyn FileTree) -> &'static str {
-    match tree::is_there(tree, "/usr/bin/mkinitcpio") {
+    match tree.is_there("/usr/bin/mkinitcpio") {
         true => "mkinitcpio -P",
         false => "kernel-install add-all",
     }

@@ -2,6 +2,7 @@
 
 use super::case::{ParameterCase, ParameterFamily};
 use super::{CheckAnswer, Truth};
+use crate::change::chosen;
 use machine::{Parameter, same_name};
 
 pub(super) const FAMILY: ParameterFamily = ParameterFamily {
@@ -134,10 +135,7 @@ fn works(case: &ParameterCase) -> CheckAnswer {
             None => nothing(),
         };
     };
-    let chosen = text
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    let seen = chosen.unwrap_or(text.trim());
+    let seen = chosen(text);
     let values = row(&case.parameter.name).map(|row| row.values).unwrap_or_default();
     let known = values.iter().find(|(value, _)| *value == case.value());
     let intended = known.map_or(case.value(), |(_, shown)| *shown);

@@ -5,7 +5,7 @@
 //! ones depends on the version) is narrowed.
 
 use super::{Knob, KnobUse, KnobValueKind, Presence};
-use crate::{Action, Change, ChangeKind, Finding, FindingId, Plan, PlanContext, Profile, TaskSelector, partition_path};
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, Profile, TaskSelector, partition_path};
 use machine::{Hierarchy, MaskCount, Task, Version};
 
 pub(super) const KNOB: Knob = Knob {

@@ -1,7 +1,7 @@
 //! Rules about the line as text: length, quotes, `--`, blanks, non-ASCII letters, repeated words.
 
 use super::Check::{Each, One};
-use super::line::{LISTS, LintedLine};
+use super::line::LintedLine;
 use super::repair::LineEdit;
 use super::torn::is_list;
 use super::{LintHit, LintRule};

@@ -1,7 +1,7 @@
 //! Rules about what the kernel booted with this line reported about it, and did.
 
 use super::Check::{Each, One};
-use super::line::{BootWord, LISTS, LintedLine, is_empty_list};
+use super::line::{BootWord, LintedLine, is_empty_list};
 use super::{LintHit, LintRule};
 use crate::Level::{Error, Info, Warning};
 use crate::parameters::{ParameterReader, parameter};
