@@ -77,11 +77,11 @@ pub fn line(tree: &dyn FileTree, path: &str) -> Result<EntryLine, BootError> {
         slots.push(LineSlot::new(&path, key, field.range, TextEncoding::Plain));
     }
     if slots.is_empty() {
-        return Err(BootError::NoPlace {
+        return Err(BootError::no_place(
             path,
-            why: "it has no line that begins with `options`".to_owned(),
-            next: "add one: `options root=...`, then try again".to_owned(),
-        });
+            "it has no line that begins with `options`",
+            "add one: `options root=...`, then try again",
+        ));
     }
     Ok(EntryLine {
         name: value(&text, "title").unwrap_or_else(|| name(&path).to_owned()),

@@ -138,10 +138,10 @@ fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
         }
     }
     let Some(path) = newest(&files) else {
-        return Ok(Fallback::None {
-            why: format!("there is no entry in {ENTRIES}"),
-            next: "look at `grubby --info=ALL`".to_owned(),
-        });
+        return Ok(Fallback::none(
+            format!("there is no entry in {ENTRIES}"),
+            "look at `grubby --info=ALL`",
+        ));
     };
     let line = line_of(tree, path)?;
     let edit = bls::copy(tree, path, "before", Some(&line))?;
@@ -160,11 +160,8 @@ fn line_of(tree: &dyn FileTree, path: &str) -> Result<String, BootError> {
 
 fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
     let files = bls::files(tree, ENTRIES);
-    let newest = newest(&files).ok_or_else(|| BootError::NoPlace {
-        path: ENTRIES.to_owned(),
-        why: "there is no entry".to_owned(),
-        next: "look at `grubby --info=ALL`".to_owned(),
-    })?;
+    let newest = newest(&files)
+        .ok_or_else(|| BootError::no_place(ENTRIES, "there is no entry", "look at `grubby --info=ALL`"))?;
     let why = match tree.is_there(ZIPL) {
         true => Some("zipl's boot record has no choice for one boot".to_owned()),
         false => super::grub::no_one_shot(tree),

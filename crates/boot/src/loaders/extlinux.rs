@@ -56,10 +56,7 @@ pub fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
 }
 
 fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
-    let none = || Fallback::None {
-        why: "there is no label with an `append` line".to_owned(),
-        next: "look at extlinux.conf".to_owned(),
-    };
+    let none = || Fallback::none("there is no label with an `append` line", "look at extlinux.conf");
     let Some(path) = place(tree) else {
         return Ok(none());
     };

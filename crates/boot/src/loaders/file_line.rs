@@ -10,10 +10,10 @@ use std::ops::Range;
 /// What loaders have in common whose files are displayed but not edited. No entry can be added to the existing ones.
 pub(super) const DISPLAYED: Loader = Loader {
     fallback: |_| {
-        Ok(Fallback::None {
-            why: "quietcore does not edit these files".to_owned(),
-            next: "keep the entry as it is, and edit a copy of it".to_owned(),
-        })
+        Ok(Fallback::none(
+            "quietcore does not edit these files",
+            "keep the entry as it is, and edit a copy of it",
+        ))
     },
     words: WordSupport::Any,
     ..Loader::PLAIN

@@ -143,11 +143,11 @@ fn own(tree: &dyn FileTree) -> Result<LineSlot, BootError> {
         )
     });
     if tree.is_there(OWN_SNIPPET) && slot.key != NORMAL {
-        return Err(BootError::NoPlace {
-            path: OWN_SNIPPET.to_owned(),
-            why: format!("it does not set {NORMAL} once"),
-            next: "remove this file, then try again".to_owned(),
-        });
+        return Err(BootError::no_place(
+            OWN_SNIPPET,
+            format!("it does not set {NORMAL} once"),
+            "remove this file, then try again",
+        ));
     }
     Ok(LineSlot {
         template: Some(template),

@@ -20,12 +20,10 @@ pub static LOADER: Loader = Loader {
     lines,
     commit: |tree, _| Ok(vec![first_of(tree, &[("proxmox-boot-tool", &["refresh"])])?]),
     fallback: |_| {
-        Ok(Fallback::None {
-            why: "proxmox-boot-tool gives all entries the same line".to_owned(),
-            next:
-                "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot"
-                    .to_owned(),
-        })
+        Ok(Fallback::none(
+            "proxmox-boot-tool gives all entries the same line",
+            "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot",
+        ))
     },
     trial: Trial::Cannot {
         why: "proxmox-boot-tool gives all entries the same line",

@@ -22,12 +22,11 @@ pub static LOADER: Loader = Loader {
     lines,
     entries,
     fallback: |_| {
-        Ok(Fallback::None {
-        why: "the firmware has one boot line".to_owned(),
-        next: "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
-               another computer can rename"
-            .to_owned(),
-    })
+        Ok(Fallback::none(
+            "the firmware has one boot line",
+            "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
+             another computer can rename",
+        ))
     },
     trial: Trial::By(trial),
     words: WordSupport::Any,
@@ -93,14 +92,14 @@ fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let end = text.find(['\n', '\r']).unwrap_or(text.len());
     let rest: Vec<&str> = words(&text[end..]).collect();
     if !rest.is_empty() {
-        return Err(BootError::NoPlace {
+        return Err(BootError::no_place(
             path,
-            why: format!(
+            format!(
                 "it has more than one line, and the firmware takes the first: these words reach no kernel: {}",
                 rest.join(" ")
             ),
-            next: "put what is right of them at the end of the first line, and leave no other line".to_owned(),
-        });
+            "put what is right of them at the end of the first line, and leave no other line",
+        ));
     }
     Ok(vec![EntryLine::of(
         "the only entry",

@@ -100,10 +100,10 @@ fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
 /// The entry that stays is a copy of the default entry.
 fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let Some(path) = started(tree) else {
-        return Ok(Fallback::None {
-            why: "there is no entry that starts Linux".to_owned(),
-            next: "look at `bootctl list`".to_owned(),
-        });
+        return Ok(Fallback::none(
+            "there is no entry that starts Linux",
+            "look at `bootctl list`",
+        ));
     };
     let edit = bls::copy(tree, &path, "before", None)?;
     let what = edit.path.clone();
@@ -136,10 +136,12 @@ fn started(tree: &dyn FileTree) -> Option<String> {
 }
 
 fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
-    let started = started(tree).ok_or_else(|| BootError::NoPlace {
-        path: "loader/entries".to_owned(),
-        why: "there is no entry that starts Linux".to_owned(),
-        next: "look at `bootctl list`".to_owned(),
+    let started = started(tree).ok_or_else(|| {
+        BootError::no_place(
+            "loader/entries",
+            "there is no entry that starts Linux",
+            "look at `bootctl list`",
+        )
     })?;
     let path = match &one_boot.kernel {
         None => started,

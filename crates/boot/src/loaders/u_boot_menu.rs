@@ -104,9 +104,9 @@ fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let rescue = labels.iter().find(|label| extlinux_conf::is_rescue(&text, label));
     Ok(match rescue {
         Some(label) => Fallback::Stays(format!("`{}`", label.title)),
-        None => Fallback::None {
-            why: "u-boot-update gives all entries the same line".to_owned(),
-            next: "say --force where you reach the console of the board or its card in another computer".to_owned(),
-        },
+        None => Fallback::none(
+            "u-boot-update gives all entries the same line",
+            "say --force where you reach the console of the board or its card in another computer",
+        ),
     })
 }

@@ -65,13 +65,13 @@ fn find(tree: &dyn FileTree) -> Option<String> {
 }
 
 fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
-    let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| BootError::NoPlace {
-        path: KERNEL_CMDLINE.to_owned(),
-        why: "it is not there, so the images are built with another file".to_owned(),
-        next:
-            "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \
-               the words of `quietcore plan`"
-                .to_owned(),
+    let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| {
+        BootError::no_place(
+            KERNEL_CMDLINE,
+            "it is not there, so the images are built with another file",
+            "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with the \
+             words of `quietcore plan`",
+        )
     })?;
     Ok(vec![line])
 }

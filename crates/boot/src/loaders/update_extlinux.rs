@@ -19,10 +19,10 @@ pub static LOADER: Loader = Loader {
     entries: extlinux::entries,
     commit: |tree, _| Ok(vec![first_of(tree, &[("update-extlinux", &[])])?]),
     fallback: |_| {
-        Ok(Fallback::None {
-            why: "update-extlinux gives all entries the same line".to_owned(),
-            next: "say --force where you reach the console: words can be taken out there with the Tab key".to_owned(),
-        })
+        Ok(Fallback::none(
+            "update-extlinux gives all entries the same line",
+            "say --force where you reach the console: words can be taken out there with the Tab key",
+        ))
     },
     trial: Trial::Cannot {
         why: "extlinux has no choice for one boot in its file",

@@ -45,11 +45,11 @@ pub fn shell(tree: &dyn FileTree, path: &str, name: &'static str, unset: &'stati
     let Some(writing) = one.writing else {
         // If the value cannot be computed either, that is the reason, with its position.
         evaluated.text(tree)?;
-        return Err(BootError::NoPlace {
+        return Err(BootError::no_place(
             path,
-            why: format!("the value of {name} is put together of several pieces"),
-            next: format!("write it out: {name}=\"...\""),
-        });
+            format!("the value of {name} is put together of several pieces"),
+            format!("write it out: {name}=\"...\""),
+        ));
     };
     let line = EntryLine::of("all entries", LineSlot::new(path, name, one.range, writing));
     Ok(EntryLine {
