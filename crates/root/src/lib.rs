@@ -54,6 +54,7 @@ pub use socket_query::Address;
 pub use spinner::Spinner;
 pub use tracefs::Tracefs;
 
+use crate::error::OnPath;
 use files::FileQueries;
 use folder::Folder;
 use std::io::Read;
@@ -159,8 +160,7 @@ impl Root {
     /// [`RootError::Hostile`] for names that are absolute or leave the root, link loops, links that leave the root,
     /// device nodes and fifos; [`RootError::Archive`] for truncated or corrupt archives and decompression bombs.
     pub fn open(path: &Path) -> Result<Root, RootError> {
-        let shown = path.display().to_string();
-        let meta = std::fs::metadata(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
+        let meta = std::fs::metadata(path).on(path, "open")?;
         let backend = match meta.is_dir() {
             true => Backend::Folder(Folder::open(path)?),
             false => Backend::Archive(archive::unpack(path)?),

@@ -5,6 +5,7 @@
 //! message carries an open descriptor, whose path is read from `/proc/self/fd`.
 
 use crate::RootError;
+use crate::error::OnPath;
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -59,7 +60,7 @@ impl WriteListener {
                 libc::EINVAL => self.mark(mount, libc::FAN_MARK_MOUNT),
                 errno => Err(errno),
             })
-            .map_err(|errno| failed(mount, "listen to", errno))
+            .on(mount, "listen to")
     }
 
     fn mark(&self, mount: &str, what: libc::c_uint) -> Result<(), i32> {
@@ -139,5 +140,5 @@ fn decode(mut messages: &[u8], each: &mut dyn FnMut(WriteMessage)) {
 }
 
 fn failed(path: &str, doing: &'static str, errno: i32) -> RootError {
-    RootError::from_io(path, doing, &std::io::Error::from_raw_os_error(errno))
+    crate::error::failed(path, doing, std::io::Error::from_raw_os_error(errno))
 }
