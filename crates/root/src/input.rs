@@ -4,6 +4,7 @@
 use crate::error::{OnPath, failed};
 use crate::{MAX_INFLATED, RootError};
 use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@
 
 use crate::RootError;
 use crate::error::{OnPath, failed};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::ffi::c_void;
 use std::ops::Deref;
