@@ -52,6 +52,17 @@ pub struct LintRule {
     pub(crate) check: Check,
 }
 
+/// A rule: its id, level, truth, fix and check.
+const fn rule(id: &'static str, level: Level, truth: &'static str, fix: &'static str, check: Check) -> LintRule {
+    LintRule {
+        id,
+        level,
+        truth,
+        fix,
+        check,
+    }
+}
+
 /// Finds the violations of a rule in a line.
 pub(crate) enum Check {
     /// Reports each of these parameters if it has one of these values; without values, any.

@@ -3,7 +3,7 @@
 use super::Check::{Each, One};
 use super::line::{BootWord, LintedLine, parse_cpus, uses_words};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 use machine::{CpuSet, same_name};
 
@@ -48,12 +48,12 @@ fn is_isolating(word: &BootWord) -> bool {
         .any(|name| same_name(name, word.name()))
 }
 
-pub(super) const BAD_LIST: LintRule = LintRule {
-    id: "bad-cpu-list",
-    level: Error,
-    truth: "the kernel cannot read this list and ignores the parameter (rcu_nocbs= then offloads all CPUs; irqaffinity= fails without a message)",
-    fix: "write a list such as 2-3,8",
-    check: Each(|line| {
+pub(super) const BAD_LIST: LintRule = rule(
+    "bad-cpu-list",
+    Error,
+    "the kernel cannot read this list and ignores the parameter (rcu_nocbs= then offloads all CPUs; irqaffinity= fails without a message)",
+    "write a list such as 2-3,8",
+    Each(|line| {
         lists(line)
             .filter(|(_, _, list)| line.facts.possible.is_some() || !uses_words(list))
             .filter_map(|(_, word, list)| {
@@ -62,14 +62,14 @@ pub(super) const BAD_LIST: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NOT_POSSIBLE: LintRule = LintRule {
-    id: "cpu-not-possible",
-    level: Error,
-    truth: "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
-    fix: "name only CPUs of /sys/devices/system/cpu/possible",
-    check: Each(|line| {
+pub(super) const NOT_POSSIBLE: LintRule = rule(
+    "cpu-not-possible",
+    Error,
+    "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
+    "name only CPUs of /sys/devices/system/cpu/possible",
+    Each(|line| {
         let Some(possible) = &line.facts.possible else {
             return Vec::new();
         };
@@ -85,14 +85,14 @@ pub(super) const NOT_POSSIBLE: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const WORDS_TOO_NEW: LintRule = LintRule {
-    id: "cpu-words-too-new",
-    level: Error,
-    truth: "kernels know `N` and `all` in CPU lists since 5.12",
-    fix: "write the numbers",
-    check: Each(|line| {
+pub(super) const WORDS_TOO_NEW: LintRule = rule(
+    "cpu-words-too-new",
+    Error,
+    "kernels know `N` and `all` in CPU lists since 5.12",
+    "write the numbers",
+    Each(|line| {
         let Some(level) = line.before((5, 12)) else {
             return Vec::new();
         };
@@ -108,14 +108,14 @@ pub(super) const WORDS_TOO_NEW: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NO_HOUSEKEEPING: LintRule = LintRule {
-    id: "no-housekeeping",
-    level: Error,
-    truth: "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
-    fix: "leave at least one CPU, the boot CPU, out of the lists",
-    check: One(|line| {
+pub(super) const NO_HOUSEKEEPING: LintRule = rule(
+    "no-housekeeping",
+    Error,
+    "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
+    "leave at least one CPU, the boot CPU, out of the lists",
+    One(|line| {
         let possible = line.facts.possible.as_ref()?;
         let everything = |cpus: &CpuSet| !cpus.is_empty() && possible.is_subset(cpus);
         // `nohz_full=all` is the default of some distributions, and without `isolcpus=` every CPU still runs tasks.
@@ -131,14 +131,14 @@ pub(super) const NO_HOUSEKEEPING: LintRule = LintRule {
                 .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
         )
     }),
-};
+);
 
-pub(super) const NO_COMMON: LintRule = LintRule {
-    id: "no-common-housekeeping",
-    level: Error,
-    truth: "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
-    fix: "leave one CPU out of both lists",
-    check: One(|line| {
+pub(super) const NO_COMMON: LintRule = rule(
+    "no-common-housekeeping",
+    Error,
+    "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
+    "leave one CPU out of both lists",
+    One(|line| {
         let possible = line.facts.possible.as_ref()?;
         let (domain, tickless) = (&line.domain, line.tickless());
         let whole = possible.is_subset(domain) || possible.is_subset(&tickless);
@@ -156,28 +156,28 @@ pub(super) const NO_COMMON: LintRule = LintRule {
                 .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
         )
     }),
-};
+);
 
-pub(super) const BOOT_CPU: LintRule = LintRule {
-    id: "boot-cpu-isolated",
-    level: Warning,
-    truth: "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
-    fix: "isolate other CPUs",
-    check: One(|line| {
+pub(super) const BOOT_CPU: LintRule = rule(
+    "boot-cpu-isolated",
+    Warning,
+    "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
+    "isolate other CPUs",
+    One(|line| {
         let boot = line.facts.boot_cpu();
         if !line.isolated().contains(boot) {
             return None;
         }
         Some(LintHit::on(format!("cpu{boot}")).edits(without(line, &[boot].into_iter().collect())))
     }),
-};
+);
 
-pub(super) const SIBLING: LintRule = LintRule {
-    id: "smt-sibling-shared",
-    level: Warning,
-    truth: "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
-    fix: "isolate the whole core, or boot with nosmt",
-    check: Each(|line| {
+pub(super) const SIBLING: LintRule = rule(
+    "smt-sibling-shared",
+    Warning,
+    "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
+    "isolate the whole core, or boot with nosmt",
+    Each(|line| {
         if line.has("nosmt") || line.is("mitigations", &["auto,nosmt"]).is_some() {
             return Vec::new();
         }
@@ -193,14 +193,14 @@ pub(super) const SIBLING: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NOT_BROUGHT_UP: LintRule = LintRule {
-    id: "cpu-not-brought-up",
-    level: Warning,
-    truth: "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
-    fix: "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
-    check: Each(|line| {
+pub(super) const NOT_BROUGHT_UP: LintRule = rule(
+    "cpu-not-brought-up",
+    Warning,
+    "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
+    "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
+    Each(|line| {
         let limits = ["maxcpus", "nr_cpus"].into_iter().filter_map(|name| {
             let (place, word) = line.last(name)?;
             let limit: u32 = word.value().parse().ok()?;
@@ -214,14 +214,14 @@ pub(super) const NOT_BROUGHT_UP: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const SMP_OFF: LintRule = LintRule {
-    id: "smp-off",
-    level: Error,
-    truth: "this leaves one CPU running: nothing can be isolated",
-    fix: "remove it",
-    check: Each(|line| {
+pub(super) const SMP_OFF: LintRule = rule(
+    "smp-off",
+    Error,
+    "this leaves one CPU running: nothing can be isolated",
+    "remove it",
+    Each(|line| {
         if line.isolated().is_empty() {
             return Vec::new();
         }
@@ -235,4 +235,4 @@ pub(super) const SMP_OFF: LintRule = LintRule {
         .map(|(place, word)| word.hit().drop([place]))
         .collect()
     }),
-};
+);

@@ -2,16 +2,16 @@
 
 use super::Check::{One, Words};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
-pub(super) const MISSING: LintRule = LintRule {
-    id: "irqaffinity-missing",
-    level: Warning,
-    truth: "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
-    fix: "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
-    check: One(|line| {
+pub(super) const MISSING: LintRule = rule(
+    "irqaffinity-missing",
+    Warning,
+    "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
+    "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
+    One(|line| {
         let isolated = line.domain.or(&line.tickless());
         if isolated.is_empty() || line.has("irqaffinity") {
             return None;
@@ -23,14 +23,14 @@ pub(super) const MISSING: LintRule = LintRule {
             None => hit,
         })
     }),
-};
+);
 
-pub(super) const ON_ISOLATED: LintRule = LintRule {
-    id: "irqaffinity-on-isolated",
-    level: Error,
-    truth: "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
-    fix: "write the housekeeping CPUs",
-    check: One(|line| {
+pub(super) const ON_ISOLATED: LintRule = rule(
+    "irqaffinity-on-isolated",
+    Error,
+    "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
+    "write the housekeeping CPUs",
+    One(|line| {
         let (place, word) = line.last("irqaffinity")?;
         let cpus = line.cpus("irqaffinity")?;
         let (both, rest) = line.isolated_among(&cpus)?;
@@ -40,28 +40,28 @@ pub(super) const ON_ISOLATED: LintRule = LintRule {
                 .edit(LineEdit::list(place, "irqaffinity", &rest)),
         )
     }),
-};
+);
 
-pub(super) const BOOT_CPU_ADDED: LintRule = LintRule {
-    id: "irqaffinity-boot-cpu",
-    level: Info,
-    truth: "the kernel adds the boot CPU to irqaffinity= by itself",
-    fix: "",
-    check: One(|line| {
+pub(super) const BOOT_CPU_ADDED: LintRule = rule(
+    "irqaffinity-boot-cpu",
+    Info,
+    "the kernel adds the boot CPU to irqaffinity= by itself",
+    "",
+    One(|line| {
         let (_, word) = line.last("irqaffinity")?;
         let cpus = line.cpus("irqaffinity")?;
         let boot = line.facts.boot_cpu();
         let hit = || word.hit().because(format!("CPU {boot} is not in the list"));
         (!cpus.contains(boot)).then(hit)
     }),
-};
+);
 
-pub(super) const NARROW: LintRule = LintRule {
-    id: "irqaffinity-narrow",
-    level: Info,
-    truth: "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
-    fix: "write all housekeeping CPUs",
-    check: One(|line| {
+pub(super) const NARROW: LintRule = rule(
+    "irqaffinity-narrow",
+    Info,
+    "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
+    "write all housekeeping CPUs",
+    One(|line| {
         let (_, word) = line.last("irqaffinity")?;
         let mut cpus = line.cpus("irqaffinity")?;
         // The kernel adds it (`kernel/irq/irqdesc.c`, `init_irq_default_affinity`).
@@ -72,50 +72,50 @@ pub(super) const NARROW: LintRule = LintRule {
         let hit = || word.hit().because(format!("CPU {unused} could take interrupts too"));
         (!unused.is_empty()).then(hit)
     }),
-};
+);
 
-pub(super) const ANCIENT: LintRule = LintRule {
-    id: "irq-balance-words",
-    level: Info,
-    truth: "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
-    fix: "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
-    check: Words(&[
+pub(super) const ANCIENT: LintRule = rule(
+    "irq-balance-words",
+    Info,
+    "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
+    "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
+    Words(&[
         ("noirqbalance", &[]),
         ("acpi_irq_nobalance", &[]),
         ("acpi_irq_balance", &[]),
         ("noirqdebug_balance", &[]),
     ]),
-};
+);
 
-pub(super) const POLLED: LintRule = LintRule {
-    id: "irqpoll",
-    level: Warning,
-    truth: "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
-    fix: "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
-    check: Words(&[("irqpoll", &[])]),
-};
+pub(super) const POLLED: LintRule = rule(
+    "irqpoll",
+    Warning,
+    "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
+    "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
+    Words(&[("irqpoll", &[])]),
+);
 
-pub(super) const NO_MSI: LintRule = LintRule {
-    id: "msi-off",
-    level: Warning,
-    truth: "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
-    fix: "remove it",
-    check: One(|line| {
+pub(super) const NO_MSI: LintRule = rule(
+    "msi-off",
+    Warning,
+    "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
+    "remove it",
+    One(|line| {
         let found = line
             .last("pci")
             .filter(|(_, word)| word.value().split(',').any(|part| part == "nomsi"));
         let touched = !line.isolated().is_empty();
         found.filter(|_| touched).map(|(_, word)| word.hit())
     }),
-};
+);
 
-pub(super) const IO_APIC_OFF: LintRule = LintRule {
-    id: "io-apic-off",
-    level: Warning,
-    truth: "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
-    fix: "remove it, unless this machine does not boot without it",
-    check: One(|line| {
+pub(super) const IO_APIC_OFF: LintRule = rule(
+    "io-apic-off",
+    Warning,
+    "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
+    "remove it, unless this machine does not boot without it",
+    One(|line| {
         let found = line.last("noapic").filter(|_| !line.isolated().is_empty());
         found.map(|(_, word)| word.hit())
     }),
-};
+);

@@ -3,7 +3,7 @@
 use super::Check::{Each, One};
 use super::line::{Isolcpus, LintedLine};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
@@ -41,12 +41,12 @@ pub(super) fn naming(line: &LintedLine, cpus: &CpuSet) -> String {
     }
 }
 
-pub(super) const LETTER: LintRule = LintRule {
-    id: "isolcpus-letter",
-    level: Error,
-    truth: "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
-    fix: "begin with a number: isolcpus=1-N",
-    check: Each(|line| {
+pub(super) const LETTER: LintRule = rule(
+    "isolcpus-letter",
+    Error,
+    "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
+    "begin with a number: isolcpus=1-N",
+    Each(|line| {
         line.isolcpus
             .iter()
             .filter_map(|one| {
@@ -63,18 +63,18 @@ pub(super) const LETTER: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
 fn is_list_word(word: &str) -> bool {
     word.eq_ignore_ascii_case("all") || word == "N" || word.starts_with("N-") || word.starts_with("all:")
 }
 
-pub(super) const UNKNOWN_FLAG: LintRule = LintRule {
-    id: "isolcpus-unknown-flag",
-    level: Error,
-    truth: "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
-    fix: "take the word out",
-    check: Each(|line| {
+pub(super) const UNKNOWN_FLAG: LintRule = rule(
+    "isolcpus-unknown-flag",
+    Error,
+    "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
+    "take the word out",
+    Each(|line| {
         // Without a known kernel, what newer ones skip is no error.
         let skips = line.facts.since((5, 8)) == Some(true) || line.facts.version.is_none();
         let level = if skips { Warning } else { Error };
@@ -94,14 +94,14 @@ pub(super) const UNKNOWN_FLAG: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NO_LIST: LintRule = LintRule {
-    id: "isolcpus-no-list",
-    level: Error,
-    truth: "flags without a list isolate nothing",
-    fix: "add the CPUs: isolcpus=managed_irq,domain,2-3",
-    check: Each(|line| {
+pub(super) const NO_LIST: LintRule = rule(
+    "isolcpus-no-list",
+    Error,
+    "flags without a list isolate nothing",
+    "add the CPUs: isolcpus=managed_irq,domain,2-3",
+    Each(|line| {
         let torn: Vec<usize> = super::torn::torn(line).map(|(place, _)| place).collect();
         line.isolcpus
             .iter()
@@ -116,14 +116,14 @@ pub(super) const NO_LIST: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const FLAGS_TOO_NEW: LintRule = LintRule {
-    id: "isolcpus-flags-too-new",
-    level: Error,
-    truth: "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
-    fix: "write the list alone",
-    check: Each(|line| {
+pub(super) const FLAGS_TOO_NEW: LintRule = rule(
+    "isolcpus-flags-too-new",
+    Error,
+    "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
+    "write the list alone",
+    Each(|line| {
         let Some(level) = line.before((4, 15)) else {
             return Vec::new();
         };
@@ -139,14 +139,14 @@ pub(super) const FLAGS_TOO_NEW: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const MANAGED_TOO_NEW: LintRule = LintRule {
-    id: "isolcpus-managed-irq-too-new",
-    level: Error,
-    truth: "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
-    fix: "take managed_irq out",
-    check: Each(|line| {
+pub(super) const MANAGED_TOO_NEW: LintRule = rule(
+    "isolcpus-managed-irq-too-new",
+    Error,
+    "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
+    "take managed_irq out",
+    Each(|line| {
         if line.facts.since((4, 15)) == Some(false) {
             return Vec::new(); // The rule about all flags speaks.
         }
@@ -166,18 +166,18 @@ pub(super) const MANAGED_TOO_NEW: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NO_DOMAIN: LintRule = LintRule {
-    id: "isolcpus-no-domain",
-    level: Info,
-    truth: "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
-    fix: "add the flag domain, or make an isolated cpuset partition",
-    check: One(|line| {
+pub(super) const NO_DOMAIN: LintRule = rule(
+    "isolcpus-no-domain",
+    Info,
+    "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
+    "add the flag domain, or make an isolated cpuset partition",
+    One(|line| {
         let others = line.managed.or(&line.nohz).minus(&line.domain);
         (!others.is_empty()).then(|| LintHit::on(others.to_string()))
     }),
-};
+);
 
 fn without_nohz(one: &Isolcpus) -> LineEdit {
     match one.flags == ["nohz"] {
@@ -186,12 +186,12 @@ fn without_nohz(one: &Isolcpus) -> LineEdit {
     }
 }
 
-pub(super) const NOHZ_REDUNDANT: LintRule = LintRule {
-    id: "isolcpus-nohz-redundant",
-    level: Warning,
-    truth: "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
-    fix: "take the flag nohz out",
-    check: Each(|line| {
+pub(super) const NOHZ_REDUNDANT: LintRule = rule(
+    "isolcpus-nohz-redundant",
+    Warning,
+    "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
+    "take the flag nohz out",
+    Each(|line| {
         let level = if line.facts.since((7, 0)) == Some(true) {
             Warning
         } else {
@@ -207,14 +207,14 @@ pub(super) const NOHZ_REDUNDANT: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NOHZ_DIFFERS: LintRule = LintRule {
-    id: "isolcpus-nohz-differs",
-    level: Error,
-    truth: "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
-    fix: "take the flag nohz out",
-    check: Each(|line| {
+pub(super) const NOHZ_DIFFERS: LintRule = rule(
+    "isolcpus-nohz-differs",
+    Error,
+    "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
+    "take the flag nohz out",
+    Each(|line| {
         if line.nohz_full.is_empty() {
             return Vec::new();
         }
@@ -227,14 +227,14 @@ pub(super) const NOHZ_DIFFERS: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NOHZ_ONLY: LintRule = LintRule {
-    id: "isolcpus-nohz-only",
-    level: Warning,
-    truth: "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
-    fix: "write nohz_full=CPUS",
-    check: One(|line| {
+pub(super) const NOHZ_ONLY: LintRule = rule(
+    "isolcpus-nohz-only",
+    Warning,
+    "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
+    "write nohz_full=CPUS",
+    One(|line| {
         if line.nohz.is_empty() || !line.nohz_full.is_empty() {
             return None;
         }
@@ -244,26 +244,26 @@ pub(super) const NOHZ_ONLY: LintRule = LintRule {
             None => Some(LintHit::on(line.nohz.to_string()).at(Info)),
         }
     }),
-};
+);
 
-pub(super) const NOT_BUILT: LintRule = LintRule {
-    id: "isolcpus-unsupported",
-    level: Error,
-    truth: "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
-    fix: "use a kernel with CONFIG_CPU_ISOLATION=y",
-    check: Each(|line| {
+pub(super) const NOT_BUILT: LintRule = rule(
+    "isolcpus-unsupported",
+    Error,
+    "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
+    "use a kernel with CONFIG_CPU_ISOLATION=y",
+    Each(|line| {
         let lacks = line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
         let all = line.isolcpus.iter().filter(|_| lacks);
         all.map(|one| hit(line, one).drop([one.word])).collect()
     }),
-};
+);
 
-pub(super) const MANAGED_MISSING: LintRule = LintRule {
-    id: "managed-irq-missing",
-    level: Warning,
-    truth: "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
-    fix: "write isolcpus=managed_irq,domain,CPUS",
-    check: One(|line| {
+pub(super) const MANAGED_MISSING: LintRule = rule(
+    "managed-irq-missing",
+    Warning,
+    "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
+    "write isolcpus=managed_irq,domain,CPUS",
+    One(|line| {
         let needed = line.domain.or(&line.tickless());
         if line.facts.since((5, 6)) != Some(true) || needed.is_subset(&line.managed) {
             return None;
@@ -295,34 +295,34 @@ pub(super) const MANAGED_MISSING: LintRule = LintRule {
             None => hit,
         })
     }),
-};
+);
 
-pub(super) const DEPRECATED: LintRule = LintRule {
-    id: "isolcpus-deprecated-mark",
-    level: Info,
-    truth: "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
-    fix: "",
-    check: One(|line| {
+pub(super) const DEPRECATED: LintRule = rule(
+    "isolcpus-deprecated-mark",
+    Info,
+    "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
+    "",
+    One(|line| {
         let old = line.facts.since((4, 15)) != Some(false) && line.facts.since((7, 2)) != Some(true);
         let one = line.isolcpus.first().filter(|_| old && !line.domain.is_empty());
         one.map(|one| hit(line, one))
     }),
-};
+);
 
-pub(super) const NOT_BALANCED: LintRule = LintRule {
-    id: "isolcpus-not-balanced",
-    level: Info,
-    truth: "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
-    fix: "pin every thread to its own CPU",
-    check: One(|line| (line.domain.len() > 1).then(|| LintHit::on(line.domain.to_string()))),
-};
+pub(super) const NOT_BALANCED: LintRule = rule(
+    "isolcpus-not-balanced",
+    Info,
+    "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
+    "pin every thread to its own CPU",
+    One(|line| (line.domain.len() > 1).then(|| LintHit::on(line.domain.to_string()))),
+);
 
-pub(super) const SCHED_EXT: LintRule = LintRule {
-    id: "isolcpus-sched-ext",
-    level: Error,
-    truth: "sched_ext schedulers refuse to start when isolcpus=domain is in force",
-    fix: "use an isolated cpuset partition (7.x) or stop the sched_ext scheduler",
-    check: One(|line| {
+pub(super) const SCHED_EXT: LintRule = rule(
+    "isolcpus-sched-ext",
+    Error,
+    "sched_ext schedulers refuse to start when isolcpus=domain is in force",
+    "use an isolated cpuset partition (7.x) or stop the sched_ext scheduler",
+    One(|line| {
         let level = match (line.facts.sched_ext, line.facts.has("CONFIG_SCHED_CLASS_EXT")) {
             (Some(true), _) => Error,
             (_, Some(true)) => Info,
@@ -331,4 +331,4 @@ pub(super) const SCHED_EXT: LintRule = LintRule {
         let hit = || LintHit::on(line.domain.to_string()).at(level);
         (!line.domain.is_empty()).then(hit)
     }),
-};
+);

@@ -1,30 +1,30 @@
 //! Rules about memory and the preemption model: values that do not mean what they appear to mean.
 
 use super::Check::One;
-use super::LintRule;
 use super::repair::LineEdit;
+use super::{LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 
-pub(super) const HUGEPAGES_ORDER: LintRule = LintRule {
-    id: "hugepages-order",
-    level: Warning,
-    truth: "hugepages= counts pages of the size named in front of it; without hugepagesz= in front it means the default size",
-    fix: "write hugepagesz= in front of its hugepages=",
-    check: One(|line| {
+pub(super) const HUGEPAGES_ORDER: LintRule = rule(
+    "hugepages-order",
+    Warning,
+    "hugepages= counts pages of the size named in front of it; without hugepagesz= in front it means the default size",
+    "write hugepagesz= in front of its hugepages=",
+    One(|line| {
         let first = |name| line.all(name).next();
         let (Some((size, _)), Some((count, word))) = (first("hugepagesz"), first("hugepages")) else {
             return None;
         };
         (count < size).then(|| word.hit())
     }),
-};
+);
 
-pub(super) const NUMA_VALUE: LintRule = LintRule {
-    id: "numa-balancing-value",
-    level: Warning,
-    truth: "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
-    fix: "numa_balancing=disable, or kernel.numa_balancing at run time",
-    check: One(|line| {
+pub(super) const NUMA_VALUE: LintRule = rule(
+    "numa-balancing-value",
+    Warning,
+    "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
+    "numa_balancing=disable, or kernel.numa_balancing at run time",
+    One(|line| {
         let (place, word) = line.last("numa_balancing")?;
         let hit = || word.hit();
         match word.value() {
@@ -33,26 +33,26 @@ pub(super) const NUMA_VALUE: LintRule = LintRule {
             _ => Some(hit()),
         }
     }),
-};
+);
 
-pub(super) const THP_VALUE: LintRule = LintRule {
-    id: "transparent-hugepage-value",
-    level: Warning,
-    truth: "transparent_hugepage= takes always, madvise or never; another value is not understood",
-    fix: "transparent_hugepage=never or madvise",
-    check: One(|line| {
+pub(super) const THP_VALUE: LintRule = rule(
+    "transparent-hugepage-value",
+    Warning,
+    "transparent_hugepage= takes always, madvise or never; another value is not understood",
+    "transparent_hugepage=never or madvise",
+    One(|line| {
         let found = line.last("transparent_hugepage");
         let wrong = found.filter(|(_, word)| !["always", "madvise", "never"].contains(&word.value()));
         wrong.map(|(_, word)| word.hit())
     }),
-};
+);
 
-pub(super) const PREEMPT_IGNORED: LintRule = LintRule {
-    id: "preempt-ignored",
-    level: Warning,
-    truth: "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
-    fix: "take it out",
-    check: One(|line| {
+pub(super) const PREEMPT_IGNORED: LintRule = rule(
+    "preempt-ignored",
+    Warning,
+    "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
+    "take it out",
+    One(|line| {
         let (_, word) = line.last("preempt")?;
         let dynamic = line.facts.has("CONFIG_PREEMPT_DYNAMIC");
         let ignored =
@@ -68,14 +68,14 @@ pub(super) const PREEMPT_IGNORED: LintRule = LintRule {
             (false, Some(_)) => None,
         }
     }),
-};
+);
 
-pub(super) const PREEMPT_VALUE: LintRule = LintRule {
-    id: "preempt-value",
-    level: Error,
-    truth: "preempt= takes none, voluntary, full, and lazy from 6.13 on",
-    fix: "write one of them",
-    check: One(|line| {
+pub(super) const PREEMPT_VALUE: LintRule = rule(
+    "preempt-value",
+    Error,
+    "preempt= takes none, voluntary, full, and lazy from 6.13 on",
+    "write one of them",
+    One(|line| {
         let (place, word) = line.last("preempt")?;
         let known = match word.value() {
             "none" | "voluntary" | "full" => true,
@@ -84,4 +84,4 @@ pub(super) const PREEMPT_VALUE: LintRule = LintRule {
         };
         (!known).then(|| word.hit().drop([place]))
     }),
-};
+);

@@ -6,19 +6,19 @@
 use super::Check::Each;
 use super::line::{BootWord, LISTS, LintedLine};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::Warning;
 use crate::parameters::{ParameterReader, parameter, parameters};
 use crate::settings::settings;
 use crate::{KNOBS, words};
 use machine::{CpuSet, same_name};
 
-pub(super) const MISSPELLED: LintRule = LintRule {
-    id: "misspelled-parameter",
-    level: Warning,
-    truth: "no kernel has this parameter; it is handed to init and does nothing",
-    fix: "correct the name",
-    check: Each(|line| {
+pub(super) const MISSPELLED: LintRule = rule(
+    "misspelled-parameter",
+    Warning,
+    "no kernel has this parameter; it is handed to init and does nothing",
+    "correct the name",
+    Each(|line| {
         unknown(line)
             .filter_map(|(place, word)| {
                 let value = word.parameter.value.as_deref();
@@ -33,14 +33,14 @@ pub(super) const MISSPELLED: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const FOREIGN: LintRule = LintRule {
-    id: "foreign-parameter",
-    level: Warning,
-    truth: "the kernel has no parameter of this name, and does nothing for it",
-    fix: "write the kernel's own parameter",
-    check: Each(|line| {
+pub(super) const FOREIGN: LintRule = rule(
+    "foreign-parameter",
+    Warning,
+    "the kernel has no parameter of this name, and does nothing for it",
+    "write the kernel's own parameter",
+    Each(|line| {
         unknown(line)
             .filter_map(|(place, word)| {
                 let row = FOREIGN_NAMES.iter().find(|row| same_name(row.name, word.name()))?;
@@ -52,14 +52,14 @@ pub(super) const FOREIGN: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const SYSCTL: LintRule = LintRule {
-    id: "sysctl-as-parameter",
-    level: Warning,
-    truth: "a sysctl is no boot parameter of its own: the kernel sets nothing",
-    fix: "write sysctl.NAME=VALUE, which kernels know since 5.8, or set it at run time",
-    check: Each(|line| {
+pub(super) const SYSCTL: LintRule = rule(
+    "sysctl-as-parameter",
+    Warning,
+    "a sysctl is no boot parameter of its own: the kernel sets nothing",
+    "write sysctl.NAME=VALUE, which kernels know since 5.8, or set it at run time",
+    Each(|line| {
         unknown(line)
             .filter_map(|(place, word)| {
                 let value = word.parameter.value.as_ref()?;
@@ -78,7 +78,7 @@ pub(super) const SYSCTL: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
 /// The kernel's words that no table contains.
 fn unknown<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<'a>)> {

@@ -3,8 +3,8 @@
 //! `unknown_bootoption`), so every parameter in its value is lost.
 
 use super::Check::Each;
-use super::LintRule;
 use super::repair::LineEdit;
+use super::{LintRule, rule};
 use crate::Level::Error;
 
 /// Variables in files that hold a boot line.
@@ -19,12 +19,12 @@ const VARIABLES: &[&str] = &[
     "default_kernel_opts",
 ];
 
-pub(super) const VARIABLE: LintRule = LintRule {
-    id: "loader-variable",
-    level: Error,
-    truth: "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
-    fix: "give the value alone",
-    check: Each(|line| {
+pub(super) const VARIABLE: LintRule = rule(
+    "loader-variable",
+    Error,
+    "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
+    "give the value alone",
+    Each(|line| {
         line.kernel()
             .filter(|(_, word)| VARIABLES.contains(&word.name()))
             .map(|(place, word)| match word.value() {
@@ -33,7 +33,7 @@ pub(super) const VARIABLE: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
 /// The boot line in an assignment to such a variable, if that is the whole text; `None` for any other text.
 #[must_use]
