@@ -143,7 +143,7 @@ pub fn parse_mounts(text: &str) -> Vec<Mount> {
 }
 
 /// Spaces and similar characters are written as `\040` in mount paths (`mangle_path`).
-fn unescape(path: &str) -> String {
+pub(crate) fn unescape(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

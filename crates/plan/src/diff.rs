@@ -9,6 +9,7 @@ mod sets;
 mod settings;
 mod tasks;
 
+use crate::words::cpus_or_none as set_text;
 use crate::{FindingId, Level};
 use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
@@ -171,14 +172,5 @@ impl ValueChange {
             before: Some(before.to_string()),
             after: None,
         }
-    }
-}
-
-/// A set as readable text.
-fn set_text(set: &CpuSet) -> String {
-    if set.is_empty() {
-        "none".to_owned()
-    } else {
-        set.to_string()
     }
 }

@@ -69,10 +69,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
                 .fix(format!("leave CPU {boot} to housekeeping")),
         );
     }
-    let of_kind = |kind: CoreKind| -> CpuSet {
-        let is_taken = |cpu: &&machine::Cpu| cpu.kind == Some(kind) && set.contains(cpu.id);
-        topology.cpus.iter().filter(is_taken).map(|cpu| cpu.id).collect()
-    };
+    let of_kind = |kind| topology.cpus_where(|cpu| cpu.kind == Some(kind) && set.contains(cpu.id));
     let (fast, slow) = (of_kind(CoreKind::Performance), of_kind(CoreKind::Efficiency));
     if topology.is_hybrid() && !fast.is_empty() && !slow.is_empty() {
         let message = format!(
@@ -82,8 +79,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
         findings.push(Finding::warning(FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
     }
     for node in topology.nodes.iter().filter(|_| topology.nodes.len() > 1) {
-        let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node.id);
-        let cpus: CpuSet = topology.cpus.iter().filter(is_there).map(|cpu| cpu.id).collect();
+        let cpus = topology.cpus_where(|cpu| cpu.online && cpu.node == Some(node.id));
         if !cpus.is_empty() && cpus.is_subset(set) && is_in_use(machine, node, request) {
             let message = format!(
                 "node {} keeps no housekeeping CPU: its memory, devices and tasks need one near them",
