@@ -7,7 +7,7 @@ use crate::edit::FileEdit;
 use crate::line::{self, EntryLine, LineSlot};
 use crate::merge::{MergeSlot, Swap, merge, undo_swaps};
 use crate::tools::ToolRun;
-use crate::tree::{self, EditedTree, FileTree};
+use crate::tree::{EditedTree, FileTree};
 use crate::{BootError, Fallback, LineAuthor, LineLimit, Loader, WordChange};
 use root::{Failure, Status};
 use serde::{Deserialize, Serialize};

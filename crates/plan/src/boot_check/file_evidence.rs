@@ -1,7 +1,7 @@
 //! Checks parameters whose effect is shown by one file, and isolating ones that no file shows.
 
+use super::CheckAnswer;
 use super::case::{ParameterCase, ParameterFamily};
-use super::{CheckAnswer, Truth};
 use crate::change::chosen;
 use machine::{Parameter, same_name};
 
@@ -100,7 +100,7 @@ fn path(name: &str) -> Option<String> {
 }
 
 fn works(case: &ParameterCase) -> CheckAnswer {
-    let nothing = || CheckAnswer::new(Truth::Unseen, "no file and no counter shows what it does");
+    let nothing = || CheckAnswer::unseen("no file and no counter shows what it does");
     let Some(path) = path(&case.parameter.name) else {
         return nothing();
     };
