@@ -108,6 +108,15 @@ impl BootError {
         BootError::unable(format!("{path} has no place for the boot line"), why, next)
     }
 
+    /// A loader that cannot try an entry once: why, what to do.
+    pub(crate) fn no_trial(loader: &str, why: impl Into<String>, next: impl Into<String>) -> BootError {
+        BootError::Trial(TrialError::NoTrial {
+            loader: loader.to_owned(),
+            why: why.into(),
+            next: next.into(),
+        })
+    }
+
     /// The same error, with the words to add by hand, where to add them, and what activates them.
     #[must_use]
     pub fn by_hand(self, words: &[String], place: &str, tool: &str) -> BootError {

@@ -11,7 +11,7 @@ use crate::releases::choose;
 use crate::tools::first_of;
 use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, trial_line};
-use crate::{BootError, TextEncoding, TrialError};
+use crate::{BootError, TextEncoding};
 
 const ENTRIES: &str = "/boot/loader/entries";
 const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
@@ -167,11 +167,8 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
         false => super::grub::no_one_shot(tree),
     };
     if let Some(why) = why {
-        let (loader, next) = (
-            LOADER.name.to_owned(),
-            "set it with `boot set`: one entry stays as it was".to_owned(),
-        );
-        return Err(TrialError::NoTrial { loader, why, next }.into());
+        let next = "set it with `boot set`: one entry stays as it was";
+        return Err(BootError::no_trial(LOADER.name, why, next));
     }
     let path = match &one_boot.kernel {
         None => newest,

@@ -135,13 +135,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
         }
         .into());
     }
-    let no = |why: &str, next: &str| {
-        BootError::Trial(TrialError::NoTrial {
-            loader: LOADER.name.to_owned(),
-            why: why.to_owned(),
-            next: next.to_owned(),
-        })
-    };
+    let no = |why: &str, next: &str| BootError::no_trial(LOADER.name, why, next);
     let config = config(tree).ok_or_else(|| no("there is no config.txt", "look at /boot/firmware"))?;
     let to = format!("{}/{TRY_CONFIG}", config.dir);
     let line = trial_line(&first_line(tree, &lines(tree)?)?, &one_boot.words);
