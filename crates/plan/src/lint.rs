@@ -29,7 +29,7 @@ mod torn;
 mod workqueues;
 
 pub use facts::{KernelFacts, ObservedBoot};
-use line::KnownWord;
+use line::{BootWord, KnownWord};
 pub(crate) use line::{Isolcpus, LISTS, LintedLine, is_empty_list, parse_cpus};
 pub use pasted::assigned;
 pub use rules::RULES;
@@ -71,15 +71,38 @@ pub(crate) enum Check {
     Dropped(&'static [KnownWord]),
     /// One at most.
     One(fn(&LintedLine) -> Option<LintHit>),
+    /// One at most, about the last occurrence of a parameter.
+    Last(&'static str, WordCheck),
     /// Any number.
     Each(fn(&LintedLine) -> Vec<LintHit>),
+    /// Words of the kernel's part.
+    EachWord(WordCheck),
+    /// Occurrences of `isolcpus=`, each with a hit about it.
+    EachIsolcpus(fn(&LintedLine, &Isolcpus, LintHit) -> Option<LintHit>),
 }
+
+/// Judges a word of the line, with its index.
+type WordCheck = fn(&LintedLine, usize, &BootWord) -> Option<LintHit>;
 
 impl Check {
     fn hits(&self, line: &LintedLine) -> Vec<LintHit> {
         match self {
             Check::One(check) => check(line).into_iter().collect(),
+            Check::Last(name, check) => {
+                let last = line.last(name);
+                let hit = last.and_then(|(place, word)| check(line, place, word));
+                hit.into_iter().collect()
+            }
             Check::Each(check) => check(line),
+            Check::EachWord(check) => line
+                .kernel()
+                .filter_map(|(place, word)| check(line, place, word))
+                .collect(),
+            Check::EachIsolcpus(check) => line
+                .isolcpus
+                .iter()
+                .filter_map(|one| check(line, one, isolcpus::hit(line, one)))
+                .collect(),
             Check::Words(words) => line.found(words).map(|(_, word)| word.hit()).collect(),
             Check::Dropped(words) => line
                 .found(words)

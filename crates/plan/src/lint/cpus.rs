@@ -30,13 +30,14 @@ fn relist(line: &LintedLine, place: usize, word: &BootWord, list: &CpuSet) -> Li
     }
 }
 
-/// Edits that remove CPUs from every isolating list that holds them.
-fn without(line: &LintedLine, cpus: &CpuSet) -> Vec<LineEdit> {
+/// Edits that remove the boot CPU from every isolating list that holds it.
+fn without_boot_cpu(line: &LintedLine) -> Vec<LineEdit> {
+    let boot = [line.facts.boot_cpu()].into_iter().collect();
     lists(line)
-        .filter(|(_, word, _)| !same_name(word.name(), "irqaffinity") && is_isolating(word))
+        .filter(|(_, word, _)| is_isolating(word))
         .filter_map(|(place, word, list)| {
             let held = parse_cpus(&list, line.facts).ok()?;
-            let rest = held.minus(cpus);
+            let rest = held.minus(&boot);
             (rest != held).then(|| relist(line, place, word, &rest))
         })
         .collect()
@@ -128,7 +129,7 @@ pub(super) const NO_HOUSEKEEPING: LintRule = rule(
         Some(
             LintHit::on(possible.to_string())
                 .at(level)
-                .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
+                .edits(without_boot_cpu(line)),
         )
     }),
 );
@@ -153,7 +154,7 @@ pub(super) const NO_COMMON: LintRule = rule(
         Some(
             LintHit::on(format!("{domain} and {tickless}"))
                 .at(level)
-                .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
+                .edits(without_boot_cpu(line)),
         )
     }),
 );
@@ -165,10 +166,8 @@ pub(super) const BOOT_CPU: LintRule = rule(
     "isolate other CPUs",
     One(|line| {
         let boot = line.facts.boot_cpu();
-        if !line.isolated().contains(boot) {
-            return None;
-        }
-        Some(LintHit::on(format!("cpu{boot}")).edits(without(line, &[boot].into_iter().collect())))
+        let is_isolated = line.isolated().contains(boot);
+        is_isolated.then(|| LintHit::on(format!("cpu{boot}")).edits(without_boot_cpu(line)))
     }),
 );
 
@@ -181,7 +180,7 @@ pub(super) const SIBLING: LintRule = rule(
         if line.has("nosmt") || line.is("mitigations", &["auto,nosmt"]).is_some() {
             return Vec::new();
         }
-        let isolated = line.domain.or(&line.tickless());
+        let isolated = line.undisturbed();
         line.facts
             .cores
             .iter()
@@ -201,18 +200,13 @@ pub(super) const NOT_BROUGHT_UP: LintRule = rule(
     "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
     "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
     Each(|line| {
-        let limits = ["maxcpus", "nr_cpus"].into_iter().filter_map(|name| {
-            let (place, word) = line.last(name)?;
+        let limited = |name: &str| {
+            let (_, word) = line.last(name)?;
             let limit: u32 = word.value().parse().ok()?;
-            Some((place, word, limit))
-        });
-        let isolated = line.isolated();
-        limits
-            .filter_map(|(_, word, limit)| {
-                let beyond = isolated.minus(&CpuSet::range(0, limit.max(1) - 1));
-                (!beyond.is_empty()).then(|| word.hit().because(format!("CPU {beyond} stays down")))
-            })
-            .collect()
+            let beyond = line.isolated().minus(&CpuSet::range(0, limit.max(1) - 1));
+            (!beyond.is_empty()).then(|| word.hit().because(format!("CPU {beyond} stays down")))
+        };
+        ["maxcpus", "nr_cpus"].into_iter().filter_map(limited).collect()
     }),
 );
 

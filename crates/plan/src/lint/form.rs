@@ -1,6 +1,6 @@
 //! Rules about the line as text: length, quotes, `--`, blanks, non-ASCII letters, repeated words.
 
-use super::Check::{Each, One};
+use super::Check::{Each, EachWord, One};
 use super::line::LintedLine;
 use super::repair::LineEdit;
 use super::torn::is_list;
@@ -57,19 +57,13 @@ pub(super) const NOT_ASCII: LintRule = rule(
     Warning,
     "the kernel compares bytes, so typographic dashes, quotes and blanks that were copied from a document are not what they look like",
     "type it again with plain characters",
-    Each(|line| {
-        line.kernel()
-            .filter(|(_, word)| !word.raw.is_ascii())
-            .map(|(place, word)| {
-                let plain: String = word.raw.chars().filter_map(plain).collect();
-                let hit = word.hit();
-                if plain.is_ascii() {
-                    hit.edit(LineEdit::Set(place, plain))
-                } else {
-                    hit
-                }
-            })
-            .collect()
+    EachWord(|_, place, word| {
+        if word.raw.is_ascii() {
+            return None;
+        }
+        let plain: String = word.raw.chars().filter_map(plain).collect();
+        let edit = plain.is_ascii().then_some(LineEdit::Set(place, plain));
+        Some(word.hit().edits(edit))
     }),
 );
 

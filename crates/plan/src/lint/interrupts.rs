@@ -1,6 +1,6 @@
 //! Rules about where device interrupts may go.
 
-use super::Check::{One, Words};
+use super::Check::{Last, One, Words};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
@@ -12,16 +12,14 @@ pub(super) const MISSING: LintRule = rule(
     "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
     "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
     One(|line| {
-        let isolated = line.domain.or(&line.tickless());
+        let isolated = line.undisturbed();
         if isolated.is_empty() || line.has("irqaffinity") {
             return None;
         }
-        let hit = LintHit::on(isolated.to_string());
         let rest = line.facts.possible.as_ref().map(|possible| possible.minus(&isolated));
-        Some(match rest.filter(|rest| !rest.is_empty()) {
-            Some(rest) => hit.edit(LineEdit::Add(format!("irqaffinity={rest}"))),
-            None => hit,
-        })
+        let rest = rest.filter(|rest| !rest.is_empty());
+        let edit = rest.map(|rest| LineEdit::Add(format!("irqaffinity={rest}")));
+        Some(LintHit::on(isolated.to_string()).edits(edit))
     }),
 );
 
@@ -30,8 +28,7 @@ pub(super) const ON_ISOLATED: LintRule = rule(
     Error,
     "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
     "write the housekeeping CPUs",
-    One(|line| {
-        let (place, word) = line.last("irqaffinity")?;
+    Last("irqaffinity", |line, place, word| {
         let cpus = line.cpus("irqaffinity")?;
         let (both, rest) = line.isolated_among(&cpus)?;
         Some(
@@ -47,8 +44,7 @@ pub(super) const BOOT_CPU_ADDED: LintRule = rule(
     Info,
     "the kernel adds the boot CPU to irqaffinity= by itself",
     "",
-    One(|line| {
-        let (_, word) = line.last("irqaffinity")?;
+    Last("irqaffinity", |line, _, word| {
         let cpus = line.cpus("irqaffinity")?;
         let boot = line.facts.boot_cpu();
         let hit = || word.hit().because(format!("CPU {boot} is not in the list"));
@@ -61,12 +57,11 @@ pub(super) const NARROW: LintRule = rule(
     Info,
     "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
     "write all housekeeping CPUs",
-    One(|line| {
-        let (_, word) = line.last("irqaffinity")?;
+    Last("irqaffinity", |line, _, word| {
         let mut cpus = line.cpus("irqaffinity")?;
         // The kernel adds it (`kernel/irq/irqdesc.c`, `init_irq_default_affinity`).
         cpus.insert(line.facts.boot_cpu());
-        let isolated = line.domain.or(&line.tickless());
+        let isolated = line.undisturbed();
         let possible = line.facts.possible.as_ref().filter(|_| !isolated.is_empty())?;
         let unused: CpuSet = possible.minus(&isolated).minus(&cpus);
         let hit = || word.hit().because(format!("CPU {unused} could take interrupts too"));
@@ -100,12 +95,9 @@ pub(super) const NO_MSI: LintRule = rule(
     Warning,
     "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
     "remove it",
-    One(|line| {
-        let found = line
-            .last("pci")
-            .filter(|(_, word)| word.value().split(',').any(|part| part == "nomsi"));
-        let touched = !line.isolated().is_empty();
-        found.filter(|_| touched).map(|(_, word)| word.hit())
+    Last("pci", |line, _, word| {
+        let is_off = word.value().split(',').any(|part| part == "nomsi");
+        (is_off && !line.isolated().is_empty()).then(|| word.hit())
     }),
 );
 
@@ -114,8 +106,7 @@ pub(super) const IO_APIC_OFF: LintRule = rule(
     Warning,
     "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
     "remove it, unless this machine does not boot without it",
-    One(|line| {
-        let found = line.last("noapic").filter(|_| !line.isolated().is_empty());
-        found.map(|(_, word)| word.hit())
+    Last("noapic", |line, _, word| {
+        (!line.isolated().is_empty()).then(|| word.hit())
     }),
 );

@@ -1,7 +1,7 @@
 //! Rules about `isolcpus=`: its flags, pitfalls of its parser, and differences between kernel versions.
 
-use super::Check::{Each, One};
-use super::line::{Isolcpus, LintedLine};
+use super::Check::{Each, EachIsolcpus, One};
+use super::line::{Isolcpus, LintedLine, parse_cpus};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
@@ -11,7 +11,7 @@ pub(super) fn raw<'a>(line: &'a LintedLine, one: &Isolcpus) -> &'a str {
     line.words.get(one.word).map_or("", |word| word.raw)
 }
 
-fn hit(line: &LintedLine, one: &Isolcpus) -> LintHit {
+pub(super) fn hit(line: &LintedLine, one: &Isolcpus) -> LintHit {
     LintHit::on(raw(line, one))
 }
 
@@ -46,22 +46,14 @@ pub(super) const LETTER: LintRule = rule(
     Error,
     "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
     "begin with a number: isolcpus=1-N",
-    Each(|line| {
-        line.isolcpus
-            .iter()
-            .filter_map(|one| {
-                let word = one.strange.iter().find(|word| is_list_word(word))?;
-                let hit = hit(line, one).because(format!("`{word}` is read as a flag"));
-                // Written out if the machine is known.
-                let list = [one.strange.join(","), one.list.clone()].join(",");
-                Some(match super::line::parse_cpus(list.trim_matches(','), line.facts) {
-                    Ok(cpus) if line.facts.possible.is_some() => {
-                        hit.edit(LineEdit::Set(one.word, one.with(&one.flags(), &cpus.to_string())))
-                    }
-                    _ => hit,
-                })
-            })
-            .collect()
+    EachIsolcpus(|line, one, hit| {
+        let word = one.strange.iter().find(|word| is_list_word(word))?;
+        // Written out if the machine is known.
+        let list = [one.strange.join(","), one.list.clone()].join(",");
+        let cpus = parse_cpus(list.trim_matches(','), line.facts).ok();
+        let cpus = cpus.filter(|_| line.facts.possible.is_some());
+        let edit = cpus.map(|cpus| LineEdit::Set(one.word, one.with(&one.flags(), &cpus.to_string())));
+        Some(hit.because(format!("`{word}` is read as a flag")).edits(edit))
     }),
 );
 
@@ -74,25 +66,16 @@ pub(super) const UNKNOWN_FLAG: LintRule = rule(
     Error,
     "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
     "take the word out",
-    Each(|line| {
+    EachIsolcpus(|line, one, hit| {
+        let word = one.strange.iter().find(|word| !is_list_word(word))?;
         // Without a known kernel, what newer ones skip is no error.
         let skips = line.facts.since((5, 8)) == Some(true) || line.facts.version.is_none();
-        let level = if skips { Warning } else { Error };
-        line.isolcpus
-            .iter()
-            .filter_map(|one| {
-                let word = one.strange.iter().find(|word| !is_list_word(word))?;
-                // Characters other than letters and `_` are not even skipped.
-                let refused = !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-                let hit = hit(line, one).because(format!("`{word}` is no flag"));
-                let hit = hit.at(if refused { Error } else { level });
-                Some(if one.cpus.is_some() {
-                    hit.edit(LineEdit::Set(one.word, one.with(&one.flags(), &one.list)))
-                } else {
-                    hit
-                })
-            })
-            .collect()
+        // Characters other than letters and `_` are not even skipped.
+        let refused = !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let level = if skips && !refused { Warning } else { Error };
+        let parsed = one.cpus.is_some();
+        let edit = parsed.then(|| LineEdit::Set(one.word, one.with(&one.flags(), &one.list)));
+        Some(hit.because(format!("`{word}` is no flag")).at(level).edits(edit))
     }),
 );
 
@@ -123,21 +106,14 @@ pub(super) const FLAGS_TOO_NEW: LintRule = rule(
     Error,
     "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
     "write the list alone",
-    Each(|line| {
-        let Some(level) = line.before((4, 15)) else {
-            return Vec::new();
-        };
-        line.isolcpus
-            .iter()
-            .filter(|one| !one.flags.is_empty() && one.cpus.is_some())
-            .map(|one| {
-                let hit = hit(line, one).at(level);
-                match level {
-                    Error => hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list))),
-                    _ => hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution"),
-                }
-            })
-            .collect()
+    EachIsolcpus(|line, one, hit| {
+        let is_flagged = !one.flags.is_empty() && one.cpus.is_some();
+        let level = line.before((4, 15)).filter(|_| is_flagged)?;
+        let hit = hit.at(level);
+        Some(match level {
+            Error => hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list))),
+            _ => hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution"),
+        })
     }),
 );
 
@@ -146,25 +122,15 @@ pub(super) const MANAGED_TOO_NEW: LintRule = rule(
     Error,
     "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
     "take managed_irq out",
-    Each(|line| {
-        if line.facts.since((4, 15)) == Some(false) {
-            return Vec::new(); // The rule about all flags speaks.
-        }
-        let Some(level) = line.before((5, 6)) else {
-            return Vec::new();
-        };
-        line.isolcpus
-            .iter()
-            .filter(|one| one.has("managed_irq") && one.cpus.is_some())
-            .map(|one| {
-                let hit = hit(line, one).at(level);
-                if level == Error {
-                    hit.edit(LineEdit::Set(one.word, one.without("managed_irq")))
-                } else {
-                    hit.fix("keep it where the kernel is 5.6 or later, or has the flag of its distribution")
-                }
-            })
-            .collect()
+    EachIsolcpus(|line, one, hit| {
+        // Up to 4.14 the rule about all flags speaks.
+        let is_flagged = one.has("managed_irq") && one.cpus.is_some() && line.facts.since((4, 15)) != Some(false);
+        let level = line.before((5, 6)).filter(|_| is_flagged)?;
+        let hit = hit.at(level);
+        Some(match level {
+            Error => hit.edit(LineEdit::Set(one.word, one.without("managed_irq"))),
+            _ => hit.fix("keep it where the kernel is 5.6 or later, or has the flag of its distribution"),
+        })
     }),
 );
 
@@ -191,21 +157,12 @@ pub(super) const NOHZ_REDUNDANT: LintRule = rule(
     Warning,
     "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
     "take the flag nohz out",
-    Each(|line| {
-        let level = if line.facts.since((7, 0)) == Some(true) {
-            Warning
-        } else {
-            Info
-        };
-        line.isolcpus
-            .iter()
-            .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus == line.nohz_full))
-            .map(|one| {
-                let hit = hit(line, one).at(level);
-                // Without a flag the word would isolate domains, which was not requested.
-                hit.edit(without_nohz(one))
-            })
-            .collect()
+    EachIsolcpus(|line, one, hit| {
+        let is_known = line.facts.since((7, 0)) == Some(true);
+        let is_redundant = one.has("nohz") && one.cpus.as_ref() == Some(&line.nohz_full);
+        // Without a flag the word would isolate domains, which was not requested.
+        let hit = hit.at(if is_known { Warning } else { Info }).edit(without_nohz(one));
+        is_redundant.then_some(hit)
     }),
 );
 
@@ -214,18 +171,11 @@ pub(super) const NOHZ_DIFFERS: LintRule = rule(
     Error,
     "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
     "take the flag nohz out",
-    Each(|line| {
-        if line.nohz_full.is_empty() {
-            return Vec::new();
-        }
-        line.isolcpus
-            .iter()
-            .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus != line.nohz_full))
-            .map(|one| {
-                let hit = hit(line, one).because(format!("nohz_full= has {}", line.nohz_full));
-                hit.edit(without_nohz(one))
-            })
-            .collect()
+    EachIsolcpus(|line, one, hit| {
+        let own = one.cpus.as_ref().filter(|_| one.has("nohz"))?;
+        let differs = !line.nohz_full.is_empty() && *own != line.nohz_full;
+        let hit = hit.because(format!("nohz_full= has {}", line.nohz_full));
+        differs.then(|| hit.edit(without_nohz(one)))
     }),
 );
 
@@ -251,10 +201,9 @@ pub(super) const NOT_BUILT: LintRule = rule(
     Error,
     "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
     "use a kernel with CONFIG_CPU_ISOLATION=y",
-    Each(|line| {
+    EachIsolcpus(|line, one, hit| {
         let lacks = line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
-        let all = line.isolcpus.iter().filter(|_| lacks);
-        all.map(|one| hit(line, one).drop([one.word])).collect()
+        lacks.then(|| hit.drop([one.word]))
     }),
 );
 
@@ -264,7 +213,7 @@ pub(super) const MANAGED_MISSING: LintRule = rule(
     "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
     "write isolcpus=managed_irq,domain,CPUS",
     One(|line| {
-        let needed = line.domain.or(&line.tickless());
+        let needed = line.undisturbed();
         if line.facts.since((5, 6)) != Some(true) || needed.is_subset(&line.managed) {
             return None;
         }
@@ -282,18 +231,16 @@ pub(super) const MANAGED_MISSING: LintRule = rule(
         });
         // The flag is added only if the line already isolates with isolcpus=.
         let lone = line.isolcpus.len() == 1 && line.facts.has("CONFIG_CPU_ISOLATION") != Some(false);
-        Some(match plain.filter(|_| lone) {
-            Some(one) => {
-                let mut flags = vec!["managed_irq"];
-                flags.extend(if one.flags.is_empty() {
-                    vec!["domain"]
-                } else {
-                    one.flags()
-                });
-                hit.edit(LineEdit::Set(one.word, one.with(&flags, &one.list)))
-            }
-            None => hit,
-        })
+        let edit = plain.filter(|_| lone).map(|one| {
+            let mut flags = vec!["managed_irq"];
+            flags.extend(if one.flags.is_empty() {
+                vec!["domain"]
+            } else {
+                one.flags()
+            });
+            LineEdit::Set(one.word, one.with(&flags, &one.list))
+        });
+        Some(hit.edits(edit))
     }),
 );
 

@@ -200,13 +200,18 @@ impl<'a> LintedLine<'a> {
     /// Which of these CPUs the line isolates, and which do their work: the others of these, or all others if none is
     /// left. `None` if the line isolates none of them.
     pub fn isolated_among(&self, cpus: &CpuSet) -> Option<(CpuSet, CpuSet)> {
-        let isolated = self.domain.or(&self.tickless());
+        let isolated = self.undisturbed();
         let both = cpus.and(&isolated);
         let rest = match (&self.facts.possible, cpus.minus(&isolated)) {
             (Some(possible), rest) if rest.is_empty() => possible.minus(&isolated),
             (_, rest) => rest,
         };
         (!both.is_empty()).then_some((both, rest))
+    }
+
+    /// CPUs without scheduler domains or whose tick should stop.
+    pub fn undisturbed(&self) -> CpuSet {
+        self.domain.or(&self.tickless())
     }
 
     /// CPUs whose tick should stop.

@@ -1,6 +1,6 @@
 //! Rules about memory and the preemption model: values that do not mean what they appear to mean.
 
-use super::Check::One;
+use super::Check::{Last, One};
 use super::repair::LineEdit;
 use super::{LintRule, rule};
 use crate::Level::{Error, Info, Warning};
@@ -24,14 +24,13 @@ pub(super) const NUMA_VALUE: LintRule = rule(
     Warning,
     "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
     "numa_balancing=disable, or kernel.numa_balancing at run time",
-    One(|line| {
-        let (place, word) = line.last("numa_balancing")?;
-        let hit = || word.hit();
-        match word.value() {
-            "enable" | "disable" => None,
-            "0" | "off" | "no" => Some(hit().edit(LineEdit::Set(place, "numa_balancing=disable".to_owned()))),
-            _ => Some(hit()),
+    Last("numa_balancing", |_, place, word| match word.value() {
+        "enable" | "disable" => None,
+        "0" | "off" | "no" => {
+            let edit = LineEdit::Set(place, "numa_balancing=disable".to_owned());
+            Some(word.hit().edit(edit))
         }
+        _ => Some(word.hit()),
     }),
 );
 
@@ -40,10 +39,9 @@ pub(super) const THP_VALUE: LintRule = rule(
     Warning,
     "transparent_hugepage= takes always, madvise or never; another value is not understood",
     "transparent_hugepage=never or madvise",
-    One(|line| {
-        let found = line.last("transparent_hugepage");
-        let wrong = found.filter(|(_, word)| !["always", "madvise", "never"].contains(&word.value()));
-        wrong.map(|(_, word)| word.hit())
+    Last("transparent_hugepage", |_, _, word| match word.value() {
+        "always" | "madvise" | "never" => None,
+        _ => Some(word.hit()),
     }),
 );
 
@@ -52,8 +50,7 @@ pub(super) const PREEMPT_IGNORED: LintRule = rule(
     Warning,
     "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
     "take it out",
-    One(|line| {
-        let (_, word) = line.last("preempt")?;
+    Last("preempt", |line, _, word| {
         let dynamic = line.facts.has("CONFIG_PREEMPT_DYNAMIC");
         let ignored =
             line.facts.realtime == Some(true) || dynamic == Some(false) || line.facts.since((5, 12)) == Some(false);
@@ -75,8 +72,7 @@ pub(super) const PREEMPT_VALUE: LintRule = rule(
     Error,
     "preempt= takes none, voluntary, full, and lazy from 6.13 on",
     "write one of them",
-    One(|line| {
-        let (place, word) = line.last("preempt")?;
+    Last("preempt", |line, place, word| {
         let known = match word.value() {
             "none" | "voluntary" | "full" => true,
             "lazy" => line.facts.since((6, 13)) != Some(false),

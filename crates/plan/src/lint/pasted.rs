@@ -2,7 +2,7 @@
 //! by an extra quote in `/etc/default/grub`. The kernel parses it as one unknown parameter (`init/main.c`,
 //! `unknown_bootoption`), so every parameter in its value is lost.
 
-use super::Check::Each;
+use super::Check::EachWord;
 use super::repair::LineEdit;
 use super::{LintRule, rule};
 use crate::Level::Error;
@@ -24,14 +24,11 @@ pub(super) const VARIABLE: LintRule = rule(
     Error,
     "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
     "give the value alone",
-    Each(|line| {
-        line.kernel()
-            .filter(|(_, word)| VARIABLES.contains(&word.name()))
-            .map(|(place, word)| match word.value() {
-                "" => word.hit().drop([place]),
-                value => word.hit().edit(LineEdit::Set(place, value.to_owned())),
-            })
-            .collect()
+    EachWord(|_, place, word| {
+        VARIABLES.contains(&word.name()).then(|| match word.value() {
+            "" => word.hit().drop([place]),
+            value => word.hit().edit(LineEdit::Set(place, value.to_owned())),
+        })
     }),
 );
 

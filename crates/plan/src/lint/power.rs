@@ -1,6 +1,6 @@
 //! Rules about idle states and frequency.
 
-use super::Check::{One, Words};
+use super::Check::{Last, One, Words};
 use super::repair::LineEdit;
 use super::{LintRule, rule};
 use crate::Level::{Info, Warning};
@@ -55,15 +55,12 @@ pub(super) const ASPM_VALUE: LintRule = rule(
     Warning,
     "pcie_aspm= takes off or force; another value is not understood and changes nothing",
     "pcie_aspm.policy=performance sets the policy",
-    One(|line| {
-        let found = line.last("pcie_aspm");
-        found
-            .filter(|(_, word)| !["off", "force"].contains(&word.value()))
-            .map(|(place, word)| match word.value() {
-                "default" | "performance" | "powersave" | "powersupersave" => word
-                    .hit()
-                    .edit(LineEdit::Set(place, format!("pcie_aspm.policy={}", word.value()))),
-                _ => word.hit(),
-            })
+    Last("pcie_aspm", |_, place, word| match word.value() {
+        "off" | "force" => None,
+        value @ ("default" | "performance" | "powersave" | "powersupersave") => {
+            let edit = LineEdit::Set(place, format!("pcie_aspm.policy={value}"));
+            Some(word.hit().edit(edit))
+        }
+        _ => Some(word.hit()),
     }),
 );

@@ -1,6 +1,6 @@
 //! Rules about RCU: what runs its callbacks, and what makes it interrupt other CPUs.
 
-use super::Check::{Dropped, Each, One, Words};
+use super::Check::{Dropped, Each, Last, Words};
 use super::line::parse_cpus;
 use super::{LintRule, rule};
 use crate::Level::{Error, Info, Warning};
@@ -12,8 +12,7 @@ pub(super) const UNSUPPORTED: LintRule = rule(
     Error,
     "without CONFIG_RCU_NOCB_CPU the kernel does not know rcu_nocbs= and RCU callbacks stay",
     "use a kernel with CONFIG_RCU_NOCB_CPU=y, or take the parameter out",
-    One(|line| {
-        let (_, word) = line.last("rcu_nocbs")?;
+    Last("rcu_nocbs", |line, _, word| {
         match line.facts.has("CONFIG_RCU_NOCB_CPU") {
             Some(true) => None,
             Some(false) => Some(word.hit().drop(line.places("rcu_nocbs"))),
@@ -27,8 +26,7 @@ pub(super) const REDUNDANT: LintRule = rule(
     Info,
     "nohz_full= offloads the RCU callbacks of its CPUs by itself",
     "rcu_nocbs= can go; it does no harm",
-    One(|line| {
-        let (_, word) = line.last("rcu_nocbs")?;
+    Last("rcu_nocbs", |line, _, word| {
         let redundant = parse_cpus(word.value(), line.facts).is_ok_and(|cpus| {
             !cpus.is_empty() && cpus.is_subset(&line.nohz_full) && line.facts.has("CONFIG_NO_HZ_FULL") != Some(false)
         });
@@ -41,10 +39,9 @@ pub(super) const ELSEWHERE: LintRule = rule(
     Warning,
     "rcu_nocbs= names the CPUs that give their callbacks away, so it wants the isolated CPUs and not the others",
     "write the isolated CPUs",
-    One(|line| {
-        let (_, word) = line.last("rcu_nocbs")?;
+    Last("rcu_nocbs", |line, _, word| {
         let cpus = line.cpus("rcu_nocbs")?;
-        let isolated = line.domain.or(&line.tickless());
+        let isolated = line.undisturbed();
         let misses = !isolated.is_empty() && !cpus.is_empty() && !cpus.intersects(&isolated);
         misses.then(|| word.hit().because(format!("isolated are {isolated}")))
     }),
@@ -57,15 +54,10 @@ pub(super) const BARE_TOO_NEW: LintRule = rule(
     "write rcu_nocbs=CPUS, or take it out",
     Each(|line| {
         let bare = line.all("rcu_nocbs").filter(|(_, word)| word.parameter.value.is_none());
-        let level = match line.facts.since((5, 17)) {
-            Some(false) => Error,
-            Some(true) | None => Info,
-        };
-        bare.map(|(place, word)| {
-            let hit = word.hit().at(level);
-            if level == Error { hit.drop([place]) } else { hit }
-        })
-        .collect()
+        let level = line.before((5, 17)).unwrap_or(Info);
+        let drop = |place| (level == Error).then_some(place);
+        bare.map(|(place, word)| word.hit().at(level).drop(drop(place)))
+            .collect()
     }),
 );
 
@@ -74,10 +66,9 @@ pub(super) const POLL_IDLE: LintRule = rule(
     Info,
     "rcu_nocb_poll does nothing where no CPU gives its callbacks away",
     "add rcu_nocbs=CPUS or nohz_full=CPUS, or take it out",
-    One(|line| {
+    Last("rcu_nocb_poll", |line, _, word| {
         let offloads = !line.nohz_full.is_empty() || (line.has("rcu_nocbs") && !line.is_empty_list("rcu_nocbs"));
-        let found = line.last("rcu_nocb_poll").filter(|_| !offloads);
-        found.map(|(_, word)| word.hit())
+        (!offloads).then(|| word.hit())
     }),
 );
 

@@ -1,6 +1,6 @@
 //! Rules about `nohz_full=` and its requirements: configuration, a tick that may stop, a stable clock, isolated domains.
 
-use super::Check::{Dropped, Each, One, Words};
+use super::Check::{Dropped, Each, Last, One, Words};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
@@ -31,23 +31,16 @@ pub(super) const UNSUPPORTED: LintRule = rule(
     Error,
     "without CONFIG_NO_HZ_FULL the kernel does not know nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
     "use a kernel with CONFIG_NO_HZ_FULL=y, or take the parameter out",
-    One(|line| {
-        let (_, word) = line.last("nohz_full")?;
-        let places = line.places("nohz_full");
-        match line.facts.has("CONFIG_NO_HZ_FULL") {
-            Some(true) => None,
-            Some(false) => {
-                let hit = word.hit().drop(places);
-                // It included RCU callbacks; if the kernel can, they get their own parameter.
-                let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
-                Some(if alone && !line.nohz_full.is_empty() {
-                    hit.edit(LineEdit::Add(format!("rcu_nocbs={}", line.nohz_full)))
-                } else {
-                    hit
-                })
-            }
-            None => Some(word.hit().unknown_option("CONFIG_NO_HZ_FULL")),
+    Last("nohz_full", |line, _, word| match line.facts.has("CONFIG_NO_HZ_FULL") {
+        Some(true) => None,
+        Some(false) => {
+            // It included RCU callbacks; if the kernel can, they get their own parameter.
+            let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
+            let own = alone && !line.nohz_full.is_empty();
+            let edit = own.then(|| LineEdit::Add(format!("rcu_nocbs={}", line.nohz_full)));
+            Some(word.hit().drop(line.places("nohz_full")).edits(edit))
         }
+        None => Some(word.hit().unknown_option("CONFIG_NO_HZ_FULL")),
     }),
 );
 
@@ -71,12 +64,9 @@ pub(super) const LISTS_DIFFER: LintRule = rule(
             .as_ref()
             .filter(|cpus| **cpus != line.nohz_full && !line.nohz_full.is_empty())?;
         let level = line.before((5, 18))?;
-        let hit = word.hit().because(format!("isolcpus= has {cpus}")).at(level);
-        Some(if level == Error {
-            hit.edit(LineEdit::Set(place, format!("nohz_full={cpus}")))
-        } else {
-            hit
-        })
+        let edit = (level == Error).then(|| LineEdit::Set(place, format!("nohz_full={cpus}")));
+        let hit = word.hit().because(format!("isolcpus= has {cpus}"));
+        Some(hit.at(level).edits(edit))
     }),
 );
 
@@ -110,8 +100,7 @@ pub(super) const BAD_VALUE: LintRule = rule(
     Error,
     "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
     "write nohz_full=CPUS, or take it out",
-    One(|line| {
-        let (place, word) = line.last("nohz")?;
+    Last("nohz", |line, place, word| {
         let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
         (!known && !super::torn::begins_torn_name(line, place)).then(|| word.hit().drop([place]))
     }),
