@@ -247,6 +247,24 @@ impl Root {
         Ok(found.then(|| into_text(content).trim_matches(blank).to_owned()))
     }
 
+    /// As [`Root::text`], for a caller to whom an unreadable file is as good as none.
+    #[must_use]
+    pub fn readable_text(&self, path: &str) -> Option<String> {
+        self.text(path).ok().flatten()
+    }
+
+    /// As [`Root::value`], for a caller to whom an unreadable file is as good as none.
+    #[must_use]
+    pub fn readable_value(&self, path: &str) -> Option<String> {
+        self.value(path).ok().flatten()
+    }
+
+    /// As [`Root::names`], for a caller to whom an unreadable directory is as good as none.
+    #[must_use]
+    pub fn readable_names(&self, dir: &str) -> Option<Vec<String>> {
+        self.names(dir).ok().flatten()
+    }
+
     /// Calls `each` with every line of a file that may be too large for memory. `false` if the file does not exist.
     pub fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
         self.files().lines(path, each)
