@@ -48,7 +48,7 @@ impl BusyLoops {
     fn settle(&self, system: &dyn System) {
         let had = |pid: u32| {
             let path = format!("/proc/{pid}/schedstat");
-            let text = system.root().value(&path).ok().flatten()?;
+            let text = system.root().readable_value(&path)?;
             text.split(' ').next()?.parse::<u64>().ok()
         };
         let start = Instant::now();
@@ -66,7 +66,7 @@ impl BusyLoops {
 
     /// Ends it elsewhere, from this list: a real-time task may prevent the processes from exiting on their CPU.
     pub(crate) fn end(self, system: &dyn System, list: &str) {
-        let online = system.root().value("/sys/devices/system/cpu/online").ok().flatten();
+        let online = system.root().readable_value("/sys/devices/system/cpu/online");
         let online = online
             .and_then(|text| CpuSet::parse_list(&text).ok())
             .unwrap_or_default();
@@ -84,7 +84,7 @@ impl BusyLoops {
     pub(crate) fn until_outside(&self, system: &dyn System) {
         let start = Instant::now();
         let is_outside = || {
-            let text = system.root().text("/proc/schedstat").ok().flatten();
+            let text = system.root().readable_text("/proc/schedstat");
             text.is_some_and(|text| self.spinners.iter().all(|(cpu, _)| !has_domain(&text, *cpu)))
         };
         while !self.spinners.is_empty() && !is_outside() && start.elapsed() < PATIENCE {

@@ -197,7 +197,7 @@ fn go_on(request: &ApplyRequest) -> Result<(), Box<ApplyFailure>> {
 }
 
 fn online(system: &dyn System) -> Option<CpuSet> {
-    let text = system.root().value(fingerprint::ONLINE).ok().flatten()?;
+    let text = system.root().readable_value(fingerprint::ONLINE)?;
     CpuSet::parse_list(&text).ok()
 }
 

@@ -60,10 +60,7 @@ impl CgroupMap<'_> {
     /// Removes the CPUs of the remaining partitions, which the root gives every arriving task before 6.2.
     fn remove_partition_cpus(&self, tid: u32) {
         let root = self.system.root();
-        let text = root
-            .value(&format!("{}/cpuset.cpus.effective", self.mount))
-            .ok()
-            .flatten();
+        let text = root.readable_value(&format!("{}/cpuset.cpus.effective", self.mount));
         let room = text.and_then(|text| CpuSet::parse_list(&text).ok()).unwrap_or_default();
         let cgroup = machine::tasks::cgroup_of(root, tid, self.version);
         let task = machine::tasks::read_one(root, tid);

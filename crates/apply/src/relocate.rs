@@ -343,7 +343,7 @@ fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
     let mut dir = cgroup.trim_end_matches('/');
     loop {
         for file in &files {
-            let text = root.value(&format!("{mount}{dir}/{file}")).ok().flatten();
+            let text = root.readable_value(&format!("{mount}{dir}/{file}"));
             let cpus = text.and_then(|text| CpuSet::parse_list(&text).ok());
             if let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty()) {
                 return cpus;
@@ -354,7 +354,7 @@ fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
             None => break,
         }
     }
-    let online = root.value("/sys/devices/system/cpu/online").ok().flatten();
+    let online = root.readable_value("/sys/devices/system/cpu/online");
     online
         .and_then(|text| CpuSet::parse_list(&text).ok())
         .unwrap_or_default()

@@ -111,15 +111,11 @@ fn partitioned(machine: &Machine) -> Option<CpuSet> {
 
 fn governor(root: &Root) -> Option<String> {
     const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
-    let names = root.names(POLICIES).ok().flatten()?;
+    let names = root.readable_names(POLICIES)?;
     let governors: BTreeSet<String> = names
         .iter()
         .filter(|name| name.starts_with("policy"))
-        .filter_map(|name| {
-            root.value(&format!("{POLICIES}/{name}/scaling_governor"))
-                .ok()
-                .flatten()
-        })
+        .filter_map(|name| root.readable_value(&format!("{POLICIES}/{name}/scaling_governor")))
         .collect();
     (!governors.is_empty()).then(|| governors.into_iter().collect::<Vec<_>>().join(","))
 }
