@@ -389,6 +389,13 @@ impl Hierarchy {
 }
 
 impl Partition {
+    /// Its list of CPUs; without one, those that it has.
+    #[must_use]
+    pub fn listed_cpus(&self) -> CpuSet {
+        let own = self.cpus.as_ref().filter(|cpus| !cpus.is_empty());
+        own.or(self.effective_cpus.as_ref()).cloned().unwrap_or_default()
+    }
+
     /// Whether it takes its CPUs from the rest, or should: a v2 partition, valid or not, or a v1 set below the root
     /// without load balancing.
     #[must_use]

@@ -103,10 +103,8 @@ fn debug_options(machine: &Machine) -> Option<Vec<String>> {
 fn partitioned(machine: &Machine) -> Option<CpuSet> {
     machine.cgroups.cpuset.as_ref()?;
     let sets = machine.isolation.partitions.iter();
-    Some(
-        sets.filter_map(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()))
-            .fold(CpuSet::new(), |a, b| a.or(b)),
-    )
+    let cpus = sets.filter_map(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()));
+    Some(CpuSet::union(cpus))
 }
 
 fn governor(root: &Root) -> Option<String> {

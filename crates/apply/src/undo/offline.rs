@@ -84,7 +84,7 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
             CpuSet::parse_list(&text).ok()
         });
         let sets: Vec<CpuSet> = known.collect();
-        let all = sets.iter().fold(CpuSet::new(), |all, set| all.or(set));
+        let all = CpuSet::union(&sets);
         if sets.is_empty() || online.is_subset(&all) {
             return;
         }
@@ -153,9 +153,7 @@ fn cpusets(machine: &Machine, before: &BTreeMap<String, String>, partial: &[&Cpu
         let intended = CpuSet::parse_list(before.get(&path)?).ok()?;
         let now = set.cpus.as_ref()?;
         let lost = intended.minus(now);
-        let went = partial
-            .iter()
-            .fold(CpuSet::new(), |all, online| all.or(&lost.minus(online)));
+        let went = CpuSet::union(partial.iter().map(|online| lost.minus(online)));
         (now.is_subset(&intended) && !lost.is_empty() && lost == went).then_some((path, intended))
     });
     lists.collect()

@@ -37,7 +37,7 @@ pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
             );
         }
         if let Some(more) = shares.get(MAX_LISTED..).filter(|more| !more.is_empty()) {
-            let cpus = more.iter().fold(CpuSet::new(), |all, share| all.or(&share.isolated));
+            let cpus = CpuSet::union(more.iter().map(|share| &share.isolated));
             let message = format!("the same is so of {} more places", more.len());
             findings.push(Finding::new(
                 level,

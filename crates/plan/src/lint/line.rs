@@ -103,11 +103,8 @@ impl<'a> LintedLine<'a> {
             .collect();
         let obeyed = obeyed(&line.isolcpus, facts);
         let with = |flag: &str| {
-            obeyed
-                .iter()
-                .filter(|one| one.has(flag))
-                .filter_map(|one| one.cpus.as_ref())
-                .fold(CpuSet::new(), |all, cpus| all.or(cpus))
+            let flagged = obeyed.iter().filter(|one| one.has(flag));
+            CpuSet::union(flagged.filter_map(|one| one.cpus.as_ref()))
         };
         let (domain, managed, nohz) = (with("domain"), with("managed_irq"), with("nohz"));
         let nohz_full = line.cpus("nohz_full").unwrap_or_default();
