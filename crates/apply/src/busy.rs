@@ -9,6 +9,7 @@
 //! The task that keeps a CPU busy has to stay on it across that moment, so it moves with the CPU. Therefore it is a
 //! process, not one of our threads.
 
+use crate::fingerprint::ONLINE;
 use crate::system::{BusyLoops, System};
 use machine::{CpuId, CpuSet};
 use root::Spinner;
@@ -66,10 +67,7 @@ impl BusyLoops {
 
     /// Ends it elsewhere, from this list: a real-time task may prevent the processes from exiting on their CPU.
     pub(crate) fn end(self, system: &dyn System, list: &str) {
-        let online = system.root().readable_value("/sys/devices/system/cpu/online");
-        let online = online
-            .and_then(|text| CpuSet::parse_list(&text).ok())
-            .unwrap_or_default();
+        let online = machine::cpu_list(system.root(), ONLINE).unwrap_or_default();
         let busy_cpus = self.spinners.iter().map(|(cpu, _)| *cpu).collect();
         let elsewhere = online.minus(&busy_cpus);
         for (_, spinner) in &self.spinners {

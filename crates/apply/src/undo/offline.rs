@@ -79,10 +79,9 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
             .map(|layer| partition_path(hierarchy, layer.intent.name.as_str())),
     );
     for _ in 0..TRIES {
-        let known = dirs.iter().filter_map(|dir| {
-            let text = system.root().value(&format!("{dir}/cpuset.cpus.effective")).ok()??;
-            CpuSet::parse_list(&text).ok()
-        });
+        let known = dirs
+            .iter()
+            .filter_map(|dir| machine::cpu_list(system.root(), &format!("{dir}/cpuset.cpus.effective")));
         let sets: Vec<CpuSet> = known.collect();
         let all = CpuSet::union(&sets);
         if sets.is_empty() || online.is_subset(&all) {
