@@ -161,7 +161,8 @@ pub fn copy_path(path: &str, what: &str) -> String {
     format!("{dir}/{stem}{COPY}{what}.conf")
 }
 
-fn name(path: &str) -> &str {
+/// The name of a file in its directory.
+pub fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 

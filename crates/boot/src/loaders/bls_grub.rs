@@ -180,7 +180,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
     };
     let line = trial_line(&line_of(tree, path)?, &one_boot.words);
     let edit = bls::copy(tree, path, "trial", Some(&line))?;
-    let name = edit.path.rsplit_once('/').map_or("", |(_, name)| name);
+    let name = bls::name(&edit.path);
     let entry = name.strip_suffix(".conf").unwrap_or(name).to_owned();
     let choices: &[(&str, &[&str])] = &[("grub2-reboot", &[&entry]), ("grub-reboot", &[&entry])];
     let chosen = OneShotSelection::By(first_of(tree, choices)?);

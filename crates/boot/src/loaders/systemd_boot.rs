@@ -115,7 +115,7 @@ fn started(tree: &dyn FileTree) -> Option<String> {
     const SELECTED: &str = "/sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
     let files = files(tree);
     let ends = |path: &&String, id: &str| {
-        let name = path.rsplit_once('/').map_or("", |(_, name)| name).to_lowercase();
+        let name = bls::name(path).to_lowercase();
         !id.is_empty() && (name == id || name == format!("{id}.conf"))
     };
     let selected = tree
@@ -155,7 +155,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
     };
     let line = trial_line(&first_line(tree, &[bls::line(tree, &path)?])?, &one_boot.words);
     let edit = bls::copy(tree, &path, "trial", Some(&line))?;
-    let entry = edit.path.rsplit_once('/').map_or("", |(_, name)| name).to_owned();
+    let entry = bls::name(&edit.path).to_owned();
     Ok(TrialWork {
         edits: vec![edit],
         runs: Vec::new(),
