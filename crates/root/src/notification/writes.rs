@@ -5,7 +5,6 @@
 //! message carries an open descriptor, whose path is read from `/proc/self/fd`.
 
 use crate::RootError;
-use crate::error::OnPath;
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -60,7 +59,7 @@ impl WriteListener {
                 libc::EINVAL => self.mark(mount, libc::FAN_MARK_MOUNT),
                 errno => Err(errno),
             })
-            .on(mount, "listen to")
+            .map_err(|errno| failed(mount, "listen to", errno))
     }
 
     fn mark(&self, mount: &str, what: libc::c_uint) -> Result<(), i32> {
