@@ -5,6 +5,7 @@
 
 mod way;
 
+use crate::fingerprint::ONLINE;
 use crate::parcel::{Arrival, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use crate::record::{ChangeOutcome, Departure, FormerPolicy, HoldingCgroup, JournalEvent, TaskState};
 use crate::{ApplyError, Journal, JournalRecord, census, ended_moves, threads};
@@ -343,8 +344,7 @@ fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
     let mut dir = cgroup.trim_end_matches('/');
     loop {
         for file in &files {
-            let text = root.value(&format!("{mount}{dir}/{file}")).ok().flatten();
-            let cpus = text.and_then(|text| CpuSet::parse_list(&text).ok());
+            let cpus = machine::cpu_list(root, &format!("{mount}{dir}/{file}"));
             if let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty()) {
                 return cpus;
             }
@@ -354,8 +354,5 @@ fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
             None => break,
         }
     }
-    let online = root.value("/sys/devices/system/cpu/online").ok().flatten();
-    online
-        .and_then(|text| CpuSet::parse_list(&text).ok())
-        .unwrap_or_default()
+    machine::cpu_list(root, ONLINE).unwrap_or_default()
 }

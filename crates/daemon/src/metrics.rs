@@ -304,7 +304,7 @@ impl fmt::Display for ResultsError {
 
 /// The second number of `/proc/self/statm`, in pages.
 fn resident_bytes(root: &Root) -> Option<u64> {
-    let text = root.text("/proc/self/statm").ok().flatten()?;
+    let text = root.readable_text("/proc/self/statm")?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
     pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
 }

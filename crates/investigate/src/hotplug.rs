@@ -27,8 +27,7 @@ impl Hotplug {
     /// Reads the online CPUs. A CPU that goes offline and returns between two reads is not detected; the kernel needs tens of
     /// milliseconds for that.
     pub fn update(&mut self, root: &Root) {
-        let text = root.value(ONLINE).ok().flatten();
-        if let Some(online) = text.and_then(|text| CpuSet::parse_list(&text).ok()) {
+        if let Some(online) = machine::cpu_list(root, ONLINE) {
             self.seen(&online);
         }
     }

@@ -132,11 +132,8 @@ pub fn blame_process(
 
 /// The CPUs on which a process is watched: those where its threads may run, restricted by the options.
 fn cpus_of_process(options: &BlameOptions, pid: u32, threads: &[Task], machine: &Machine) -> Result<CpuSet, Failure> {
-    let may = threads
-        .iter()
-        .filter_map(|thread| thread.allowed.clone())
-        .fold(CpuSet::new(), |all, cpus| all.or(&cpus))
-        .and(&machine.topology.online);
+    let allowed = threads.iter().filter_map(|thread| thread.allowed.as_ref());
+    let may = CpuSet::union(allowed).and(&machine.topology.online);
     let Some(expression) = &options.cpus else {
         return Ok(may);
     };

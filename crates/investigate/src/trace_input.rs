@@ -121,7 +121,7 @@ fn unpacked_at_most(session: &Session, packed: usize) -> usize {
 
 /// `MemAvailable` of `/proc/meminfo` (`proc_meminfo(5)`, since 3.14).
 fn available_bytes(root: &Root) -> Option<u64> {
-    let text = root.text("/proc/meminfo").ok().flatten()?;
+    let text = root.readable_text("/proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)

@@ -154,7 +154,7 @@ pub fn parse_mounts(text: &str) -> Vec<Mount> {
 }
 
 /// Spaces and similar characters are written as `\040` in mount paths (`mangle_path`).
-fn unescape(path: &str) -> String {
+pub(crate) fn unescape(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -406,6 +406,13 @@ impl Hierarchy {
 }
 
 impl Partition {
+    /// Its list of CPUs; without one, those that it has.
+    #[must_use]
+    pub fn listed_cpus(&self) -> CpuSet {
+        let own = self.cpus.as_ref().filter(|cpus| !cpus.is_empty());
+        own.or(self.effective_cpus.as_ref()).cloned().unwrap_or_default()
+    }
+
     /// Whether it takes its CPUs from the rest, or should: a v2 partition, valid or not, or a v1 set below the root
     /// without load balancing.
     #[must_use]

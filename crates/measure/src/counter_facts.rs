@@ -42,7 +42,7 @@ impl CounterFacts {
 
     /// Reads them after the window: the kernel may have stopped trusting the counter during the measurement.
     pub(crate) fn after(&mut self, root: &Root) {
-        let now = root.value(CURRENT).ok().flatten();
+        let now = root.readable_value(CURRENT);
         if now != self.clocksource {
             self.distrust = distrust(root).or(self.distrust.take());
         }

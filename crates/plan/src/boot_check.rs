@@ -86,6 +86,11 @@ impl CheckAnswer {
         CheckAnswer::new(Truth::No, because)
     }
 
+    /// Nothing shows it.
+    pub(crate) fn unseen(because: impl Into<String>) -> CheckAnswer {
+        CheckAnswer::new(Truth::Unseen, because)
+    }
+
     pub(crate) fn unknown(because: impl Into<String>) -> CheckAnswer {
         CheckAnswer::new(Truth::Unknown, because)
     }

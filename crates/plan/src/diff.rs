@@ -8,8 +8,9 @@ mod sets;
 mod settings;
 mod tasks;
 
+use crate::words::cpus_or_none as set_text;
 use crate::{FindingId, Level};
-use machine::{CpuSet, Machine, Settings};
+use machine::{CpuSet, Machine, Partition, Settings};
 use serde::Serialize;
 
 /// One reading of a machine, with tasks and interrupts.
@@ -103,12 +104,8 @@ fn isolated(machine: &Machine) -> CpuSet {
         &isolation.nohz_full,
         &isolation.cpuset_isolated,
     ];
-    let partitions = isolation.partitions.iter().map(|set| match &set.cpus {
-        Some(cpus) if !cpus.is_empty() => cpus.clone(),
-        _ => set.effective_cpus.clone().unwrap_or_default(),
-    });
-    let boot = boot.into_iter().flatten().cloned();
-    boot.chain(partitions).fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+    let partitions = isolation.partitions.iter().map(Partition::listed_cpus);
+    CpuSet::union(boot.into_iter().flatten().cloned().chain(partitions))
 }
 
 /// What does not match one machine, in words. No serial numbers are captured, so the hardware decides.
@@ -201,14 +198,5 @@ impl ValueChange {
             before: Some(before.to_string()),
             after: None,
         }
-    }
-}
-
-/// A set as readable text.
-fn set_text(set: &CpuSet) -> String {
-    if set.is_empty() {
-        "none".to_owned()
-    } else {
-        set.to_string()
     }
 }

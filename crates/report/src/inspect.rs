@@ -86,12 +86,8 @@ pub fn isolated_cpus(machine: &Machine) -> CpuSet {
         &isolation.nohz_full,
         &isolation.cpuset_isolated,
     ];
-    let known = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));
-    isolation
-        .partitions
-        .iter()
-        .filter_map(isolation::partition_cpus)
-        .fold(known, |all, set| all.or(set))
+    let partitioned = isolation.partitions.iter().filter_map(isolation::partition_cpus);
+    CpuSet::union(known.into_iter().flatten().chain(partitioned))
 }
 
 /// The CPUs for a list of tasks or interrupts: the requested ones, else the isolated ones, else all.

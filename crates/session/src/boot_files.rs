@@ -96,7 +96,7 @@ impl<'s> BootScene<'s> {
     /// The maximum length of the line on this machine.
     #[must_use]
     pub fn limit(&self) -> LineLimit {
-        let kernel_arch = self.root.value("/proc/sys/kernel/arch").ok().flatten();
+        let kernel_arch = self.root.readable_value("/proc/sys/kernel/arch");
         let query_arch = || {
             let here = self.root.origin() == Origin::Live;
             here.then(|| rustix::system::uname().machine().to_string_lossy().into_owned())

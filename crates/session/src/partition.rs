@@ -51,7 +51,7 @@ impl ActivePartition {
     /// Whether the scheduler spreads unpinned tasks over its CPUs.
     #[must_use]
     pub fn is_balanced(&self, root: &Root, prefix: &str) -> bool {
-        let value = |file: String| root.value(&file).ok().flatten().unwrap_or_default();
+        let value = |file: String| root.readable_value(&file).unwrap_or_default();
         match self.version {
             Version::V1 => value(format!("{}/{prefix}sched_load_balance", self.path)) != "0",
             Version::V2 => !value(format!("{}/cpuset.cpus.partition", self.path)).starts_with("isolated"),

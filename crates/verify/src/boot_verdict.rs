@@ -62,7 +62,7 @@ pub fn examine_boot_on(
     let words = cmdline::words(&scene.running).chain(ours.iter().flat_map(|one| one.words.iter().map(String::as_str)));
     let mut settings = Settings::default();
     for path in paths(words) {
-        if let Some(value) = root.value(&path).ok().flatten() {
+        if let Some(value) = root.readable_value(&path) {
             settings.values.insert(path, value);
         }
     }

@@ -260,10 +260,7 @@ fn of_others(name: &str, cpus: CpuSet, means: IsolationMeans) -> Option<Intended
 fn boot_line(machine: &Machine) -> Vec<IntendedIsolation> {
     let isolation = &machine.isolation;
     let requested = [&isolation.boot_isolated, &isolation.nohz_full];
-    let cpus = requested
-        .into_iter()
-        .flatten()
-        .fold(CpuSet::new(), |all, cpus| all.or(cpus));
+    let cpus = CpuSet::union(requested.into_iter().flatten());
     of_others(
         "boot-line",
         cpus.and(&machine.topology.online),
@@ -284,15 +281,8 @@ fn cpusets(machine: &Machine) -> Vec<IntendedIsolation> {
     };
     let mut isolations: Vec<IntendedIsolation> = Vec::new();
     for set in sets.filter(|set| set.takes_cpus() || is_shield(set)) {
-        let cpus = set
-            .cpus
-            .clone()
-            .filter(|cpus| !cpus.is_empty())
-            .or_else(|| set.effective_cpus.clone());
-        let taken = isolations
-            .iter()
-            .fold(CpuSet::new(), |taken, isolation| taken.or(&isolation.intent.cpus));
-        let cpus = cpus.unwrap_or_default().minus(&taken);
+        let taken = CpuSet::union(isolations.iter().map(|isolation| &isolation.intent.cpus));
+        let cpus = set.listed_cpus().minus(&taken);
         isolations.extend(of_others(&set.name, cpus, IsolationMeans::Cpuset(set.name.clone())));
     }
     isolations

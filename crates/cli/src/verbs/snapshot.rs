@@ -83,7 +83,7 @@ fn for_verbs(root: &Root) -> Vec<ExtraCapture> {
             path,
         })
         .collect();
-    let running = root.value("/proc/cmdline").ok().flatten().unwrap_or_default();
+    let running = root.readable_value("/proc/cmdline").unwrap_or_default();
     let shown = plan::boot_check::paths(words(&running));
     // The journal contains what was applied, and `check` compares the machine with that.
     let ours = [format!("{LIB_DIR}/boot-line"), format!("{RUN_DIR}/journal")];

@@ -152,10 +152,7 @@ fn concerned(session: &Session, which: UndoTarget) -> CpuSet {
         UndoTarget::Last => Some(*intent) == in_force.last(),
         _ => true,
     };
-    in_force
-        .iter()
-        .filter(goes)
-        .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
+    CpuSet::union(in_force.iter().filter(goes).map(|intent| &intent.cpus))
 }
 
 /// Undoing a partition does not change the file, so `apply` or the next boot recreates it.

@@ -84,9 +84,7 @@ pub fn into_partition(
 }
 
 fn isolated_cpus(partitions: &[Intent]) -> CpuSet {
-    partitions
-        .iter()
-        .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
+    CpuSet::union(partitions.iter().map(|intent| &intent.cpus))
 }
 
 /// Whether v2 moves this thread without its process: it was named alone, and the set accepts single threads.

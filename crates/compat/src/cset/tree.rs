@@ -161,7 +161,7 @@ fn last(path: &str) -> &str {
 }
 
 fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, root: &Root) -> CpusetNode {
-    let value = |file: &str| root.value(&hierarchy.file(&set.name, file)).ok().flatten();
+    let value = |file: &str| root.readable_value(&hierarchy.file(&set.name, file));
     let flag = |file: &str| value(file).as_deref() == Some("1");
     let list = |text: Option<String>| text.and_then(|text| CpuSet::parse_list(&text).ok());
     let is_root = set.name == "/";

@@ -129,11 +129,7 @@ fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet)
     let ground = changing.move_context(hierarchy, &isolated);
     let leads = machine::tasks::read_one(root, number).is_some_and(|task| task.pid == number);
     let threads = match leads {
-        true => root
-            .names(&format!("/proc/{number}/task"))
-            .ok()
-            .flatten()
-            .unwrap_or_default(),
+        true => root.readable_names(&format!("/proc/{number}/task")).unwrap_or_default(),
         false => vec![number.to_string()],
     };
     let cgroup = machine::tasks::cgroup_of(root, number, hierarchy.version).unwrap_or_default();

@@ -79,9 +79,7 @@ pub fn find(
         .cpuset
         .as_ref()
         .map_or(Version::V2, |hierarchy| hierarchy.version);
-    let taken = in_force
-        .iter()
-        .fold(CpuSet::new(), |all, (intent, _)| all.or(&intent.cpus));
+    let taken = CpuSet::union(in_force.iter().map(|(intent, _)| &intent.cpus));
     let rest = machine.topology.online.minus(&taken);
     let is_rest = of_rest(version, &in_force).iter().any(|known| known == name);
     Ok(is_rest.then_some(PartrtTarget::Rest(rest)))

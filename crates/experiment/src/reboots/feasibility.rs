@@ -44,7 +44,7 @@ fn own_line(session: &Session, forecast: &Forecast) -> Vec<String> {
 
 /// The command line of this boot; empty if it cannot be read.
 pub fn running_line(session: &Session) -> String {
-    session.root().value("/proc/cmdline").ok().flatten().unwrap_or_default()
+    session.root().readable_value("/proc/cmdline").unwrap_or_default()
 }
 
 /// Descriptions of the boots that are impossible on this machine.
@@ -115,7 +115,7 @@ impl Build {
     /// The build of an installed kernel that is not running: its version, and the files that the distribution installs with
     /// its image.
     fn of_installed(session: &Session, release: &str) -> Build {
-        let text = session.root().text(&format!("/boot/config-{release}")).ok().flatten();
+        let text = session.root().readable_text(&format!("/boot/config-{release}"));
         Build::of_text(release, text.as_deref())
     }
 

@@ -72,14 +72,14 @@ pub fn read_sched_stat(root: &Root, dir: &str) -> Option<SchedStat> {
 /// The cgroup of one thread in the hierarchy of a version; `None` if it has ended, or is not in one.
 #[must_use]
 pub fn cgroup_of(root: &Root, tid: u32, version: Version) -> Option<String> {
-    let text = root.text(&format!("/proc/{tid}/cgroup")).ok().flatten()?;
+    let text = root.readable_text(&format!("/proc/{tid}/cgroup"))?;
     parse_cgroup_file(&text, version)
 }
 
 /// The real and the effective user of one thread (`Uid` of its `status`, `proc_pid_status(5)`); `None` if it has ended.
 #[must_use]
 pub fn users_of(root: &Root, tid: u32) -> Option<[u32; 2]> {
-    let text = root.text(&format!("/proc/{tid}/status")).ok().flatten()?;
+    let text = root.readable_text(&format!("/proc/{tid}/status"))?;
     let mut numbers = text
         .lines()
         .find_map(|line| line.strip_prefix("Uid:"))?

@@ -14,13 +14,8 @@ pub fn boot_part_findings(verdict: &BootVerdict) -> Vec<Finding> {
     let disagrees = |answer: &CheckAnswer| answer.truth == Truth::No;
     let differs = verdict.declared.iter().filter(|one| disagrees(&one.answer)).map(|one| {
         let subject = one.partition.clone().unwrap_or_else(|| PATH.to_owned());
-        Finding::new(
-            Level::Error,
-            FindingId::BOOT_PART_DIFFERS,
-            subject,
-            one.answer.because.clone(),
-        )
-        .fix("`quietcore boot set` writes what is declared; `boot = false` keeps a partition off the boot line")
+        Finding::error(FindingId::BOOT_PART_DIFFERS, subject, one.answer.because.clone())
+            .fix("`quietcore boot set` writes what is declared; `boot = false` keeps a partition off the boot line")
     });
     let ours = verdict.parameters.iter().filter(|one| one.ours.is_some());
     let words = ours.filter_map(|one| {
