@@ -11,7 +11,7 @@ use crate::trace_settings::WatchSubject;
 use blame::{Functions, RecordDecoder};
 use events::dat::Description;
 use machine::{CpuId, CpuSet, Machine};
-use measure::{BreakAction, LimitHit, Note};
+use measure::{BreakAction, BreakSample, Note};
 use root::Root;
 use root::{Failure, Status};
 use session::Session;
@@ -281,7 +281,7 @@ impl<'r> EventStream<'r> {
 pub struct Stopper(pub OwnedFd);
 
 impl BreakAction for Stopper {
-    fn hit(&self, _: &LimitHit) {
+    fn hit(&self, _: &BreakSample) {
         let _ = rustix::io::write(&self.0, b"0");
     }
 }

@@ -42,7 +42,7 @@ mod stats;
 mod timer;
 
 pub use choices::{
-    Break, BreakAction, Clock, Deadline, IdleStates, KernelTracer, LimitHit, MeasurementKind, Sleep, SystemCalls,
+    Break, BreakAction, BreakSample, Clock, Deadline, IdleStates, KernelTracer, MeasurementKind, Sleep, SystemCalls,
 };
 pub use collect::run;
 pub use conditions::condition_words;
@@ -53,9 +53,8 @@ pub use progress::{MeasurementPhase, Progress, ThreadProgress};
 pub use proof::{Claim, ClaimJudgement, ClaimVerdict, Proof};
 pub use request::{CgroupJoin, MeasureRequest, RawGap, RawWindow, ResultSink, Watcher};
 pub use result::{
-    BreakSample, CountResult, CounterInfo, CounterOffset, CounterRate, Distribution, EarlyWakeUps, GapFileSummary,
-    GapLabel, Jitter, LateWakeUp, MeasuredGap, Measurement, Note, NoteLevel, OwnDisturbances, SCHEMA, ThreadResult,
-    TimeSeries,
+    CountResult, CounterInfo, CounterOffset, CounterRate, Distribution, EarlyWakeUps, GapFileSummary, GapLabel, Jitter,
+    LateWakeUp, MeasuredGap, Measurement, Note, NoteLevel, OwnDisturbances, SCHEMA, ThreadResult, TimeSeries,
 };
 pub use sampler_policy::{SamplerPolicy, parse_policy};
 

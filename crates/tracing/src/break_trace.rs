@@ -5,7 +5,7 @@
 
 use crate::instance::{TraceInstance, found};
 use apply::tracing::{TracingSetting, TracingSettings};
-use measure::{BreakAction, LimitHit, Measurement, MeasurementKind, Note, NoteLevel};
+use measure::{BreakAction, BreakSample, Measurement, MeasurementKind, Note, NoteLevel};
 use root::{Failure, Status};
 use session::Session;
 use std::io::Write as _;
@@ -81,7 +81,7 @@ pub struct BreakTraceFiles {
 }
 
 impl BreakAction for BreakTraceFiles {
-    fn hit(&self, hit: &LimitHit) {
+    fn hit(&self, hit: &BreakSample) {
         let mut line = [0_u8; 192];
         let mut room = line.as_mut_slice();
         let (what, late) = match hit.kind {
