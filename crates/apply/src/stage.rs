@@ -1,5 +1,4 @@
-//! Holds what an action of `apply` works with: the machine, the journal, and the state of the partitions in force. Also
-//! defines its result, and the lines that `apply` and `undo` show.
+//! Holds what an action of `apply` works with: the machine, the journal, and the state of the partitions in force.
 
 use crate::layers::is_in;
 use crate::record::{ChangeOutcome, JournalEvent, StateAfter, StateBefore, TaskState};
@@ -47,21 +46,6 @@ pub(crate) enum RecordingMode {
     Together,
     /// Each with its mask: explicitly named tasks are restored one by one.
     OneByOne,
-}
-
-/// One change and its outcome.
-#[derive(Clone, Debug)]
-pub struct ChangeEntry {
-    /// `seq` of the journal record; 0 if nothing was written.
-    pub seq: u64,
-    /// Identifier of the change.
-    pub change: String,
-    /// The former state.
-    pub before: Option<String>,
-    /// The current state.
-    pub after: Option<String>,
-    /// The outcome.
-    pub outcome: ChangeOutcome,
 }
 
 /// One line of what was done, for tables and JSON.

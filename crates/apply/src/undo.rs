@@ -21,7 +21,7 @@ use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::LayerState;
 use crate::record::JournalEvent;
 use crate::resize_record::Resize;
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use crate::{ApplyError, System};
 use layer::undo_layer;
 pub(crate) use sharing::shared_now;

@@ -12,9 +12,8 @@ use machine::{CpuSet, Machine};
 use measure::{Environment, Progress};
 use phase::PhaseOptions;
 use plan::{Finding, FindingId, Intent, Level, Plan};
-use report::prove::{PROVE_SCHEMA, ProveRecord, RestorationCheck};
+use report::prove::{JournalEntry, PROVE_SCHEMA, ProveRecord, RestorationCheck};
 use root::{Failure, Status};
-use session::entries::journal_entry;
 use session::isolation::plan_on;
 use session::partition::ActivePartition;
 use session::{ChangeLock, Session};
@@ -209,7 +208,7 @@ impl ProveRun<'_> {
 
     fn measure_isolated(&mut self, plan: &Plan, partition: Option<&ActivePartition>, applied: &ApplyOutcome) {
         self.story.isolated = self.options.intent.cpus.clone();
-        self.story.entries = applied.entries.iter().map(journal_entry).collect();
+        self.story.entries = applied.entries.iter().map(entry).collect();
         let findings = applied.findings.iter();
         let findings = findings.filter(|finding| finding.level > Level::Info);
         self.story.could_not.extend(findings.cloned());
@@ -262,6 +261,16 @@ impl ProveRun<'_> {
             )
             .fix(error.next.clone()),
         );
+    }
+}
+
+fn entry(entry: &apply::ChangeEntry) -> JournalEntry {
+    JournalEntry {
+        seq: entry.seq,
+        change: entry.change.clone(),
+        before: entry.before.clone(),
+        after: entry.after.clone(),
+        outcome: entry.outcome.text(),
     }
 }
 

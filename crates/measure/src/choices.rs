@@ -122,7 +122,7 @@ pub trait BreakAction: Sync {
     fn hit(&self, hit: &BreakSample);
 }
 
-/// The sample that reached the limit, and ends the measurement.
+/// A sample that reached the limit, and so ends the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakSample {
     /// Whether it is a late wake-up or a gap.

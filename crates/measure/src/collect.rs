@@ -41,10 +41,8 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, MeasureError> {
     check::request(request, root)?;
-    let shared = SharedMapping::map(request.lanes.len(), slots(&request.lanes)).map_err(|errno| MeasureError::Os {
-        operation: "map memory for the samples",
-        errno,
-    })?;
+    let shared = SharedMapping::map(request.lanes.len(), slots(&request.lanes))
+        .map_err(MeasureError::os("map memory for the samples"))?;
     let job = SamplerJob {
         lanes: &request.lanes,
         counter: CounterSource::best(request.environment.clocksource.as_deref()),
@@ -52,10 +50,7 @@ pub fn run(
         system_calls: request.system_calls,
         shared: &shared,
     };
-    let pid = sampler::start(&job).map_err(|errno| MeasureError::Os {
-        operation: "start the sampler process",
-        errno,
-    })?;
+    let pid = sampler::start(&job).map_err(MeasureError::os("start the sampler process"))?;
     let mut child = ChildProcess::new(pid);
     let _aside = leave_measured(&request.cpus());
     if let Some(join) = request.join {

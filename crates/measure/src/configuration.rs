@@ -74,6 +74,20 @@ pub struct RunConfiguration {
     pub notes: Vec<String>,
 }
 
+impl RunConfiguration {
+    /// A run without samplers, loads and programs yet.
+    fn of(form: ConfigurationForm, main: MainSettings) -> RunConfiguration {
+        RunConfiguration {
+            form,
+            main,
+            samplers: Vec::new(),
+            loads: Vec::new(),
+            programs: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// The thread that starts everything and draws the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MainSettings {

@@ -22,6 +22,7 @@ mod page;
 mod plan;
 pub mod prove;
 mod recording;
+mod report_text;
 mod residue;
 mod statistics;
 pub mod study;

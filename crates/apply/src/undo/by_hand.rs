@@ -10,7 +10,7 @@ use crate::ApplyError;
 use crate::layers::{ApplyLayer, is_in};
 use crate::original_cgroup::CgroupMap;
 use crate::record::{JournalEvent, JournalRecord, StateBefore};
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use plan::{Action, Change, ReadbackComparison};
 
 /// The records that define what tasks get back. A manual change restores what it found, step by step. With partitions,

@@ -9,7 +9,7 @@ use crate::System;
 use crate::error::ApplyError;
 use crate::original_cgroup::CgroupMap;
 use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState, UnpinnedTasks};
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use plan::{Action, ReadbackComparison, UndoMethod};
 
 /// Undoes one change; `None` if it needs no step of its own.

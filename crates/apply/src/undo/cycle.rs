@@ -8,7 +8,7 @@ use crate::actions::cycle_cpus::{bring_online, restore_masks};
 use crate::journal::Journal;
 use crate::layers::ApplyLayer;
 use crate::record::{ChangeOutcome, JournalEvent};
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use plan::{Action, Change};
 
 /// Finishes a CPU cycle of a layer that was started and has no recorded outcome.

@@ -9,7 +9,7 @@ use crate::layers::ApplyLayer;
 use crate::masks::{CpuDivision, UndoScope};
 use crate::original_cgroup::CgroupMap;
 use crate::record::{ChangeOutcome, StateBefore, UnpinnedTasks};
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use machine::Hierarchy;
 use plan::Action;
 use std::collections::{BTreeMap, BTreeSet};

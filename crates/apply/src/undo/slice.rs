@@ -5,7 +5,7 @@ use super::step::{UndoStep, fail};
 use crate::System;
 use crate::actions::control_of;
 use crate::record::ChangeOutcome;
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use machine::Version;
 use plan::ReadbackComparison;
 use root::DirectoryEntryType;

@@ -3,7 +3,7 @@
 use super::{Force, UndoOutcome};
 use crate::layers::ApplyLayer;
 use crate::record::{ChangeOutcome, JournalEvent, JournalRecord, StateAfter, StateBefore};
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use plan::Change;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 use super::step::UndoStep;
 use super::{ActiveIrqbalance, Force, UndoOutcome};
 use crate::record::{ChangeOutcome, JournalRecord, StateBefore};
-use crate::stage::ChangeEntry;
+use crate::entry::ChangeEntry;
 use crate::{System, bans};
 use machine::{CpuSet, Machine, TaskKey, irqbalance};
 use plan::Action;

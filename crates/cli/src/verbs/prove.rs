@@ -9,7 +9,7 @@ use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 
 /// Arguments of `prove`.
 #[derive(clap::Args)]
@@ -57,20 +57,16 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if let Some(page) = result_file.page() {
         root::output::write(page, report::prove::prove_html(&story).as_bytes())?;
     }
-    match screen.form {
-        OutputFormat::Json => screen.json(&story),
-        OutputFormat::Text => {
-            screen.text(&report::prove::prove_text(&story, screen.style()));
-            let page = result_file
-                .page()
-                .map(|page| format!("The page: {}   ", page.display()));
-            screen.text(&format!(
-                "\n{}the numbers: {}\n",
-                page.unwrap_or_default(),
-                args.out.display()
-            ));
-        }
-    }
+    screen.json(&story);
+    screen.text(&report::prove::prove_text(&story, screen.style()));
+    let page = result_file
+        .page()
+        .map(|page| format!("The page: {}   ", page.display()));
+    screen.text(&format!(
+        "\n{}the numbers: {}\n",
+        page.unwrap_or_default(),
+        args.out.display()
+    ));
     Ok(Status::Program(story.exit_status))
 }
 

@@ -31,8 +31,7 @@ struct SnapshotJson<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let root = session.root();
     let summary = capture(root, &args.file, env!("CARGO_PKG_VERSION"), &for_verbs(root))?;
     let file = args.file.display().to_string();

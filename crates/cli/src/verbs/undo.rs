@@ -3,7 +3,7 @@
 mod traces;
 
 use apply::installed::{InstalledPath, RemovalResult};
-use apply::{ApplyError, Force, UndoOutcome, UndoRequest, UndoTarget};
+use apply::{ApplyError, ChangeEntry, Force, UndoOutcome, UndoRequest, UndoTarget};
 use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
@@ -43,7 +43,7 @@ struct UndoJson<'a> {
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<report::prove::JournalEntry>,
+    entries: &'a [ChangeEntry],
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
@@ -175,7 +175,7 @@ fn show(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath], screen
         was_in_force: undone.was_in_force,
         taken: &undone.undone_partitions,
         still_in_force: left,
-        entries: undone.entries.iter().map(session::entries::journal_entry).collect(),
+        entries: &undone.entries,
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
         notes: &undone.notes,
@@ -201,7 +201,7 @@ fn text(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath]) -> Str
         };
         return text + &files;
     }
-    let mut text = session::entries::entries_text(&undone.entries) + &files;
+    let mut text = apply::entries_text(&undone.entries) + &files;
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }

@@ -124,29 +124,14 @@ pub(super) fn parse(text: &str) -> Result<RunConfiguration, ConfigurationError> 
         )
     })?;
     let written = |word: Spanned<String>| at(places, word);
-    let mut described = RunConfiguration {
-        form: ConfigurationForm::Own,
-        main: main(places, document.main.unwrap_or_default()),
-        samplers: Vec::new(),
-        loads: Vec::new(),
-        programs: Vec::new(),
-        notes: Vec::new(),
-    };
-    for (index, table) in document.latency.into_iter().enumerate() {
-        described.samplers.push(sampler(
-            places,
-            SamplerQuestion::Latency { interval: INTERVAL },
-            index,
-            table,
-        )?);
-    }
-    for (index, table) in document.noise.into_iter().enumerate() {
-        described.samplers.push(sampler(
-            places,
-            SamplerQuestion::Noise { threshold: THRESHOLD },
-            index,
-            table,
-        )?);
+    let main = main(places, document.main.unwrap_or_default());
+    let mut described = RunConfiguration::of(ConfigurationForm::Own, main);
+    let latency = SamplerQuestion::Latency { interval: INTERVAL };
+    let noise = SamplerQuestion::Noise { threshold: THRESHOLD };
+    for (usual, tables) in [(latency, document.latency), (noise, document.noise)] {
+        for (index, table) in tables.into_iter().enumerate() {
+            described.samplers.push(sampler(places, usual, index, table)?);
+        }
     }
     for table in document.load {
         described.loads.push(BuiltInLoad {

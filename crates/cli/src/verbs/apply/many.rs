@@ -3,6 +3,7 @@
 use super::planned_declaration::PlannedDeclaration;
 use super::{AppliedPartition, ApplyReason, Args, NameConflict, apply_declaration};
 use crate::plans;
+use apply::ChangeEntry;
 use machine::CpuSet;
 use plan::Finding;
 use report::KnobDetail;
@@ -20,7 +21,7 @@ struct DeclaredApplyJson<'a> {
     schema: &'static str,
     config: &'a str,
     partitions: Vec<DeclaredPartitionJson<'a>>,
-    entries: Vec<report::prove::JournalEntry>,
+    entries: Vec<&'a ChangeEntry>,
     /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
@@ -145,7 +146,7 @@ fn report(file: &DeclaredFile, all: &[Result<AppliedPartition, Failure>], boot_p
         schema: "quietcore.apply/1",
         config: &file.path,
         partitions: partitions.collect(),
-        entries: entries.map(session::entries::journal_entry).collect(),
+        entries: entries.collect(),
         findings: boot_part,
     });
 }

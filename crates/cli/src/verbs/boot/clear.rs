@@ -22,8 +22,7 @@ pub struct Args {
 /// # Errors
 /// Files that cannot be written, or words that cannot be removed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.target.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.target.reading.open(session)?;
     let (scene, changing) = args.target.open(session)?;
     let mode = ChangeMode::under(changing.as_ref());
     let Some(BootRemoval {

@@ -38,8 +38,7 @@ pub struct Args {
 /// # Errors
 /// An unsupported loader, invalid words, or files that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.target.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.target.reading.open(session)?;
     let (scene, changing) = args.target.open(session)?;
     let mode = ChangeMode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;

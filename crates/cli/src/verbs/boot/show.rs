@@ -88,8 +88,7 @@ struct OwnWordsJson {
 /// # Errors
 /// A captured machine that cannot be opened, or a journal that cannot be parsed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let scene = BootScene::read(session)?;
     let files = MachineTree::of(scene.root);
     let found = match &args.loader {

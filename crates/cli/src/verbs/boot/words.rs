@@ -56,11 +56,7 @@ impl BootWordArgs {
             (None, Some(expression)) => {
                 let request = BootIsolation {
                     cpus: isolation::existing_cpus(expression, &machine)?,
-                    profile: match self.profile {
-                        Some(ProfileWord::Minimal) => Profile::Minimal,
-                        Some(ProfileWord::Balanced) | None => Profile::Balanced,
-                        Some(ProfileWord::Strict) => Profile::Strict,
-                    },
+                    profile: self.profile.map_or(Profile::Balanced, Into::into),
                 };
                 let beside = if self.only {
                     IsolationMerge::Alone
