@@ -2,11 +2,11 @@
 
 use crate::actions;
 use crate::active_partition::drifted;
+use crate::entry::ChangeEntry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::{ApplyLayer, LayerState, isolated};
 use crate::record::JournalEvent;
 use crate::resize_record::Resize;
-use crate::entry::ChangeEntry;
 use crate::stage::{ActionContext, RecordingMode};
 use crate::undo::{Force, OpenResize, UndoRequest, UndoTarget, undo_open};
 use crate::{ApplyError, BusyLoops, System, fingerprint};

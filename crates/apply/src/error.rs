@@ -155,7 +155,7 @@ pub enum ApplyError {
 const SEE_HISTORY: &str = "`quietcore history` shows what was done";
 
 /// The state of the machine or of our files does not allow it: what, why, next.
-fn conflict(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
+fn conflict(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> Failure {
     Failure::new(Status::Conflict, what, why, next)
 }
 

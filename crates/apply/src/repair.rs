@@ -6,10 +6,10 @@
 
 use crate::actions;
 use crate::enact::{OtherPartitions, unfinished};
+use crate::entry::ChangeEntry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::ApplyLayer;
 use crate::record::JournalEvent;
-use crate::entry::ChangeEntry;
 use crate::stage::{ActionContext, RecordingMode};
 use crate::undo::no_partition;
 use crate::{ApplyError, BusyLoops, System};

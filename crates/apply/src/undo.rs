@@ -17,11 +17,11 @@ mod verify;
 mod waiting;
 mod workers;
 
+use crate::entry::ChangeEntry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::LayerState;
 use crate::record::JournalEvent;
 use crate::resize_record::Resize;
-use crate::entry::ChangeEntry;
 use crate::{ApplyError, System};
 use layer::undo_layer;
 pub(crate) use sharing::shared_now;

@@ -104,15 +104,15 @@ impl BootError {
     }
 
     /// A file without a slot for the line: the file, why, what to do.
-    pub(crate) fn no_place(path: impl fmt::Display, why: impl Into<String>, next: impl Into<String>) -> BootError {
+    pub(crate) fn no_place(path: impl fmt::Display, why: impl ToString, next: impl Into<String>) -> BootError {
         BootError::unable(format!("{path} has no place for the boot line"), why, next)
     }
 
     /// A loader that cannot try an entry once: why, what to do.
-    pub(crate) fn no_trial(loader: &str, why: impl Into<String>, next: impl Into<String>) -> BootError {
+    pub(crate) fn no_trial(loader: &str, why: impl ToString, next: impl Into<String>) -> BootError {
         BootError::Trial(TrialError::NoTrial {
             loader: loader.to_owned(),
-            why: why.into(),
+            why: why.to_string(),
             next: next.into(),
         })
     }

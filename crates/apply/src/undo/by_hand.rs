@@ -7,10 +7,10 @@ use super::change::undo_change;
 use super::step::started_writes;
 use super::{Force, UndoOutcome};
 use crate::ApplyError;
+use crate::entry::ChangeEntry;
 use crate::layers::{ApplyLayer, is_in};
 use crate::original_cgroup::CgroupMap;
 use crate::record::{JournalEvent, JournalRecord, StateBefore};
-use crate::entry::ChangeEntry;
 use plan::{Action, Change, ReadbackComparison};
 
 /// The records that define what tasks get back. A manual change restores what it found, step by step. With partitions,

@@ -6,10 +6,10 @@ use super::step::{UndoStep, fail, missing_file_entry};
 use super::unban::is_placed;
 use super::{Force, UndoOutcome};
 use crate::System;
+use crate::entry::ChangeEntry;
 use crate::error::ApplyError;
 use crate::original_cgroup::CgroupMap;
 use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState, UnpinnedTasks};
-use crate::entry::ChangeEntry;
 use plan::{Action, ReadbackComparison, UndoMethod};
 
 /// Undoes one change; `None` if it needs no step of its own.

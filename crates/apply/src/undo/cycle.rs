@@ -5,10 +5,10 @@
 use super::{UndoOutcome, record_step};
 use crate::System;
 use crate::actions::cycle_cpus::{bring_online, restore_masks};
+use crate::entry::ChangeEntry;
 use crate::journal::Journal;
 use crate::layers::ApplyLayer;
 use crate::record::{ChangeOutcome, JournalEvent};
-use crate::entry::ChangeEntry;
 use plan::{Action, Change};
 
 /// Finishes a CPU cycle of a layer that was started and has no recorded outcome.

@@ -3,8 +3,8 @@
 use super::step::{UndoStep, fail, missing_file_entry};
 use super::{Force, UndoOutcome};
 use crate::System;
-use crate::record::{ChangeOutcome, StateAfter};
 use crate::entry::ChangeEntry;
+use crate::record::{ChangeOutcome, StateAfter};
 use root::Ownership;
 
 /// Restores the former owner and permissions of a file; reports what another program changed since.

@@ -1,9 +1,9 @@
 //! One journalled change to undo, and the entries for a file that is gone or refused.
 
 use super::{Force, UndoOutcome};
+use crate::entry::ChangeEntry;
 use crate::layers::ApplyLayer;
 use crate::record::{ChangeOutcome, JournalEvent, JournalRecord, StateAfter, StateBefore};
-use crate::entry::ChangeEntry;
 use plan::Change;
 use std::collections::{BTreeMap, BTreeSet};
 

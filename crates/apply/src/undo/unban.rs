@@ -2,8 +2,8 @@
 
 use super::step::UndoStep;
 use super::{ActiveIrqbalance, Force, UndoOutcome};
-use crate::record::{ChangeOutcome, JournalRecord, StateBefore};
 use crate::entry::ChangeEntry;
+use crate::record::{ChangeOutcome, JournalRecord, StateBefore};
 use crate::{System, bans};
 use machine::{CpuSet, Machine, TaskKey, irqbalance};
 use plan::Action;
