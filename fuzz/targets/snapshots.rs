@@ -54,7 +54,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
                     interrupts: part,
                     ..report::InspectView::default()
                 };
-                let _ = report::inspect_text(&machine, &view, report::Style::Plain, &mut std::io::sink());
+                let _ = report::inspect_text(&machine, &view, report::Style::Plain);
             }
         });
     },

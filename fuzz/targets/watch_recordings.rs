@@ -3,9 +3,9 @@
 use super::FuzzTarget;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use report::Style;
 use watch::{
-    DisplayData, Glyphs, KeyPress, PANES, ScreenStyle, TitleBar, ViewMode, ViewState, WatchScene, draw, line, parse,
-    press,
+    DisplayData, Glyphs, KeyPress, PANES, TitleBar, ViewMode, ViewState, WatchScene, draw, line, parse, press,
 };
 
 pub const TARGET: FuzzTarget = FuzzTarget {
@@ -57,7 +57,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             }
             let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
             let kernel = &recording.header.kernel;
-            draw(&mut buffer, TitleBar { kernel, mode }, &now, &view, ScreenStyle::Colour);
+            draw(&mut buffer, TitleBar { kernel, mode }, &now, &view, Style::Colour);
             let symbols = || buffer.content.iter().flat_map(|cell| cell.symbol().chars());
             assert!(!symbols().any(char::is_control));
         }

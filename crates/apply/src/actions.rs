@@ -17,7 +17,6 @@ pub(crate) use start_slice::control_of;
 use crate::ApplyError;
 use crate::error::refusal;
 use crate::stage::{ActionContext, RecordingMode, StepResult};
-use machine::Version;
 use plan::{Action, Change};
 
 /// Makes one change.
@@ -32,11 +31,8 @@ pub(crate) fn enact(stage: &mut ActionContext, change: &Change) -> Result<StepRe
     if step.is_ok() {
         stage.busy.until_outside(stage.system);
     }
-    let list = match stage.version {
-        Version::V1 => "tasks",
-        Version::V2 => "cgroup.procs",
-    };
-    std::mem::take(&mut stage.busy).end(stage.system, &format!("{}/{list}", stage.mount));
+    let list = format!("{}/{}", stage.mount, stage.version.entry_file());
+    std::mem::take(&mut stage.busy).end(stage.system, &list);
     step
 }
 

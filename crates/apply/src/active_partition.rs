@@ -80,7 +80,7 @@ pub(crate) fn drifted(
             else {
                 return None;
             };
-            let now = system.root().value(path).ok().flatten()?;
+            let now = system.root().readable_value(path)?;
             // A later partition narrows what they share, unless it does not change this setting; and the kernel may
             // have narrowed it before both.
             let narrowed = without(*compare, value, &share.isolated);

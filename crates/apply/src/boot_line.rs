@@ -16,7 +16,8 @@ pub use notes::{BootNotes, BootObservation, CapturedBootJournal, read_captured};
 use crate::ApplyError;
 use crate::installed::{missing_above, write_verified};
 use crate::journal::Storage;
-use boot::{BootState, FileEdit, RecordedWords, ToolRun};
+use ::machine::cmdline::BootWordStage;
+use boot::{FileEdit, RecordedWords, ToolRun};
 use notes::{BootLineEvent, OpenChange};
 use root::{Failure, PathState, RenameAtomicity};
 
@@ -126,11 +127,11 @@ pub fn finish(machine: &dyn BootMachine, lasting: &dyn Storage) -> Result<Option
 ///
 /// # Errors
 /// The error of reading or writing.
-pub fn note_state(lasting: &dyn Storage, boot_id: Option<&str>, state: BootState) -> Result<bool, ApplyError> {
+pub fn note_state(lasting: &dyn Storage, boot_id: Option<&str>, state: BootWordStage) -> Result<bool, ApplyError> {
     let mut notes = BootNotes::read(lasting)?;
     let known = notes.observed_boot().is_some_and(|boot| boot.state == state.text());
     // A pending change is known from the files, and no boot has shown its result.
-    if known || state == BootState::Pending {
+    if known || state == BootWordStage::Pending {
         return Ok(false);
     }
     notes.append(BootLineEvent::Seen {

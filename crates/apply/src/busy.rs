@@ -9,6 +9,7 @@
 //! The task that keeps a CPU busy has to stay on it across that moment, so it moves with the CPU. Therefore it is a
 //! process, not one of our threads.
 
+use crate::fingerprint::ONLINE;
 use crate::system::{BusyLoops, System};
 use machine::{CpuId, CpuSet};
 use root::Spinner;
@@ -48,7 +49,7 @@ impl BusyLoops {
     fn settle(&self, system: &dyn System) {
         let had = |pid: u32| {
             let path = format!("/proc/{pid}/schedstat");
-            let text = system.root().value(&path).ok().flatten()?;
+            let text = system.root().readable_value(&path)?;
             text.split(' ').next()?.parse::<u64>().ok()
         };
         let start = Instant::now();
@@ -66,10 +67,7 @@ impl BusyLoops {
 
     /// Ends it elsewhere, from this list: a real-time task may prevent the processes from exiting on their CPU.
     pub(crate) fn end(self, system: &dyn System, list: &str) {
-        let online = system.root().value("/sys/devices/system/cpu/online").ok().flatten();
-        let online = online
-            .and_then(|text| CpuSet::parse_list(&text).ok())
-            .unwrap_or_default();
+        let online = machine::cpu_list(system.root(), ONLINE).unwrap_or_default();
         let busy_cpus = self.spinners.iter().map(|(cpu, _)| *cpu).collect();
         let elsewhere = online.minus(&busy_cpus);
         for (_, spinner) in &self.spinners {
@@ -84,7 +82,7 @@ impl BusyLoops {
     pub(crate) fn until_outside(&self, system: &dyn System) {
         let start = Instant::now();
         let is_outside = || {
-            let text = system.root().text("/proc/schedstat").ok().flatten();
+            let text = system.root().readable_text("/proc/schedstat");
             text.is_some_and(|text| self.spinners.iter().all(|(cpu, _)| !has_domain(&text, *cpu)))
         };
         while !self.spinners.is_empty() && !is_outside() && start.elapsed() < PATIENCE {

@@ -59,8 +59,7 @@ fn again(stage: &ActionContext, known: Vec<TaskState>) -> Result<Vec<TaskState>,
 fn unusual_tasks(stage: &ActionContext) -> Result<Vec<TaskState>, ApplyError> {
     let (system, version) = (stage.system, stage.version);
     // If a CPU goes offline in the middle, cgroups leave their tasks the online part of the usual CPUs.
-    let online = system.root().value(ONLINE).ok().flatten();
-    let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
+    let online = machine::cpu_list(system.root(), ONLINE);
     let left: Vec<CpuSet> = online
         .iter()
         .flat_map(|online| stage.usual.iter().map(|usual| usual.and(online)))
@@ -95,8 +94,7 @@ fn unusual_tasks(stage: &ActionContext) -> Result<Vec<TaskState>, ApplyError> {
 /// The mask that a task had before a CPU went offline in the middle, if its mask is exactly the online CPUs. The kernel
 /// gives some of its own threads only the online CPUs (`rcutree_affinity_setting`), and all CPUs when one returns.
 pub(crate) fn whole(stage: &ActionContext, mask: CpuSet) -> CpuSet {
-    let online = stage.system.root().value(ONLINE).ok().flatten();
-    let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
+    let online = machine::cpu_list(stage.system.root(), ONLINE);
     match (stage.usual.first(), online) {
         (Some(all), Some(online)) if all.and(&online) == mask => all.clone(),
         _ => mask,
@@ -105,7 +103,7 @@ pub(crate) fn whole(stage: &ActionContext, mask: CpuSet) -> CpuSet {
 
 /// Seconds since boot, rounded up; `None` if unknown.
 pub(crate) fn uptime_s(system: &dyn System) -> Option<u64> {
-    let text = system.root().value("/proc/uptime").ok().flatten()?;
+    let text = system.root().readable_value("/proc/uptime")?;
     let whole = text.split(['.', ' ']).next()?;
     Some(whole.parse::<u64>().ok()? + 1)
 }

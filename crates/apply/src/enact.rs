@@ -197,8 +197,7 @@ fn go_on(request: &ApplyRequest) -> Result<(), Box<ApplyFailure>> {
 }
 
 fn online(system: &dyn System) -> Option<CpuSet> {
-    let text = system.root().value(fingerprint::ONLINE).ok().flatten()?;
-    CpuSet::parse_list(&text).ok()
+    machine::cpu_list(system.root(), fingerprint::ONLINE)
 }
 
 /// Reports a CPU that went offline while it was being isolated: the kernel accepts the writes anyway.

@@ -151,146 +151,139 @@ pub enum ApplyError {
     },
 }
 
-fn version(writer: Option<&str>) -> String {
-    writer.map_or_else(|| "another version".to_owned(), |writer| format!("quietcore {writer}"))
+/// What to do if there is nothing to undo or to confirm.
+const SEE_HISTORY: &str = "`quietcore history` shows what was done";
+
+/// The state of the machine or of our files does not allow it: what, why, next.
+fn conflict(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> Failure {
+    Failure::new(Status::Conflict, what, why, next)
 }
 
-impl ApplyError {
-    fn status(&self) -> Status {
-        match self {
-            ApplyError::Root(error) => Failure::from(error).status,
-            ApplyError::NoPartition { .. } | ApplyError::Within { .. } => Status::Usage,
-            ApplyError::RolledBack {
-                errno: Some(libc::EACCES | libc::EPERM),
-                ..
-            } => Status::Denied,
-            ApplyError::Unable { .. }
-            | ApplyError::RolledBack { .. }
-            | ApplyError::Guard { .. }
-            | ApplyError::Tool { .. } => Status::Unable,
-            ApplyError::Interrupted { .. } => Status::Failed,
-            _ => Status::Conflict,
-        }
+/// What prevents a change: what failed, why, what to do next.
+fn about_obstacle(error: &ApplyError) -> Failure {
+    match error {
+        ApplyError::Unable { why, next } => Failure::unable("the plan cannot be applied here", why, next),
+        ApplyError::Exists { path } => conflict(
+            format!("{path} exists already"),
+            "it was not made by quietcore, so it is left alone",
+            "choose another name with --partition, or remove it first",
+        ),
+        ApplyError::OtherIntent { name, cpus, since } => conflict(
+            format!("another intent is in force: partition {name} with CPU {cpus}"),
+            format!("it was applied at {since}, and a name is for one partition"),
+            format!(
+                "give it other CPUs with --resize, undo it with `quietcore undo --partition {name}`, or choose another name with --partition"
+            ),
+        ),
+        ApplyError::CpusInUse { cpus, name, since } => conflict(
+            format!("CPU {cpus} belongs to partition {name}"),
+            format!("it was applied at {since}"),
+            format!("choose other CPUs, or undo it with `quietcore undo --partition {name}` first"),
+        ),
+        ApplyError::NoPartition { name, in_force } => Failure::usage(
+            format!("no partition {name} is in force"),
+            format!("in force: {in_force}"),
+            SEE_HISTORY,
+        ),
+        ApplyError::Within { to, name, before, end } => Failure::usage(
+            format!("record {to} is in the middle of what was done for partition {name}"),
+            "an apply is undone completely or not at all",
+            format!("use --to {before} to undo it, or --to {end} to keep it"),
+        ),
+        ApplyError::Unfinished { pid, since } => conflict(
+            "an unfinished change is in force",
+            format!("process {pid} was stopped in the middle of `apply` at {since}"),
+            "finish it with `quietcore undo`; `undo --keep` accepts what other programs have changed since, `undo --force` restores it",
+        ),
+        ApplyError::Resizing { name, cpus, pid, since } => conflict(
+            format!("recreating partition {name} with CPU {cpus} did not finish"),
+            format!("process {pid} was stopped in the middle of it at {since}; its programs may be outside"),
+            "give back the state before the partition with `quietcore undo`, then apply again",
+        ),
+        ApplyError::Busy { holder } => conflict(
+            "another quietcore is changing this machine",
+            holder,
+            "wait for it, or stop it",
+        ),
+        ApplyError::Guard { why } => Failure::unable(
+            "the guard could not be started",
+            why,
+            "without it nothing is changed; try again",
+        ),
+        ApplyError::Tracing { pid } => conflict(
+            "the kernel's tracer is taken",
+            format!("process {pid} measures with it, and its settings are the same for everybody"),
+            "wait for it, or measure without --method",
+        ),
+        ApplyError::NothingToConfirm { why } => conflict("nothing waits for a confirmation", why, SEE_HISTORY),
+        _ => about_change(error),
     }
+}
 
-    /// What failed.
-    fn what(&self) -> String {
-        match self {
-            ApplyError::Root(error) => Failure::from(error).what,
-            ApplyError::Unable { .. } => "the plan cannot be applied here".to_owned(),
-            ApplyError::Exists { path } => format!("{path} exists already"),
-            ApplyError::OtherIntent { name, cpus, .. } => {
-                format!("another intent is in force: partition {name} with CPU {cpus}")
-            }
-            ApplyError::CpusInUse { cpus, name, .. } => format!("CPU {cpus} belongs to partition {name}"),
-            ApplyError::NoPartition { name, .. } => format!("no partition {name} is in force"),
-            ApplyError::Within { to, name, .. } => {
-                format!("record {to} is in the middle of what was done for partition {name}")
-            }
-            ApplyError::Unfinished { .. } => "an unfinished change is in force".to_owned(),
-            ApplyError::Resizing { name, cpus, .. } => {
-                format!("recreating partition {name} with CPU {cpus} did not finish")
-            }
-            ApplyError::Busy { .. } => "another quietcore is changing this machine".to_owned(),
-            ApplyError::RolledBack { change, why, .. } => format!("{change}: {why}"),
-            ApplyError::Interrupted { .. } => "interrupted".to_owned(),
-            ApplyError::Journal { .. } => "the journal cannot be read".to_owned(),
-            ApplyError::OtherVersion { file, .. } => format!("cannot use {file}"),
-            ApplyError::Installed { name, .. } => format!("the journal {LIB_DIR}/{name} cannot be read"),
-            ApplyError::Guard { .. } => "the guard could not be started".to_owned(),
-            ApplyError::Tool { command, .. } => format!("{command} failed"),
-            ApplyError::Tracing { .. } => "the kernel's tracer is taken".to_owned(),
-            ApplyError::NothingToConfirm { .. } => "nothing waits for a confirmation".to_owned(),
+/// What the errors of a change and of the files about it say.
+fn about_change(error: &ApplyError) -> Failure {
+    match error {
+        ApplyError::Root(error) => error.into(),
+        ApplyError::RolledBack {
+            change,
+            why,
+            undone,
+            next,
+            errno,
+        } => {
+            let status = match errno {
+                Some(libc::EACCES | libc::EPERM) => Status::Denied,
+                _ => Status::Unable,
+            };
+            Failure::new(status, format!("{change}: {why}"), undone, next)
         }
-    }
-
-    /// The reason.
-    fn why(&self) -> String {
-        match self {
-            ApplyError::Root(error) => Failure::from(error).why,
-            ApplyError::Exists { .. } => "it was not made by quietcore, so it is left alone".to_owned(),
-            ApplyError::OtherIntent { since, .. } => {
-                format!("it was applied at {since}, and a name is for one partition")
-            }
-            ApplyError::CpusInUse { since, .. } => format!("it was applied at {since}"),
-            ApplyError::NoPartition { in_force, .. } => format!("in force: {in_force}"),
-            ApplyError::Within { .. } => "an apply is undone completely or not at all".to_owned(),
-            ApplyError::Unfinished { pid, since } => {
-                format!("process {pid} was stopped in the middle of `apply` at {since}")
-            }
-            ApplyError::Resizing { pid, since, .. } => {
-                format!("process {pid} was stopped in the middle of it at {since}; its programs may be outside")
-            }
-            ApplyError::Busy { holder } => holder.clone(),
-            ApplyError::RolledBack { undone, .. } | ApplyError::Interrupted { undone } => undone.clone(),
-            ApplyError::Journal { record, why } | ApplyError::Installed { record, why, .. } => {
-                format!("record {record} is damaged: {why}")
-            }
-            ApplyError::OtherVersion {
-                record, why, writer, ..
-            } => {
-                let version = version(writer.as_deref());
-                format!("record {record} is intact, but {why}; {version} wrote it")
-            }
-            ApplyError::Tracing { pid } => {
-                format!("process {pid} measures with it, and its settings are the same for everybody")
-            }
-            ApplyError::Unable { why, .. }
-            | ApplyError::Guard { why }
-            | ApplyError::Tool { why, .. }
-            | ApplyError::NothingToConfirm { why } => why.clone(),
+        ApplyError::Interrupted { undone } => {
+            Failure::new(Status::Failed, "interrupted", undone, "run it again when you like")
         }
-    }
-
-    /// What to do next.
-    fn next(&self) -> String {
-        let next = match self {
-            ApplyError::Root(error) => return Failure::from(error).next,
-            ApplyError::OtherIntent { name, .. } => {
-                return format!(
-                    "give it other CPUs with --resize, undo it with `quietcore undo --partition {name}`, or choose another name with --partition"
-                );
-            }
-            ApplyError::CpusInUse { name, .. } => {
-                return format!("choose other CPUs, or undo it with `quietcore undo --partition {name}` first");
-            }
-            ApplyError::Within { before, end, .. } => {
-                return format!("use --to {before} to undo it, or --to {end} to keep it");
-            }
-            ApplyError::Journal { .. } => {
-                return format!(
-                    "it is kept as it is; look at {RUN_DIR}/journal, and reboot to get the boot state back"
-                );
-            }
-            ApplyError::Exists { .. } => "choose another name with --partition, or remove it first",
-            ApplyError::NoPartition { .. } | ApplyError::NothingToConfirm { .. } => {
-                "`quietcore history` shows what was done"
-            }
-            ApplyError::Unfinished { .. } => {
-                "finish it with `quietcore undo`; `undo --keep` accepts what other programs have changed since, `undo --force` restores it"
-            }
-            ApplyError::Resizing { .. } => {
-                "give back the state before the partition with `quietcore undo`, then apply again"
-            }
-            ApplyError::Busy { .. } => "wait for it, or stop it",
-            ApplyError::Interrupted { .. } => "run it again when you like",
-            ApplyError::OtherVersion { .. } => "use that version of quietcore or a newer one; the file was not changed",
-            ApplyError::Installed { .. } => {
-                "it is kept as it is; look at it: it names every file and what stood there before"
-            }
-            ApplyError::Guard { .. } => "without it nothing is changed; try again",
-            ApplyError::Tracing { .. } => "wait for it, or measure without --method",
-            ApplyError::Unable { next, .. } | ApplyError::RolledBack { next, .. } | ApplyError::Tool { next, .. } => {
-                next
-            }
-        };
-        next.to_owned()
+        ApplyError::Journal { record, why } => conflict(
+            "the journal cannot be read",
+            format!("record {record} is damaged: {why}"),
+            format!("it is kept as it is; look at {RUN_DIR}/journal, and reboot to get the boot state back"),
+        ),
+        ApplyError::OtherVersion {
+            file,
+            record,
+            why,
+            writer,
+        } => {
+            let version = writer
+                .as_ref()
+                .map_or("another version".to_owned(), |writer| format!("quietcore {writer}"));
+            conflict(
+                format!("cannot use {file}"),
+                format!("record {record} is intact, but {why}; {version} wrote it"),
+                "use that version of quietcore or a newer one; the file was not changed",
+            )
+        }
+        ApplyError::Installed { name, record, why } => conflict(
+            format!("the journal {LIB_DIR}/{name} cannot be read"),
+            format!("record {record} is damaged: {why}"),
+            "it is kept as it is; look at it: it names every file and what stood there before",
+        ),
+        ApplyError::Tool { command, why, next } => Failure::unable(format!("{command} failed"), why, next),
+        ApplyError::Unable { .. }
+        | ApplyError::Exists { .. }
+        | ApplyError::OtherIntent { .. }
+        | ApplyError::CpusInUse { .. }
+        | ApplyError::NoPartition { .. }
+        | ApplyError::Within { .. }
+        | ApplyError::Unfinished { .. }
+        | ApplyError::Resizing { .. }
+        | ApplyError::Busy { .. }
+        | ApplyError::Guard { .. }
+        | ApplyError::Tracing { .. }
+        | ApplyError::NothingToConfirm { .. } => about_obstacle(error),
     }
 }
 
 impl From<&ApplyError> for Failure {
     fn from(error: &ApplyError) -> Failure {
-        Failure::new(error.status(), error.what(), error.why(), error.next())
+        about_change(error)
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn files(root: &Root, cgroups: &Cgroups) -> BTreeMap<String, String> 
         }
     };
     GLOBAL.iter().for_each(|path| keep((*path).to_owned()));
-    for name in root.names("/proc/irq").ok().flatten().unwrap_or_default() {
+    for name in root.readable_names("/proc/irq").unwrap_or_default() {
         if name.bytes().all(|byte| byte.is_ascii_digit()) {
             keep(format!("/proc/irq/{name}/smp_affinity_list"));
         }

@@ -225,7 +225,7 @@ fn watched_layer<'j>(journal: &'j Journal, token: &str) -> Option<ApplyLayer<'j>
 }
 
 fn boot_id(system: &dyn System) -> Option<String> {
-    system.root().value("/proc/sys/kernel/random/boot_id").ok().flatten()
+    system.root().readable_value("/proc/sys/kernel/random/boot_id")
 }
 
 /// Leaves the caller's session, and the cgroups through which the session would be killed. Each step may be refused (in

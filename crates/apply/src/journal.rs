@@ -45,59 +45,57 @@ pub trait Storage {
     fn names(&self, sub: &str) -> Result<Vec<String>, RootError>;
 }
 
-impl Storage for StateDir {
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
-        StateDir::read(self, name)
-    }
+/// What is stored in a state directory, with the durability of appended records.
+pub trait StateStorage {
+    /// Whether an append has to reach the disk before the next step.
+    const DURABILITY: AppendDurability;
+    /// The directory.
+    fn dir(&self) -> &StateDir;
+}
 
-    fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
-        // No fsync: the page cache survives a killed process, and a kernel crash loses the run-time state anyway.
-        StateDir::append(self, name, record, AppendDurability::Kernel)
-    }
+impl StateStorage for StateDir {
+    // No fsync: the page cache survives a killed process, and a kernel crash loses the run-time state anyway.
+    const DURABILITY: AppendDurability = AppendDurability::Kernel;
 
-    fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
-        StateDir::replace(self, name, content)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
-        StateDir::rename(self, from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<(), RootError> {
-        StateDir::remove(self, name)
-    }
-
-    fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
-        StateDir::names(self, sub)
+    fn dir(&self) -> &StateDir {
+        self
     }
 }
 
 /// A state directory whose files survive a crash of the machine: every append reaches the disk before the next step.
 pub struct DurableStorage<'a>(pub &'a StateDir);
 
-impl Storage for DurableStorage<'_> {
+impl StateStorage for DurableStorage<'_> {
+    const DURABILITY: AppendDurability = AppendDurability::Disk;
+
+    fn dir(&self) -> &StateDir {
+        self.0
+    }
+}
+
+impl<T: StateStorage> Storage for T {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
-        self.0.read(name)
+        self.dir().read(name)
     }
 
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
-        self.0.append(name, record, AppendDurability::Disk)
+        self.dir().append(name, record, T::DURABILITY)
     }
 
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
-        self.0.replace(name, content)
+        self.dir().replace(name, content)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
-        self.0.rename(from, to)
+        self.dir().rename(from, to)
     }
 
     fn remove(&self, name: &str) -> Result<(), RootError> {
-        self.0.remove(name)
+        self.dir().remove(name)
     }
 
     fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
-        self.0.names(sub)
+        self.dir().names(sub)
     }
 }
 

@@ -59,7 +59,7 @@ pub fn hold(
     let mut former = BTreeMap::new();
     for cpu in cpus.iter() {
         let known = holds.iter().find_map(|hold| hold.former.get(&cpu.0).cloned());
-        let now = system.root().value(&resume_latency_path(cpu)).ok().flatten();
+        let now = system.root().readable_value(&resume_latency_path(cpu));
         // If the CPU is limited already, the current value is another program's limit.
         if let Some(value) = now.and_then(|now| known.or(Some(now))) {
             former.insert(cpu.0, value);
@@ -129,7 +129,7 @@ fn release(
     for hold in &ended {
         for (cpu, former) in &hold.former {
             let path = resume_latency_path(machine::CpuId(*cpu));
-            let Some(now) = system.root().value(&path).ok().flatten() else {
+            let Some(now) = system.root().readable_value(&path) else {
                 continue;
             };
             let cpu_limit = effective_limit(&stay, *cpu).unwrap_or_else(|| former.clone());

@@ -301,9 +301,7 @@ fn path_of(action: &Action) -> Option<&str> {
 /// The combined CPUs of several layers.
 #[must_use]
 pub fn isolated(layers: &[&ApplyLayer]) -> CpuSet {
-    layers
-        .iter()
-        .fold(CpuSet::new(), |all, layer| all.or(&layer.intent.cpus))
+    CpuSet::union(layers.iter().map(|layer| &layer.intent.cpus))
 }
 
 /// Whether a path is a directory or something below it.

@@ -4,24 +4,10 @@
 use crate::ApplyError;
 use crate::framing::{FramingError, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::journal::Storage;
+use crate::record::LogRecord;
 use root::state::LIB_DIR;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-
-/// One record.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct LogRecord<E> {
-    /// Its number, from 1.
-    pub seq: u64,
-    /// When, in nanoseconds since 1970.
-    pub at_ns: u64,
-    /// The version that wrote it, if no earlier record has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// Its content.
-    #[serde(flatten)]
-    pub event: E,
-}
 
 /// The records of one file.
 pub(crate) struct RecordLog<'a, E> {

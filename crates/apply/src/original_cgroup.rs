@@ -5,7 +5,7 @@ use crate::layers::is_in;
 use crate::masks::IntendedMasks;
 use crate::threads::{domain_of, members_file, threads_of};
 use crate::{ApplyError, System, census};
-use machine::{CpuSet, TaskKey, Version};
+use machine::{TaskKey, Version};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -60,11 +60,7 @@ impl CgroupMap<'_> {
     /// Removes the CPUs of the remaining partitions, which the root gives every arriving task before 6.2.
     fn remove_partition_cpus(&self, tid: u32) {
         let root = self.system.root();
-        let text = root
-            .value(&format!("{}/cpuset.cpus.effective", self.mount))
-            .ok()
-            .flatten();
-        let room = text.and_then(|text| CpuSet::parse_list(&text).ok()).unwrap_or_default();
+        let room = machine::cpu_list(root, &format!("{}/cpuset.cpus.effective", self.mount)).unwrap_or_default();
         let cgroup = machine::tasks::cgroup_of(root, tid, self.version);
         let task = machine::tasks::read_one(root, tid);
         let Some(mask) = task.and_then(|task| task.allowed) else {

@@ -5,20 +5,23 @@ use plan::{Change, Intent};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One line of the journal.
+/// One record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct JournalRecord {
-    /// Position in the journal, from 1.
+pub struct LogRecord<E> {
+    /// Its number, from 1.
     pub seq: u64,
     /// Wall clock in nanoseconds since 1970.
     pub at_ns: u64,
     /// The version that wrote it, if neither its event nor an earlier record has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// What happened, or is about to.
     #[serde(flatten)]
-    pub event: JournalEvent,
+    pub event: E,
 }
+
+/// One line of the journal.
+pub type JournalRecord = LogRecord<JournalEvent>;
 
 /// The content of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -208,7 +211,7 @@ pub enum StateBefore {
         /// The tasks.
         tasks: Vec<TaskState>,
         /// Unpinned tasks, all with the same place and mask.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         crowd: Option<UnpinnedTasks>,
     },
     /// The files of a cgroup, in the order in which a new one accepts them.
@@ -279,7 +282,7 @@ pub struct Departure {
     /// Its policy, and the one that it is about to get; `None` if the policy is not changed.
     pub policy: Option<(FormerPolicy, FormerPolicy)>,
     /// Where it is about to wait, if it moves only because threads of its process are in a partition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<HoldingCgroup>,
 }
 

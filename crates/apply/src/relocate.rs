@@ -5,6 +5,7 @@
 
 mod way;
 
+use crate::fingerprint::ONLINE;
 use crate::parcel::{Arrival, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use crate::record::{ChangeOutcome, Departure, FormerPolicy, HoldingCgroup, JournalEvent, TaskState};
 use crate::{ApplyError, Journal, JournalRecord, census, ended_moves, threads};
@@ -75,7 +76,7 @@ fn batch(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -
     }
     ended_moves::drop_ended(ground.system, journal);
     let of = journal.append(JournalEvent::Moving { tasks: departures })?;
-    let outcomes: Vec<ChangeOutcome> = parcels.iter().map(|parcel| send(ground, parcel)).collect();
+    let outcomes: Vec<ChangeOutcome> = parcels.iter().map(|parcel| enter(ground, parcel)).collect();
     let mut arrivals = Vec::with_capacity(started.len());
     let mut masks = Vec::new();
     for one in started {
@@ -91,13 +92,6 @@ fn batch(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -
     }
     journal.append(JournalEvent::Moved { of, masks })?;
     Ok(arrivals)
-}
-
-/// Moves the calling process into a cgroup that is no partition of ours, before it executes a program there. This
-/// changes nothing that existed, so there is nothing to undo.
-#[must_use]
-pub fn enter(ground: &MoveContext, own: &PlannedMove) -> ChangeOutcome {
-    send(ground, own)
 }
 
 /// The mask that undo gives the task. An unpinned task gets the mask of its cgroup from the kernel. If we are about to
@@ -118,7 +112,10 @@ fn mask_after_undo(
     will_pin.then(|| state.mask.or(ground.isolated))
 }
 
-fn send(ground: &MoveContext, parcel: &PlannedMove) -> ChangeOutcome {
+/// Moves a parcel. On its own it moves the calling process into a cgroup that is no partition of ours, before it executes
+/// a program there; that changes nothing that existed, so there is nothing to undo.
+#[must_use]
+pub fn enter(ground: &MoveContext, parcel: &PlannedMove) -> ChangeOutcome {
     let list = match (parcel.unit, ground.hierarchy.version) {
         (MoveUnit::Process, _) => "cgroup.procs",
         (MoveUnit::Thread, Version::V1) => "tasks",
@@ -343,8 +340,7 @@ fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
     let mut dir = cgroup.trim_end_matches('/');
     loop {
         for file in &files {
-            let text = root.value(&format!("{mount}{dir}/{file}")).ok().flatten();
-            let cpus = text.and_then(|text| CpuSet::parse_list(&text).ok());
+            let cpus = machine::cpu_list(root, &format!("{mount}{dir}/{file}"));
             if let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty()) {
                 return cpus;
             }
@@ -354,8 +350,5 @@ fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
             None => break,
         }
     }
-    let online = root.value("/sys/devices/system/cpu/online").ok().flatten();
-    online
-        .and_then(|text| CpuSet::parse_list(&text).ok())
-        .unwrap_or_default()
+    machine::cpu_list(root, ONLINE).unwrap_or_default()
 }

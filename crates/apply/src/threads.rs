@@ -58,7 +58,7 @@ pub enum ThreadMoveObstacle {
 /// Whether a cgroup accepts single threads of a process in another cgroup.
 #[must_use]
 pub fn is_threaded(root: &Root, dir: &str) -> bool {
-    let kind = root.value(&format!("{dir}/cgroup.type")).ok().flatten();
+    let kind = root.readable_value(&format!("{dir}/cgroup.type"));
     kind.as_deref() == Some("threaded")
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn is_same_domain(root: &Root, mount: &str, cgroup: Option<&str>, to:
 /// Thread IDs of a process.
 #[must_use]
 pub fn threads_of(root: &Root, pid: u32) -> Vec<u32> {
-    let names = root.names(&format!("/proc/{pid}/task")).ok().flatten();
+    let names = root.readable_names(&format!("/proc/{pid}/task"));
     let numbers = names.unwrap_or_default();
     numbers.iter().filter_map(|name| name.parse().ok()).collect()
 }
@@ -163,7 +163,7 @@ fn limits(root: &Root, mount: &str, cgroup: &str, domain: &str) -> Vec<CgroupLim
     while !path.is_empty() && path != domain {
         for name in LIMITS {
             let file = format!("{mount}{path}/{name}");
-            let value = root.value(&file).ok().flatten().unwrap_or_default();
+            let value = root.readable_value(&file).unwrap_or_default();
             let is_limit = !value.is_empty() && value.split_whitespace().next() != Some(NO_LIMIT);
             if is_limit {
                 found.push(CgroupLimit { path: file, value });
@@ -176,7 +176,7 @@ fn limits(root: &Root, mount: &str, cgroup: &str, domain: &str) -> Vec<CgroupLim
 
 /// Whether a cgroup or one below it has tasks.
 pub(crate) fn is_populated(root: &Root, dir: &str) -> bool {
-    let text = root.text(&format!("{dir}/cgroup.events")).ok().flatten();
+    let text = root.readable_text(&format!("{dir}/cgroup.events"));
     text.is_some_and(|text| text.lines().any(|line| line.trim() == "populated 1"))
 }
 

@@ -150,7 +150,7 @@ pub struct CpuAnswer {
     #[serde(skip)]
     pub stories_left_out: u64,
     /// Time in which the program ran or could have run here; `None` for a probe, which can always run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted_ns: Option<u64>,
     /// What a program requested from the kernel, system calls and page faults: none of it is stolen. A page fault has an end
     /// only if the kernel tracks the return to the program (`nohz_full`); otherwise it has no time. With tracking, a system

@@ -38,10 +38,14 @@ pub(crate) enum IpiReason {
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     sends: HashMap<u32, VecDeque<SentIpi>>,
-    wakers: BoundedMap<i32, Culprit>,
-    timers: BoundedMap<u64, Culprit>,
-    works: BoundedMap<u64, Culprit>,
-    calls: BoundedMap<u64, Culprit>,
+    /// Who woke a thread.
+    pub(crate) wakers: BoundedMap<i32, Culprit>,
+    /// Who set a timer.
+    pub(crate) timers: BoundedMap<u64, Culprit>,
+    /// Who queued work.
+    pub(crate) works: BoundedMap<u64, Culprit>,
+    /// Who requested a CPU to call a function.
+    pub(crate) calls: BoundedMap<u64, Culprit>,
     raised: HashMap<(u32, u32), Culprit>,
     requests: BoundedMap<(u64, u64), RequestOrigin>,
 }
@@ -125,39 +129,6 @@ impl Origins {
         self.requests = BoundedMap::default();
         // The kernel reuses a request for the next call.
         self.calls = BoundedMap::default();
-    }
-
-    pub(crate) fn woken(&mut self, pid: i32, by: Culprit) {
-        self.wakers.insert(pid, by);
-    }
-
-    pub(crate) fn waker(&mut self, pid: i32) -> Option<Culprit> {
-        self.wakers.take(&pid)
-    }
-
-    pub(crate) fn timer_set(&mut self, timer: u64, by: Culprit) {
-        self.timers.insert(timer, by);
-    }
-
-    pub(crate) fn timer_setter(&mut self, timer: u64) -> Option<Culprit> {
-        self.timers.take(&timer)
-    }
-
-    pub(crate) fn queued(&mut self, work: u64, by: Culprit) {
-        self.works.insert(work, by);
-    }
-
-    pub(crate) fn queuer(&mut self, work: u64) -> Option<Culprit> {
-        self.works.take(&work)
-    }
-
-    /// A CPU was requested to call a function.
-    pub(crate) fn record_request(&mut self, call: u64, by: Culprit) {
-        self.calls.insert(call, by);
-    }
-
-    pub(crate) fn take_requester(&mut self, call: u64) -> Option<Culprit> {
-        self.calls.take(&call)
     }
 
     /// A softirq was raised on a CPU.

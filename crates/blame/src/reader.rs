@@ -6,11 +6,8 @@ mod interrupts;
 mod threads;
 
 use crate::kernel_event::KernelEvent;
-use cross_calls::CrossCallFields;
-use deferred_work::DeferredFields;
+use crate::senders;
 use events::{Endian, EventFormat, Field, Formats, PageRecord};
-use interrupts::InterruptFields;
-use threads::ThreadFields;
 
 /// Decodes records.
 #[derive(Clone, Debug)]
@@ -53,69 +50,85 @@ impl RecordDecoder {
     pub fn read<'a>(&'a self, record: &PageRecord<'a>) -> Option<KernelEvent<'a>> {
         let common = self.formats.common(record.payload)?;
         let kind = self.kinds.get(usize::from(common.id))?.as_ref()?;
-        let payload = Payload {
+        (kind.read)(Payload {
             bytes: record.payload,
             endian: self.formats.endian,
-        };
-        match kind {
-            RecordKind::Thread(fields) => fields.read(payload),
-            RecordKind::Interrupt(fields) => fields.read(payload),
-            RecordKind::Deferred(fields) => fields.read(payload),
-            RecordKind::CrossCall(fields) => fields.read(payload),
-        }
+            kind,
+        })
     }
 }
 
-/// The fields of an event, by the subject of the event.
+/// An event: its system, its name, its fields with the optional ones in brackets, and how its records are read.
+type EventRow = (&'static str, &'static str, &'static str, EventReader);
+
+type EventReader = fn(Payload<'_>) -> Option<KernelEvent<'_>>;
+
+/// All events that are relevant to interruptions, by their subject.
+const ROWS: [&[EventRow]; 4] = [threads::ROWS, interrupts::ROWS, deferred_work::ROWS, cross_calls::ROWS];
+
+/// In the rows, the system of our own probes: each group of them has its own.
+const PROBES: &str = "our probes";
+
+/// An event of one kernel.
 #[derive(Clone, Debug)]
-enum RecordKind {
-    Thread(ThreadFields),
-    Interrupt(InterruptFields),
-    Deferred(DeferredFields),
-    CrossCall(CrossCallFields),
+struct RecordKind {
+    /// The fields of its row.
+    fields: Box<[Option<Field>]>,
+    /// The first part of its name: the interrupt vector that starts or ends.
+    vector: String,
+    read: EventReader,
 }
 
 impl RecordKind {
     /// `None` for an event that is irrelevant to interruptions, or lacks a field.
     fn of(format: &EventFormat) -> Option<RecordKind> {
-        ThreadFields::of(format)
-            .map(RecordKind::Thread)
-            .or_else(|| InterruptFields::of(format).map(RecordKind::Interrupt))
-            .or_else(|| DeferredFields::of(format).map(RecordKind::Deferred))
-            .or_else(|| CrossCallFields::of(format).map(RecordKind::CrossCall))
+        let (vector, end) = format.name.rsplit_once('_').unwrap_or_default();
+        let wanted = match format.system.as_str() {
+            // The other events of this system report how vectors are assigned, which interrupts no CPU.
+            "irq_vectors" => ("irq_vectors", end),
+            group if senders::is_group(group) => (PROBES, format.name.as_str()),
+            system => (system, format.name.as_str()),
+        };
+        let mut rows = ROWS.into_iter().flatten();
+        let (_, _, fields, read) = rows.find(|(system, name, ..)| (*system, *name) == wanted)?;
+        let fields = fields.split_whitespace().map(|name| match name.strip_prefix('[') {
+            Some(optional) => Some(format.field(optional.trim_end_matches(']')).cloned()),
+            None => format.field(name).cloned().map(Some),
+        });
+        Some(RecordKind {
+            fields: fields.collect::<Option<_>>()?,
+            vector: vector.to_owned(),
+            read: *read,
+        })
     }
 }
 
-/// The bytes of a record, and how to read numbers in them.
+/// The bytes of a record, and how to read the fields of its row in them.
 #[derive(Clone, Copy)]
 struct Payload<'a> {
     bytes: &'a [u8],
     endian: Endian,
+    kind: &'a RecordKind,
 }
 
 impl<'a> Payload<'a> {
     #[inline]
-    fn number(self, field: &Field) -> Option<i64> {
-        field.number(self.bytes, self.endian)
+    fn field(self, place: usize) -> Option<&'a Field> {
+        self.kind.fields.get(place)?.as_ref()
     }
 
     #[inline]
-    fn unsigned(self, field: &Field) -> Option<u64> {
-        field.unsigned(self.bytes, self.endian)
+    fn number(self, place: usize) -> Option<i64> {
+        self.field(place)?.number(self.bytes, self.endian)
     }
 
     #[inline]
-    fn text(self, field: &Field) -> Option<&'a [u8]> {
-        field.text(self.bytes, self.endian)
+    fn unsigned(self, place: usize) -> Option<u64> {
+        self.field(place)?.unsigned(self.bytes, self.endian)
     }
 
     #[inline]
-    fn content(self, field: &Field) -> Option<&'a [u8]> {
-        field.content(self.bytes, self.endian)
-    }
-
-    #[inline]
-    fn bytes(self, field: &Field) -> Option<&'a [u8]> {
-        field.bytes(self.bytes)
+    fn text(self, place: usize) -> Option<&'a [u8]> {
+        self.field(place)?.text(self.bytes, self.endian)
     }
 }

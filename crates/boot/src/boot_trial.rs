@@ -3,7 +3,7 @@
 use crate::change::{OwnChanges, OwnFile, Work};
 use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, PANIC, Trial};
-use crate::{BootError, LineLimit, Loader, TrialError};
+use crate::{BootError, LineLimit, Loader};
 
 /// An entry for one boot.
 ///
@@ -19,14 +19,7 @@ pub fn trial(
     loader.check_words(words)?;
     let make = match loader.trial {
         Trial::By(make) => make,
-        Trial::Cannot { why, next } => {
-            return Err(TrialError::NoTrial {
-                loader: loader.name.to_owned(),
-                why: why.to_owned(),
-                next: next.to_owned(),
-            }
-            .into());
-        }
+        Trial::Cannot { why, next } => return Err(BootError::no_trial(loader.name, why, next)),
     };
     if let Some(error) = loader.refusal(tree, words) {
         return Err(error);

@@ -7,7 +7,7 @@ use crate::edit::FileEdit;
 use crate::line::{self, EntryLine, LineSlot};
 use crate::merge::{MergeSlot, Swap, merge, undo_swaps};
 use crate::tools::ToolRun;
-use crate::tree::{self, EditedTree, FileTree};
+use crate::tree::{EditedTree, FileTree};
 use crate::{BootError, Fallback, LineAuthor, LineLimit, Loader, WordChange};
 use root::{Failure, Status};
 use serde::{Deserialize, Serialize};
@@ -263,7 +263,7 @@ fn without_own_changes(
     }
     let mut slots: Vec<LineSlot> = Vec::new();
     for line in lines_with(tree, loader, ours)? {
-        slots.extend(line.slots.into_iter().filter(|slot| tree::is_there(tree, &slot.path)));
+        slots.extend(line.slots.into_iter().filter(|slot| tree.is_there(&slot.path)));
     }
     let mut seen = BTreeSet::new();
     slots.retain(|slot| seen.insert((slot.path.clone(), slot.key.clone())));
@@ -301,7 +301,7 @@ fn undo_default_line(
 
 /// Undoes the change of one file: its former bytes if it is unchanged since, else only our words.
 fn undo_file(tree: &dyn FileTree, file: &OwnFile, slots: &[LineSlot], work: &mut Work) -> Result<(), BootError> {
-    let now = tree::text(tree, &file.path)?;
+    let now = tree.text(&file.path)?;
     if now == file.base {
         return Ok(());
     }
@@ -361,7 +361,7 @@ fn undo_inherited(tree: &dyn FileTree, ours: &OwnChanges, slots: &[LineSlot]) ->
 /// The lines of files with our words. Unchanged files are restored whole, even if another file cannot be parsed.
 fn lines_with(tree: &dyn FileTree, loader: &'static Loader, ours: &OwnChanges) -> Result<Vec<EntryLine>, BootError> {
     (loader.lines)(tree).or_else(|error| {
-        let ours_still = |file: &OwnFile| tree::text(tree, &file.path).is_ok_and(|now| now == file.written);
+        let ours_still = |file: &OwnFile| tree.text(&file.path).is_ok_and(|now| now == file.written);
         match loader.line_writer == LineAuthor::Files && ours.files.iter().all(ours_still) {
             true => Ok(Vec::new()),
             false => Err(error),

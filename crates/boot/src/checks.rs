@@ -56,14 +56,14 @@ pub fn check_words(tree: &dyn FileTree, loader: &'static Loader, words: &[String
             }
         });
         if let Some(word) = lost {
-            return Err(BootError::NoPlace {
-                path: line.slots.first().map_or_else(String::new, |slot| slot.path.clone()),
-                why: format!(
+            return Err(BootError::no_place(
+                line.slots.first().map_or("", |slot| slot.path.as_str()),
+                format!(
                     "on the line of {} the kernel would not read `{word}`, once and by itself",
                     line.name
                 ),
-                next: "look for a quote that is not closed on that line".to_owned(),
-            });
+                "look for a quote that is not closed on that line",
+            ));
         }
     }
     Ok(())
@@ -74,11 +74,11 @@ pub fn check_lists(swaps: &BTreeMap<String, Vec<Swap>>, words: &[String]) -> Res
     for (path, swaps) in swaps {
         let computed = |word: &&String| word.contains(['$', '`']);
         if let Some(word) = swaps.iter().filter_map(|swap| swap.before.as_ref()).find(computed) {
-            return Err(BootError::NoPlace {
-                path: path.clone(),
-                why: format!("`{word}` gets its value from elsewhere, so it is not replaced"),
-                next: format!("change it by hand, so that the line has: {}", words.join(" ")),
-            });
+            return Err(BootError::no_place(
+                path,
+                format!("`{word}` gets its value from elsewhere, so it is not replaced"),
+                format!("change it by hand, so that the line has: {}", words.join(" ")),
+            ));
         }
     }
     Ok(())
@@ -97,11 +97,11 @@ pub fn check_others(
         let (was, is) = (former.text(before)?, line.text(after)?);
         if !has_become(&was, words, &is) {
             let home_slot = former.slots.get(former.new_word_slot);
-            return Err(BootError::NoPlace {
-                path: home_slot.map_or_else(String::new, |slot| slot.path.clone()),
-                why: format!("after the edit the shell would make `{is}` of `{was}`"),
-                next: format!("add these words by hand: {}", words.join(" ")),
-            });
+            return Err(BootError::no_place(
+                home_slot.map_or("", |slot| slot.path.as_str()),
+                format!("after the edit the shell would make `{is}` of `{was}`"),
+                format!("add these words by hand: {}", words.join(" ")),
+            ));
         }
     }
     Ok(())

@@ -8,15 +8,6 @@ use std::fmt;
 pub enum BootError {
     /// Any reason that no caller has to tell from the others.
     Failed(Failure),
-    /// A file without a slot for the line.
-    NoPlace {
-        /// The file.
-        path: String,
-        /// The missing text.
-        why: String,
-        /// The remedy.
-        next: String,
-    },
     /// A file that a shell reads and whose line cannot be computed.
     NotComputed {
         /// The file.
@@ -103,13 +94,27 @@ impl From<TrialError> for BootError {
 
 impl BootError {
     /// Wrong usage: what, why, next.
-    pub(crate) fn usage(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> BootError {
+    pub(crate) fn usage(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> BootError {
         BootError::Failed(Failure::usage(what, why, next))
     }
 
     /// Not possible on this machine: what, why, next.
-    pub(crate) fn unable(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> BootError {
+    pub(crate) fn unable(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> BootError {
         BootError::Failed(Failure::unable(what, why, next))
+    }
+
+    /// A file without a slot for the line: the file, why, what to do.
+    pub(crate) fn no_place(path: impl fmt::Display, why: impl ToString, next: impl Into<String>) -> BootError {
+        BootError::unable(format!("{path} has no place for the boot line"), why, next)
+    }
+
+    /// A loader that cannot try an entry once: why, what to do.
+    pub(crate) fn no_trial(loader: &str, why: impl ToString, next: impl Into<String>) -> BootError {
+        BootError::Trial(TrialError::NoTrial {
+            loader: loader.to_owned(),
+            why: why.to_string(),
+            next: next.into(),
+        })
     }
 
     /// The same error, with the words to add by hand, where to add them, and what activates them.
@@ -135,9 +140,6 @@ impl From<&BootError> for Failure {
     fn from(error: &BootError) -> Failure {
         match error {
             BootError::Failed(failure) => failure.clone(),
-            BootError::NoPlace { path, why, next } => {
-                Failure::unable(format!("{path} has no place for the boot line"), why, next)
-            }
             BootError::NotComputed { path, line, why, next } => Failure::unable(
                 "the boot line cannot be computed, so its files are not edited",
                 format!("{path}:{line}: {why}"),

@@ -2,7 +2,7 @@
 //! entry may have several `options`.
 
 use crate::shell_line::ShellLine;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::{BootError, FileEdit, TextEncoding};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -84,7 +84,7 @@ impl LineSlot {
     /// # Errors
     /// A file that is not text.
     pub fn content(&self, tree: &dyn FileTree) -> Result<String, BootError> {
-        let text = tree::text(tree, &self.path)?;
+        let text = tree.text(&self.path)?;
         Ok(text.or_else(|| self.template.clone()).unwrap_or_default())
     }
 
@@ -166,7 +166,7 @@ pub fn fill(tree: &dyn FileTree, texts: &[(&LineSlot, String)]) -> Result<Vec<Fi
         if slots.iter().any(|(slot, _)| slot.length == LengthRule::Fixed) {
             content = refilled(content, size, path)?;
         }
-        let before = tree::text(tree, path)?;
+        let before = tree.text(path)?;
         if before.as_deref() != Some(content.as_str()) {
             edits.push(FileEdit::new(path, before, Some(content)));
         }

@@ -190,6 +190,16 @@ pub struct DetectedLoader {
     pub evidence: String,
 }
 
+impl Fallback {
+    /// No entry can stay bootable: why, and what to do.
+    fn none(why: impl Into<String>, next: impl Into<String>) -> Fallback {
+        Fallback::None {
+            why: why.into(),
+            next: next.into(),
+        }
+    }
+}
+
 impl std::fmt::Debug for Loader {
     fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(out, "Loader({})", self.name)
@@ -373,11 +383,9 @@ pub(crate) fn utf16(bytes: &[u8]) -> String {
 
 /// For boards that start one entry with one line.
 pub(crate) fn one_line_fallback(why: &str) -> Fallback {
-    Fallback::None {
-        why: why.to_owned(),
-        next:
-            "say --force where you reach the console of the board or its card in another computer: the former file is \
-               given back by `boot clear`"
-                .to_owned(),
-    }
+    Fallback::none(
+        why,
+        "say --force where you reach the console of the board or its card in another computer: the former file is given \
+         back by `boot clear`",
+    )
 }

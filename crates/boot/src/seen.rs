@@ -2,7 +2,7 @@
 
 use crate::{BootEntry, OwnChanges};
 use machine::CpuSet;
-use machine::cmdline::{parse_cmdline, same_name, words};
+use machine::cmdline::{BootWordStage, parse_cmdline, same_name, words};
 use serde::{Deserialize, Serialize};
 
 /// All our words in the journal.
@@ -32,37 +32,13 @@ pub enum BootSinceWrite {
     AnotherBoot,
 }
 
-/// The progress of our words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BootState {
-    /// They are in the files; the next boot will use them.
-    Pending,
-    /// The running kernel has them.
-    Live,
-    /// The machine has been booted since then, without them.
-    Reverted,
-}
-
-impl BootState {
-    /// Its name.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            BootState::Pending => "pending",
-            BootState::Live => "live",
-            BootState::Reverted => "reverted",
-        }
-    }
-}
-
 /// The progress of words that are in the files.
 #[must_use]
-pub fn state_after(ours: &[String], running: &str, after: BootSinceWrite) -> BootState {
+pub fn state_after(ours: &[String], running: &str, after: BootSinceWrite) -> BootWordStage {
     match (missing_words(ours, running).is_empty(), after) {
-        (true, _) => BootState::Live,
-        (false, BootSinceWrite::SameBoot) => BootState::Pending,
-        (false, BootSinceWrite::AnotherBoot) => BootState::Reverted,
+        (true, _) => BootWordStage::Live,
+        (false, BootSinceWrite::SameBoot) => BootWordStage::Pending,
+        (false, BootSinceWrite::AnotherBoot) => BootWordStage::Reverted,
     }
 }
 

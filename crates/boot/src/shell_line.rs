@@ -4,7 +4,7 @@ use crate::BootError;
 use crate::evaluation::{
     Dialect, EvaluationFailure, ExternalFiles, ShellFile, ShellSetting, ShellValue, ShellVariables, evaluate,
 };
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use machine::cmdline::words;
 
 /// The path of `sh`, for scripts that start with `#!/bin/sh`.
@@ -49,14 +49,14 @@ impl ShellLine {
     pub fn evaluated(&self, tree: &dyn FileTree) -> Result<ShellVariables, BootError> {
         let mut files = Vec::new();
         for path in &self.files {
-            if let Some(text) = tree::text(tree, path)? {
+            if let Some(text) = tree.text(path)? {
                 files.push(ShellFile {
                     path: path.clone(),
                     text,
                 });
             }
         }
-        let source = |path: &str| tree::text(tree, path).ok().flatten();
+        let source = |path: &str| tree.text(path).ok().flatten();
         let outside = ExternalFiles {
             text: &source,
             kind: &|path| tree.kind(path),
@@ -106,7 +106,7 @@ fn text_of(setting: &ShellSetting) -> &str {
 /// The shell behind `/bin/sh` on a machine.
 fn dialect(tree: &dyn FileTree) -> Dialect {
     let is_bash = |path: &str| {
-        let target = tree::resolved(tree, path);
+        let target = tree.resolved(path);
         target != path && target.rsplit('/').next() == Some("bash")
     };
     match SHELLS.iter().any(|path| is_bash(path)) {
@@ -135,7 +135,7 @@ fn value(tree: &dyn FileTree, all: &ShellVariables, name: &str) -> Result<Option
 /// The error for a line that cannot be computed. The caller adds the manual steps, because it knows the words.
 fn uncomputed(tree: &dyn FileTree, why: EvaluationFailure) -> BootError {
     let EvaluationFailure { path, line, why } = why;
-    let text = tree::read_text(tree, &path).unwrap_or_default();
+    let text = tree.read_text(&path).unwrap_or_default();
     let written = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
     // A construct broken by the line ends is reported as missing at the end of the file.
     let everywhere = text.contains('\n') && text.split_terminator('\n').all(|one| one.ends_with('\r'));

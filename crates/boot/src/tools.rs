@@ -2,7 +2,7 @@
 //! this table and never through a shell.
 
 use crate::BootError;
-use crate::tree::{FileTree, is_there};
+use crate::tree::FileTree;
 use serde::{Deserialize, Serialize};
 
 /// A program of the distribution that must run after an edit.
@@ -111,5 +111,5 @@ pub fn first_of(tree: &dyn FileTree, choices: &[(&str, &[&str])]) -> Result<Tool
 pub fn place(tree: &dyn FileTree, name: &str) -> Option<String> {
     TOOLS.iter().find(|tool| tool.name == name)?;
     let places = DIRECTORIES.iter().map(|dir| format!("{dir}/{name}"));
-    places.into_iter().find(|path| is_there(tree, path))
+    places.into_iter().find(|path| tree.is_there(path))
 }

@@ -17,6 +17,61 @@ pub trait FileTree {
     fn kind(&self, _path: &str) -> Option<FileKind> {
         None
     }
+
+    /// Whether the path is readable.
+    fn is_there(&self, path: &str) -> bool {
+        self.bytes(path).is_some()
+    }
+
+    /// A file as text for reading: invalid UTF-8 is replaced.
+    fn read_text(&self, path: &str) -> Option<String> {
+        self.bytes(path)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A file as text for editing: every byte counts.
+    ///
+    /// # Errors
+    /// Invalid UTF-8.
+    fn text(&self, path: &str) -> Result<Option<String>, BootError> {
+        let text = self.bytes(path).map(String::from_utf8).transpose();
+        text.map_err(|_| {
+            BootError::unable(
+                format!("{path} is not changed"),
+                "it is no UTF-8 text, so its bytes could not all be kept",
+                "make it plain text first",
+            )
+        })
+    }
+
+    /// The real path of a file: RHEL's `/boot/grub2/grubenv` is a link into the EFI system partition, and must stay a link
+    /// when the file is replaced.
+    fn resolved(&self, path: &str) -> String {
+        const MOST: usize = 8;
+        let mut path = path.to_owned();
+        for _ in 0..MOST {
+            let Some(target) = self.link(&path) else {
+                break;
+            };
+            let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+            let joined = match target.starts_with('/') {
+                true => target,
+                false => format!("{above}/{target}"),
+            };
+            path = plain(&joined);
+        }
+        path
+    }
+
+    /// The real path of a file, and its text for editing: empty if it does not exist.
+    ///
+    /// # Errors
+    /// Invalid UTF-8.
+    fn resolved_text(&self, path: &str) -> Result<(String, String), BootError> {
+        let path = self.resolved(path);
+        let text = self.text(&path)?.unwrap_or_default();
+        Ok((path, text))
+    }
 }
 
 /// What a path resolves to.
@@ -167,51 +222,6 @@ impl FileTree for EditedTree<'_> {
             None => self.under.kind(path),
         }
     }
-}
-
-/// Whether the path is readable.
-pub fn is_there(tree: &dyn FileTree, path: &str) -> bool {
-    tree.bytes(path).is_some()
-}
-
-/// A file as text for reading: invalid UTF-8 is replaced.
-pub fn read_text(tree: &dyn FileTree, path: &str) -> Option<String> {
-    tree.bytes(path)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A file as text for editing: every byte counts.
-///
-/// # Errors
-/// Invalid UTF-8.
-pub fn text(tree: &dyn FileTree, path: &str) -> Result<Option<String>, BootError> {
-    let text = tree.bytes(path).map(String::from_utf8).transpose();
-    text.map_err(|_| {
-        BootError::unable(
-            format!("{path} is not changed"),
-            "it is no UTF-8 text, so its bytes could not all be kept",
-            "make it plain text first",
-        )
-    })
-}
-
-/// The real path of a file: RHEL's `/boot/grub2/grubenv` is a link into the EFI system partition, and must stay a link
-/// when the file is replaced.
-pub fn resolved(tree: &dyn FileTree, path: &str) -> String {
-    const MOST: usize = 8;
-    let mut path = path.to_owned();
-    for _ in 0..MOST {
-        let Some(target) = tree.link(&path) else {
-            break;
-        };
-        let above = path.rsplit_once('/').map_or("", |(above, _)| above);
-        let joined = match target.starts_with('/') {
-            true => target,
-            false => format!("{above}/{target}"),
-        };
-        path = plain(&joined);
-    }
-    path
 }
 
 /// A path without `.` and `..`.

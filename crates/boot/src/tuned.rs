@@ -3,7 +3,7 @@
 //! value. TuneD never removes words of others and does not know ours, so the kernel may get a parameter twice.
 
 use crate::shell::assignments;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use machine::cmdline::{Parameter, same_name, words};
 
 /// TuneD's own record of the words that its profile adds (`TUNED_BOOT_CMDLINE="..."`).
@@ -31,13 +31,13 @@ pub fn tuned(tree: &dyn FileTree) -> Option<TunedWords> {
             path: path.to_owned(),
         })
     };
-    let recorded = tree::read_text(tree, BOOT_CMDLINE_FILE).unwrap_or_default();
+    let recorded = tree.read_text(BOOT_CMDLINE_FILE).unwrap_or_default();
     let last = assignments(&recorded)
         .into_iter()
         .rfind(|one| one.name == "TUNED_BOOT_CMDLINE");
     let recorded_line = last.and_then(|one| Some(one.writing?.read(&recorded[one.range])));
     let block = |path: &&str| {
-        let text = tree::read_text(tree, path)?;
+        let text = tree.read_text(path)?;
         let value = text
             .lines()
             .find_map(|line| line.strip_prefix("tuned_params="))

@@ -120,13 +120,12 @@ impl Intention {
     #[must_use]
     pub fn not_isolated(&self) -> CpuSet {
         let open = self.isolations.iter().filter(|isolation| !isolation.means.isolates());
-        open.fold(CpuSet::new(), |all, isolation| all.or(&isolation.intent.cpus))
+        CpuSet::union(open.map(|isolation| &isolation.intent.cpus))
     }
 
     /// All its CPUs.
     #[must_use]
     pub fn cpus(&self) -> CpuSet {
-        let sets = self.isolations.iter().map(|isolation| &isolation.intent.cpus);
-        sets.fold(CpuSet::new(), |all, cpus| all.or(cpus))
+        CpuSet::union(self.isolations.iter().map(|isolation| &isolation.intent.cpus))
     }
 }

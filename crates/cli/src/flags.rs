@@ -104,3 +104,28 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "GLOB=LIST", value_parser = Pin::parse)]
     pub pin: Vec<Pin>,
 }
+
+/// Defines an enum of words that stand for the values of another crate's enum, so that this enum needs no `clap`. Each stands
+/// for the variant of the same name.
+macro_rules! value_words {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $Word:ident for $Value:ty { $($(#[$about:meta])* $Variant:ident),+ $(,)? }
+    ) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+        $(#[$meta])*
+        $vis enum $Word {
+            $($(#[$about])* $Variant,)+
+        }
+
+        impl From<$Word> for $Value {
+            fn from(word: $Word) -> $Value {
+                match word {
+                    $($Word::$Variant => <$Value>::$Variant,)+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use value_words;

@@ -1,6 +1,7 @@
 //! The options of `plan`, `apply` and `prove` that define a partition: CPUs, name, profile.
 
-use clap::{Args, ValueEnum};
+use crate::flags::value_words;
+use clap::Args;
 use machine::{CoreKind, CpuSet, Machine};
 use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration};
 use plan::{Intent, PartitionName, PlacementShape, Plan, Profile};
@@ -57,36 +58,26 @@ pub struct IntentArgs {
     pub owner: Option<String>,
 }
 
-/// Profiles by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProfileWord {
-    /// Partition, tasks, interrupts
-    Minimal,
-    /// All that has a use and no price worth naming
-    Balanced,
-    /// All that costs power or comfort too
-    Strict,
-}
-
-impl ProfileWord {
-    /// The profile.
-    #[must_use]
-    pub fn profile(self) -> Profile {
-        match self {
-            ProfileWord::Minimal => Profile::Minimal,
-            ProfileWord::Balanced => Profile::Balanced,
-            ProfileWord::Strict => Profile::Strict,
-        }
+value_words! {
+    /// Profiles by name.
+    pub enum ProfileWord for Profile {
+        /// Partition, tasks, interrupts
+        Minimal,
+        /// All that has a use and no price worth naming
+        Balanced,
+        /// All that costs power or comfort too
+        Strict,
     }
 }
 
-/// Kinds of core by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KindWord {
-    /// The large, fast kind
-    Performance,
-    /// The small kind
-    Efficiency,
+value_words! {
+    /// Kinds of core by name.
+    pub enum KindWord for CoreKind {
+        /// The large, fast kind
+        Performance,
+        /// The small kind
+        Efficiency,
+    }
 }
 
 impl IntentArgs {
@@ -151,7 +142,7 @@ impl IntentArgs {
             Some(name) => PartitionName::new(name)?,
             None => PartitionName::default(),
         };
-        let profile = self.profile.map_or(Profile::Balanced, ProfileWord::profile);
+        let profile = self.profile.map_or(Profile::Balanced, Into::into);
         let mut template = Intent::new(name, CpuSet::new(), profile);
         self.with.iter().try_for_each(|knob| template.take(knob))?;
         if self.threaded {
@@ -173,10 +164,7 @@ impl IntentArgs {
                 } else {
                     PlacementShape::Pack
                 },
-                kind: self.kind.map(|kind| match kind {
-                    KindWord::Performance => CoreKind::Performance,
-                    KindWord::Efficiency => CoreKind::Efficiency,
-                }),
+                kind: self.kind.map(Into::into),
                 keep: self.keep.clone(),
             },
         };

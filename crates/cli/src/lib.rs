@@ -12,13 +12,13 @@ mod reading;
 mod verbs;
 
 use clap::Parser;
-use experiment::first_process;
-use root::Status;
+use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::fd::BorrowedFd;
-use terminal::{OutputFormat, StandardError};
+use std::path::Path;
+use terminal::{OutputFormat, Screen, StandardError};
 
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
@@ -39,8 +39,8 @@ struct Cli {
 pub fn main() -> std::process::ExitCode {
     allocator::survives_forks();
     report_panics();
-    if first_process::is_init_of_a_guest() {
-        return first_process::run(&StandardError::Normal).into();
+    if experiment::is_init_of_a_guest() {
+        return experiment::run_as_init(&StandardError::Normal).into();
     }
     let command_line: Vec<OsString> = std::env::args_os().collect();
     #[cfg(feature = "compat")]
@@ -62,6 +62,15 @@ pub fn main() -> std::process::ExitCode {
 /// Where a parallel command writes: to standard error if standard output carries our JSON.
 fn command_output(form: OutputFormat) -> Option<BorrowedFd<'static>> {
     (form == OutputFormat::Json).then(rustix::stdio::stderr)
+}
+
+/// Writes a document to the named file, else to standard output.
+fn deliver(text: &str, out: Option<&Path>, screen: &mut Screen) -> Result<(), Failure> {
+    match out {
+        Some(path) => root::output::write(path, text.as_bytes())?,
+        None => screen.stream(|out| out.write_all(text.as_bytes())),
+    }
+    Ok(())
 }
 
 /// A panic is a bug of ours: prints a plain message and exits with its status.

@@ -78,10 +78,7 @@ fn warn_of_kernel(session: &Session) {
 fn open(path: &Path) -> Result<Root, Failure> {
     Root::open(path).map_err(|error| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR) => Failure::usage(
-            format!(
-                "there is no captured machine `{}`",
-                report::safe(&path.display().to_string())
-            ),
+            format!("there is no captured machine `{}`", report::safe_path(path)),
             "there is no such file or directory",
             "name a directory or an archive that `quietcore snapshot` wrote",
         ),

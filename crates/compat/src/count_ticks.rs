@@ -10,7 +10,6 @@ use observe::{Class, CounterSample, activity, of_interrupt};
 use root::{Failure, Root, RootError, Status, output};
 use session::Session;
 use std::ffi::OsString;
-use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use terminal::Screen;
@@ -55,52 +54,43 @@ pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status 
 }
 
 /// Why nothing was counted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum CountError {
     /// A wrong command line.
+    #[error("{0}")]
     Usage(String),
     /// The value of `--cpu` names no CPUs.
+    #[error("Invalid argument to the --cpu ({})", report::safe(.0))]
     Cpu(String),
     /// These CPUs are offline.
+    #[error("CPU {0} is not online")]
     Offline(CpuSet),
     /// This CPU went offline during the count.
+    #[error("CPU {0} was offline in between")]
     WentOffline(CpuId),
     /// `/proc/interrupts` has no row of this machine's timers.
+    #[error("no row of /proc/interrupts counts the ticks of this machine")]
     NoRow,
     /// `--start` was not called on this boot.
+    #[error("no count was started on this boot: call it with --start first")]
     NotStarted,
     /// The counters that `--start` saved cannot be parsed.
+    #[error("{}/{} cannot be read: {}", root::state::RUN_DIR, STARTED, .0)]
     Saved(serde_json::Error),
     /// The counters cannot be written down.
+    #[error("{0}")]
     Unsaved(serde_json::Error),
     /// A file cannot be used.
+    #[error("{}", in_a_line(.0))]
     File(Failure),
     /// The program cannot be started.
+    #[error("{}: {}", .0.to_string_lossy(), .1)]
     Program(OsString, std::io::Error),
 }
 
 impl From<RootError> for CountError {
     fn from(error: RootError) -> CountError {
         CountError::File(error.into())
-    }
-}
-
-impl fmt::Display for CountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CountError::Usage(said) => f.write_str(said),
-            CountError::Cpu(text) => write!(f, "Invalid argument to the --cpu ({})", report::safe(text)),
-            CountError::Offline(cpus) => write!(f, "CPU {cpus} is not online"),
-            CountError::WentOffline(cpu) => write!(f, "CPU {} was offline in between", cpu.0),
-            CountError::NoRow => f.write_str("no row of /proc/interrupts counts the ticks of this machine"),
-            CountError::NotStarted => f.write_str("no count was started on this boot: call it with --start first"),
-            CountError::Saved(error) => {
-                write!(f, "{}/{STARTED} cannot be read: {error}", root::state::RUN_DIR)
-            }
-            CountError::Unsaved(error) => error.fmt(f),
-            CountError::File(error) => f.write_str(&in_a_line(error)),
-            CountError::Program(program, error) => write!(f, "{}: {error}", program.to_string_lossy()),
-        }
     }
 }
 

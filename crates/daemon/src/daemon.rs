@@ -286,7 +286,7 @@ impl<'s> Daemon<'s> {
                 news = self.take(observed, request.layers, &request.writers);
             }
             Err(error) => {
-                let text = format!("check: {}: {}", error.what, error.why);
+                let text = format!("check: {}", error.reason());
                 if self.last_error != text {
                     self.last_error.clone_from(&text);
                     self.alert(LineEvent::Trouble, text);

@@ -3,7 +3,6 @@
 mod blame_answer;
 mod checker;
 mod recorder;
-mod run_times;
 mod sampler;
 mod scene;
 
@@ -165,18 +164,11 @@ impl MomentSource for LiveSource {
     }
 
     fn now(&self, glyphs: Glyphs) -> DisplayData<'_> {
-        match &self.frozen {
-            None => DisplayData {
-                moments: self.moments.iter().collect(),
-                scene: &self.scene,
-                glyphs,
-            },
-            Some((moments, scene)) => DisplayData {
-                moments: moments.iter().collect(),
-                scene,
-                glyphs,
-            },
-        }
+        let (moments, scene) = match &self.frozen {
+            None => (self.moments.iter().collect(), &self.scene),
+            Some((moments, scene)) => (moments.iter().collect(), scene),
+        };
+        DisplayData { moments, scene, glyphs }
     }
 
     fn mode(&self) -> ViewMode {

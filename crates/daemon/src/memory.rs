@@ -3,12 +3,10 @@
 use crate::configuration::DaemonConfiguration;
 use crate::outlets::DaemonLog;
 use crate::sources::Sources;
-use root::state::RUN_DIR;
-use root::state::{Lock, StateDir};
-use root::{Failure, Status};
+use root::Failure;
+use root::state::{Lock, RUN_DIR, StateDir};
 use serde::{Deserialize, Serialize};
-use session::Session;
-use session::seconds_now;
+use session::{Session, seconds_now};
 use std::time::Duration;
 use watch::drift::{Layers, Ledger};
 
@@ -87,14 +85,10 @@ impl StateStore {
         let state = session.made_state_in("watch")?;
         let lock = state.lock(Duration::ZERO).map_err(|error| match error.errno() {
             Some(_) => error.into(),
-            None => Failure::new(
-                Status::Conflict,
+            None => Failure::conflict(
                 "another `quietcore watch --daemon` is at work",
                 format!("it is {}", state.holder()),
-                format!(
-                    "one is enough; `quietcore check` asks once, and {}/watch/{NAME} holds what it knows",
-                    RUN_DIR
-                ),
+                format!("one is enough; `quietcore check` asks once, and {RUN_DIR}/watch/{NAME} holds what it knows"),
             ),
         })?;
         // A state that cannot be parsed (of another version, or truncated by a crash of the machine) is discarded.

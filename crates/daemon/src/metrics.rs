@@ -75,7 +75,16 @@ impl Metrics {
         let (root, shared) = (session.shared_root(), Arc::clone(&self.shared));
         let started = UnixStream::pair().and_then(|(ours, wake)| {
             let thread = std::thread::Builder::new().name("metrics".to_owned());
-            thread.spawn(move || MetricsExporter::new(root, outlet, shared, wake).run())?;
+            let exporter = MetricsExporter {
+                root,
+                outlet,
+                shared,
+                wake,
+                gathered: MetricsSample::default(),
+                port: CurrentError::default(),
+                file: CurrentError::default(),
+            };
+            thread.spawn(move || exporter.run())?;
             Ok(ours)
         });
         match started {
@@ -151,18 +160,6 @@ struct MetricsSample {
 }
 
 impl MetricsExporter {
-    fn new(root: Arc<Root>, outlet: Outlet, shared: Arc<SharedMetrics>, wake: UnixStream) -> MetricsExporter {
-        MetricsExporter {
-            root,
-            outlet,
-            shared,
-            wake,
-            gathered: MetricsSample::default(),
-            port: CurrentError::default(),
-            file: CurrentError::default(),
-        }
-    }
-
     fn run(mut self) {
         let mut server: Option<Server> = None;
         let (mut listen_at, mut write_at) = (Instant::now(), Instant::now());
@@ -307,7 +304,7 @@ impl fmt::Display for ResultsError {
 
 /// The second number of `/proc/self/statm`, in pages.
 fn resident_bytes(root: &Root) -> Option<u64> {
-    let text = root.text("/proc/self/statm").ok().flatten()?;
+    let text = root.readable_text("/proc/self/statm")?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
     pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
 }

@@ -11,8 +11,7 @@ use machine::Machine;
 use observe::Activity;
 use plan::Profile;
 use plan::declared::WatchSettings;
-use root::Failure;
-use root::Root;
+use root::{Failure, Root};
 use session::Session;
 use session::boot_files::BootScene;
 use session::declared::DeclaredFile;
@@ -161,11 +160,7 @@ fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
 impl Observation {
     /// The findings to report.
     pub fn reported_findings(&self, watching: &WatchSettings) -> Vec<OpenFinding> {
-        self.found
-            .iter()
-            .filter(|one| is_reported(one, watching))
-            .map(to_open_finding)
-            .collect()
+        reported(&self.found, watching)
     }
 
     /// Whether a partition with that name is active: only its settings can be restored.
@@ -185,13 +180,13 @@ impl Observation {
             boot: None,
         };
         let found = check_layers(&evidence, &self.cases, |layer| layer.name == LayerName::Effects);
-        let reported = found
-            .iter()
-            .filter(|one| is_reported(one, watching))
-            .map(to_open_finding)
-            .collect();
-        (reported, Layers::named(&[LayerName::Effects]))
+        (reported(&found, watching), Layers::named(&[LayerName::Effects]))
     }
+}
+
+fn reported(found: &[CheckFinding], watching: &WatchSettings) -> Vec<OpenFinding> {
+    let reported = found.iter().filter(|one| is_reported(one, watching));
+    reported.map(to_open_finding).collect()
 }
 
 /// Whether the configuration reports this finding.

@@ -1,8 +1,7 @@
 //! Writes lines to the log, and to systemd's journal if requested.
 
 use plan::Level;
-use root::{Failure, Status};
-use root::{RootError, datagram, log};
+use root::{Failure, RootError, datagram, log};
 use std::path::{Path, PathBuf};
 use watch::drift::{LineEvent, LogLine, text};
 
@@ -58,8 +57,7 @@ impl DaemonLog {
     }
 
     fn refused(&self, why: String) -> Failure {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             format!("the log {} cannot be written", report::safe(&self.path())),
             report::safe(&why),
             "make the folder or the room for it, or name another file with --log",
@@ -149,6 +147,7 @@ fn of_journal(line: &LogLine) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use root::Status;
 
     /// A full log loses lines, reports how many, and continues.
     #[test]

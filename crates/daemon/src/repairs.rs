@@ -3,8 +3,7 @@
 use crate::observation::{Observation, is_reported, to_open_finding};
 use check::CheckFinding;
 use plan::declared::WatchSettings;
-use session::Session;
-use session::seconds_now;
+use session::{Session, seconds_now};
 use verify::repair::{RepairRefusal, repair_found};
 use watch::drift::{LineEvent, LogLine, RepairDecision, Repairs};
 
@@ -47,7 +46,7 @@ impl RepairState {
             Ok(repaired) => repaired,
             // Another quietcore at work, or a full disk: nothing was tried, so the next check tries again.
             Err(error) => {
-                let text = format!("{}: {}", error.what, error.why);
+                let text = error.reason();
                 if self.last_error != text {
                     lines.push(LogLine::new(now_s, LineEvent::NotRepaired, text.clone()));
                 }

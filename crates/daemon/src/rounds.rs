@@ -65,9 +65,7 @@ impl Rounds {
         }
         round
     }
-}
 
-impl Rounds {
     /// Records the cost of reading and evaluating the counters.
     pub fn counted(&mut self, now: Duration, cost: Duration) {
         self.counters.record_run(now, cost);

@@ -210,7 +210,7 @@ fn mounts(root: &Root) -> Vec<String> {
     let mut mount_points = vec!["/proc".to_owned(), "/sys".to_owned()];
     mount_points.extend(Cgroups::read(root).cpuset.map(|hierarchy| hierarchy.mount));
     // The scheduler's servers have their files in debugfs, which is mounted late or never.
-    let mounted = root.text("/proc/self/mountinfo").ok().flatten().unwrap_or_default();
+    let mounted = root.readable_text("/proc/self/mountinfo").unwrap_or_default();
     let debugfs = parse_mountinfo(&mounted)
         .into_iter()
         .filter(|mount| mount.kind == "debugfs");
@@ -225,7 +225,7 @@ fn of_write(session: &Session, written: WriteMessage) -> Option<Notification> {
         WriteMessage::By { path, .. } if !concerns(&path) => None,
         WriteMessage::By { pid, path } => {
             // For a thread of another PID namespace the kernel reports 0.
-            let comm = session.root().value(&format!("/proc/{pid}/comm")).ok().flatten();
+            let comm = session.root().readable_value(&format!("/proc/{pid}/comm"));
             Some(Notification::Wrote(WriterProcess { pid, comm, wrote: path }))
         }
     }

@@ -16,7 +16,6 @@ mod line;
 mod merge;
 mod names;
 mod page;
-mod prefetch;
 mod print;
 pub mod text;
 
@@ -30,6 +29,5 @@ pub use layout::PageLayout;
 pub use line::{ClockUnit, LineFormatter};
 pub use merge::{Merge, PageSource, StreamItem};
 pub use names::KernelNames;
-pub use page::{LostEntries, Page, PageRecord, PageRecords};
-pub use prefetch::prefetch;
+pub use page::{LostEntries, Page, PageRecord, PageRecords, prefetch};
 pub use print::{AddressNames, NoNames, Printer, Symbol};

@@ -4,8 +4,6 @@
 //! `include/trace/stages/stage3_trace_output.h` (`__print_flags`, `__get_str` ...). An event whose line uses anything
 //! else is printed field by field, so that a report never loses an event.
 
-mod address_names;
-mod constants;
 mod evaluate;
 mod expression;
 mod lex;
@@ -13,11 +11,45 @@ mod parse;
 mod render;
 mod words;
 
-pub use address_names::{AddressNames, NoNames, Symbol};
-
 use crate::endian::Endian;
 use crate::format::EventFormat;
 use expression::PrintFormat;
+
+/// A function, and the position of an address in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// Its name.
+    pub function: &'a str,
+    /// Offset from its start.
+    pub offset: u64,
+    /// Its size; 0 if unknown.
+    pub size: u64,
+    /// Its `[module]`.
+    pub module: Option<&'a str>,
+}
+
+/// Names of addresses, known only for the kernel that wrote the event (`/proc/kallsyms`, `printk_formats`).
+pub trait AddressNames {
+    /// The function that contains an address.
+    fn symbol(&self, address: u64) -> Option<Symbol<'_>>;
+
+    /// The text at an address of the kernel.
+    fn text(&self, address: u64) -> Option<&str>;
+}
+
+/// No names: addresses are printed as numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNames;
+
+impl AddressNames for NoNames {
+    fn symbol(&self, _: u64) -> Option<Symbol<'_>> {
+        None
+    }
+
+    fn text(&self, _: u64) -> Option<&str> {
+        None
+    }
+}
 
 /// Prints events by their own format line.
 #[derive(Clone, Debug)]

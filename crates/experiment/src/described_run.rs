@@ -68,7 +68,7 @@ impl DescribedRun {
             output::check(statistics).map_err(|error| {
                 Failure::usage(
                     format!("the statistics of {} have no place", file.display()),
-                    error.to_string(),
+                    error,
                     format!("name another file than {}, or make its folder", statistics.display()),
                 )
             })?;

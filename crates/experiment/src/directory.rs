@@ -6,12 +6,13 @@ use crate::study_file::refused;
 use formats::Recording;
 use measure::MeasurementKind;
 use root::{Failure, input, output};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use session::read_recording;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use study::heat::Heat;
-use study::{MOST_BYTES, MeasuredQuantity, RunPosition, Study, StudyRecord};
+use study::{MOST_BYTES, RunPosition, Study, StudyRecord};
 
 /// The maximum size of `study.json`: 10,000 names of cells are smaller.
 const MOST_RECORD: u64 = 16 << 20;
@@ -73,8 +74,7 @@ impl Directory {
         }
         output::make_folder(path)?;
         output::write(&path.join("study.toml"), bytes)?;
-        let text = serde_json::to_vec_pretty(&directory.record).map_err(|error| unreadable(path, &error))?;
-        output::write(&path.join(RECORD), &text)?;
+        directory.write(RECORD, &directory.record)?;
         Ok(directory)
     }
 
@@ -96,7 +96,7 @@ impl Directory {
 
     /// Its name for messages.
     pub fn name(&self) -> String {
-        report::safe(&self.path.display().to_string())
+        report::safe_path(&self.path)
     }
 
     /// The directory of the guests' consoles, and of the reasons of failed guests.
@@ -174,12 +174,7 @@ impl Directory {
     /// # Errors
     /// An invalid file.
     pub fn given_up(&self) -> Result<Vec<AbandonedBoot>, Failure> {
-        let path = self.path.join(GIVEN_UP);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let bytes = input::bytes(&path, MOST_RECORD)?;
-        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{GIVEN_UP}: {error}")))
+        self.list(GIVEN_UP)
     }
 
     /// Records that the cells of a boot are impossible.
@@ -189,8 +184,7 @@ impl Directory {
     pub fn give_up(&self, boot: String, why: String) -> Result<(), Failure> {
         let mut all = self.given_up()?;
         all.push(AbandonedBoot { boot, why });
-        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
-        Ok(output::write(&self.path.join(GIVEN_UP), &text)?)
+        self.write(GIVEN_UP, &all)
     }
 
     /// The recorded temperatures of the runs.
@@ -198,12 +192,7 @@ impl Directory {
     /// # Errors
     /// An invalid file.
     pub fn heats(&self) -> Result<Vec<Heat>, Failure> {
-        let path = self.path.join(HEAT);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let bytes = input::bytes(&path, MOST_RECORD)?;
-        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{HEAT}: {error}")))
+        self.list(HEAT)
     }
 
     /// Records the temperatures of a run, and replaces its earlier record.
@@ -214,8 +203,22 @@ impl Directory {
         let mut all = self.heats()?;
         all.retain(|other| (&other.cell, other.repetition) != (&heat.cell, heat.repetition));
         all.push(heat);
-        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
-        Ok(output::write(&self.path.join(HEAT), &text)?)
+        self.write(HEAT, &all)
+    }
+
+    /// The entries of a file; none if it does not exist.
+    fn list<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Failure> {
+        let path = self.path.join(name);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = input::bytes(&path, MOST_RECORD)?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{name}: {error}")))
+    }
+
+    fn write(&self, name: &str, content: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_vec_pretty(content).map_err(|error| unreadable(&self.path, &error))?;
+        Ok(output::write(&self.path.join(name), &text)?)
     }
 
     /// The file of a run.
@@ -228,11 +231,6 @@ impl Directory {
     fn belongs(&self, cell: usize, recording: &Recording) -> Result<(), ForeignResult> {
         let Some(own) = &recording.own else {
             return Err(ForeignResult::OfAnotherTool);
-        };
-        let kind = match self.study.what {
-            MeasuredQuantity::Latency => MeasurementKind::Latency,
-            MeasuredQuantity::Noise => MeasurementKind::Noise,
-            MeasuredQuantity::All => MeasurementKind::All,
         };
         let mut cpus = machine::CpuSet::new();
         own.threads
@@ -267,7 +265,7 @@ impl Directory {
             }
         }
         differs("the CPU", &cpus.to_string(), &record.cpus.to_string())?;
-        match (own.kind == kind, own.complete) {
+        match (own.kind == self.study.what, own.complete) {
             (false, _) => Err(ForeignResult::Kind(self.study.what)),
             (_, false) => Err(ForeignResult::Interrupted),
             _ => Ok(()),
@@ -294,7 +292,7 @@ enum ForeignResult {
     /// The kernel of another level.
     Kernel(String),
     /// It is not the kind of measurement that the study asks for.
-    Kind(MeasuredQuantity),
+    Kind(MeasurementKind),
     /// It is incomplete.
     Interrupted,
 }
@@ -342,10 +340,7 @@ pub fn started_record(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option
         None => Ok(None),
         Some(file) => Err(foreign_to(
             path,
-            format!(
-                "there is {}, and no study.json",
-                report::safe(&file.display().to_string())
-            ),
+            format!("there is {}, and no study.json", report::safe_path(&file)),
         )),
     }
 }
@@ -380,10 +375,7 @@ fn read_record(path: &Path) -> Result<StudyRecord, Failure> {
 }
 
 fn foreign_to(path: &Path, why: String) -> Failure {
-    let what = format!(
-        "{} belongs to something else",
-        report::safe(&path.display().to_string())
-    );
+    let what = format!("{} belongs to something else", report::safe_path(path));
     Failure::usage(
         what,
         why,
@@ -392,18 +384,12 @@ fn foreign_to(path: &Path, why: String) -> Failure {
 }
 
 fn foreign_result(path: &Path, why: &str) -> Failure {
-    let what = format!(
-        "{} is no whole result of this study",
-        report::safe(&path.display().to_string())
-    );
+    let what = format!("{} is no whole result of this study", report::safe_path(path));
     Failure::usage(what, why, "move it away; the same command then measures it again")
 }
 
 fn unreadable(path: &Path, why: &impl ToString) -> Failure {
-    let what = format!(
-        "{} is no directory of a study",
-        report::safe(&path.display().to_string())
-    );
+    let what = format!("{} is no directory of a study", report::safe_path(path));
     Failure::usage(
         what,
         why.to_string(),

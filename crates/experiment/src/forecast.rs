@@ -4,7 +4,7 @@ use crate::study_file::{StudyFile, at};
 use machine::{CpuSet, Machine};
 use measure::parse_policy;
 use plan::{Intent, KnobState, Plan};
-use root::{Failure, Root, Status};
+use root::{Failure, Root};
 use session::Session;
 use session::isolation::{existing_cpus, plan_on};
 use session::own_process;
@@ -239,8 +239,7 @@ pub fn refuse_neighbours(session: &Session, cpus: &CpuSet) -> Result<(), Failure
     for (intent, reason) in session.in_force_because() {
         let is_in_the_way = intent.name.as_str() == PARTITION || !intent.cpus.and(cpus).is_empty();
         if is_in_the_way && reason != REASON {
-            return Err(Failure::new(
-                Status::Conflict,
+            return Err(Failure::conflict(
                 format!("partition {} with CPU {} is in force", intent.name, intent.cpus),
                 "the cells of this study would not be what their names say",
                 format!(

@@ -1,15 +1,39 @@
-//! Runs the part of a study inside a guest: makes the assigned runs as on any machine, and sends each result as soon as it exists.
+//! Runs the part of a study inside a guest: makes the assigned runs as on any machine, and sends each result as soon as it
+//! exists. PID 1 of the guest mounts file systems, starts that part, and powers off.
 
 use crate::forecast::Forecast;
-use crate::guest_task::{FILE, GuestIdentity, GuestMessage, GuestRefusal, GuestTask, MOST_BYTES, STUDY};
+use crate::guest_task::{FILE, GuestIdentity, GuestMessage, GuestRefusal, GuestTask, MOST_BYTES, STUDY, WORDS};
 use crate::{StudyFile, cooling, runs};
 use guest::qemu::PORT;
-use root::first::Port;
+use root::first::{self, Port};
 use root::{Failure, Status, input};
-use session::Session;
+use session::{Reporter, Session};
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::RunPosition;
+
+/// The path at which the kernel starts it.
+pub const INIT: &str = "/init";
+
+/// Whether this process is PID 1 of a guest with a task.
+#[must_use]
+pub fn is_init_of_a_guest() -> bool {
+    std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == INIT) && Path::new(FILE).exists()
+}
+
+/// Runs the guest as PID 1. The machine is powered off at the end.
+pub fn run_as_init(reporter: &dyn Reporter) -> Status {
+    for error in first::mount_all() {
+        reporter.note(&format!("{error}\n"));
+    }
+    match Command::new(INIT).args(WORDS).spawn() {
+        Ok(child) => first::wait_for(child.id()),
+        Err(error) => reporter.note(&format!("{INIT}: {error}\n")),
+    }
+    first::power_off();
+    Status::Unable
+}
 
 /// Runs the guest's task.
 ///
@@ -72,7 +96,7 @@ fn one(
     };
     forecast
         .possible(session, cell)
-        .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why.to_string(), ""))?;
+        .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why, ""))?;
     cooling::rest(forecast.study.cool_down, stop);
     if stop.load(Ordering::Relaxed) {
         return Ok(None);

@@ -61,23 +61,18 @@ pub enum GuestMessage {
 impl GuestMessage {
     /// Encodes it for the port.
     pub fn frame(&self) -> Vec<u8> {
-        let name = |word: &str, place: &RunPosition| format!("{word}/{}/{}", place.block, place.cell);
         match self {
             GuestMessage::Up(up) => framed("up", &json(up)),
-            GuestMessage::RunStarted(place) => framed(&name("begins", place), b""),
-            GuestMessage::Result(place, bytes) => framed(&name("result", place), bytes),
-            GuestMessage::Refused(place, refusal) => framed(&name("refused", place), &json(refusal)),
+            GuestMessage::RunStarted(place) => framed(&run_frame("begins", place), b""),
+            GuestMessage::Result(place, bytes) => framed(&run_frame("result", place), bytes),
+            GuestMessage::Refused(place, refusal) => framed(&run_frame("refused", place), &json(refusal)),
             GuestMessage::Done => framed("done", b""),
         }
     }
 
     /// Decodes a frame; `None` if it is unknown.
     pub fn of(name: &str, body: Vec<u8>) -> Option<GuestMessage> {
-        let mut words = name.split('/');
-        let word = words.next()?;
-        let mut number = || words.next()?.parse().ok();
-        let place = number().zip(number()).map(|(block, cell)| RunPosition { block, cell });
-        match (word, place) {
+        match frame_parts(name)? {
             ("up", None) => serde_json::from_slice(&body).ok().map(GuestMessage::Up),
             ("done", None) => Some(GuestMessage::Done),
             ("begins", Some(place)) => Some(GuestMessage::RunStarted(place)),
@@ -91,7 +86,22 @@ impl GuestMessage {
     }
 }
 
-fn json(value: &impl Serialize) -> Vec<u8> {
+/// The name of a frame about a run.
+pub(crate) fn run_frame(word: &str, place: &RunPosition) -> String {
+    format!("{word}/{}/{}", place.block, place.cell)
+}
+
+/// Splits the name of a frame into its word and the run after it.
+pub(crate) fn frame_parts(name: &str) -> Option<(&str, Option<RunPosition>)> {
+    let mut words = name.split('/');
+    let word = words.next()?;
+    let mut number = || words.next()?.parse().ok();
+    let place = number().zip(number()).map(|(block, cell)| RunPosition { block, cell });
+    Some((word, place))
+}
+
+/// The body of a frame with this value.
+pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
 

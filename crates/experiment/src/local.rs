@@ -2,10 +2,9 @@
 
 use crate::directory::{self, Directory};
 use crate::forecast::Forecast;
-use crate::open_study::OpenStudy;
 use crate::outcome::StudyOutcome;
 use crate::reboots::Consent;
-use crate::runs::{self, RunBounds, RunsEnd};
+use crate::runs::{self, OpenStudy, RunBounds, RunsEnd};
 use crate::study_plan::{record, repetition_text};
 use crate::{OutcomePresenter, StudyFile, reboots};
 use machine::duration_text;
@@ -112,7 +111,7 @@ fn go_on(
     }
     let directory = Directory::open(out, &forecast, record)?;
     let mut schedule = RunSchedule::new(&forecast.study, directory.finished_runs()?);
-    note_remaining(session, &forecast, &schedule);
+    note_remaining(session, &forecast, &schedule, "");
     let open = OpenStudy {
         session,
         forecast: &forecast,
@@ -146,7 +145,8 @@ fn go_on(
     }
 }
 
-fn note_remaining(session: &Session, forecast: &Forecast, schedule: &RunSchedule) {
+/// Notes what is done and what is left of a study. `place` is added to the number of runs.
+pub(crate) fn note_remaining(session: &Session, forecast: &Forecast, schedule: &RunSchedule, place: &str) {
     if schedule.runs_done() > 0 {
         session.note(&format!(
             "{} of {} runs are there already\n",
@@ -155,7 +155,7 @@ fn note_remaining(session: &Session, forecast: &Forecast, schedule: &RunSchedule
         ));
     }
     session.note(&format!(
-        "{} cells, {} each; about {} left in all\n",
+        "{} cells, {} each{place}; about {} left in all\n",
         forecast.study.cells.len(),
         repetition_text(forecast.study.repetitions),
         duration_text(schedule.remaining())

@@ -2,8 +2,7 @@
 
 use crate::child_output::{ChildOutput, next_part, start};
 use machine::CpuSet;
-use root::process;
-use root::{Failure, Status};
+use root::{Failure, Status, process};
 use std::io::Read as _;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,8 +90,7 @@ fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8
 }
 
 fn failed(why: String) -> Failure {
-    Failure::new(
-        Status::Unable,
+    Failure::unable(
         "the measurement could not be made",
         why,
         "run the same command again: it goes on",

@@ -197,8 +197,7 @@ impl ProveRun<'_> {
             match applied.in_force {
                 false => Ok(applied),
                 // A partition that a user applied on purpose is not undone here.
-                true => Err(Failure::new(
-                    Status::Conflict,
+                true => Err(Failure::conflict(
                     format!("partition {} is in force already", intent.name),
                     "prove would have to undo what was applied before",
                     "run `quietcore undo` first, or use another machine",
@@ -226,8 +225,7 @@ impl ProveRun<'_> {
             Ok(undone) => {
                 if !undone.was_in_force {
                     self.story.isolated = CpuSet::new();
-                    self.add_not_isolated(&Failure::new(
-                        Status::Conflict,
+                    self.add_not_isolated(&Failure::conflict(
                         "another command has undone the partition",
                         "the isolated measurements were not isolated to their end",
                         "see `quietcore history`, and run `quietcore prove` again",
@@ -235,7 +233,7 @@ impl ProveRun<'_> {
                 }
                 undone.remains()
             }
-            Err(error) => vec![format!("{}: {}", error.what, error.why)],
+            Err(error) => vec![error.reason()],
         };
         let root = self.session.root();
         let compared = self.steps.run("compare with the state before", || {
@@ -259,7 +257,7 @@ impl ProveRun<'_> {
                 Level::Error,
                 FindingId::NOT_ISOLATED,
                 self.story.cpus.to_string(),
-                format!("{}: {}", error.what, error.why),
+                error.reason(),
             )
             .fix(error.next.clone()),
         );

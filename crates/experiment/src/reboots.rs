@@ -11,9 +11,8 @@ pub use unit::{remove_everything, under_way};
 
 use crate::OutcomePresenter;
 use crate::forecast::Forecast;
-use crate::open_study::OpenStudy;
 use crate::outcome::StudyOutcome;
-use crate::runs::{self, RunBounds, RunsEnd};
+use crate::runs::{self, OpenStudy, RunBounds, RunsEnd};
 use apply::restarts::{Restart, RunningStudy, StudyBootStage};
 use boot::OneShotEntry;
 use feasibility::running_line;
@@ -60,8 +59,7 @@ pub(crate) fn admit(session: &Session, forecast: &Forecast, out: &Path, consent:
     match under_way(session)? {
         Some(there) if there.out == here => return Ok(()),
         Some(there) => {
-            return Err(Failure::new(
-                Status::Conflict,
+            return Err(Failure::conflict(
                 format!("a study in {} is under way", report::safe(&there.out)),
                 "it restarts this machine, and its boots would be those of two studies",
                 "let it come to its end, or end it with `quietcore undo`",
@@ -189,7 +187,7 @@ fn measure(
         // There may be no user to read the error, and the other boots can still be measured.
         Err(error) => {
             open.session.error(&error);
-            give_up(open, schedule, boot_session, format!("{}: {}", error.what, error.why))?;
+            give_up(open, schedule, boot_session, error.reason())?;
             Ok(RunsEnd::Done)
         }
     }

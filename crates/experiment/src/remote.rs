@@ -28,7 +28,7 @@ use study::Study;
 /// The prefix of our directory's name on a board.
 const DIRECTORY: &str = ".quietcore-study-";
 
-/// The maximum size of the program.
+/// The maximum size of the program: one with all symbols is smaller.
 const MOST_PROGRAM: u64 = 512 << 20;
 
 /// How long a board may be silent beyond the duration of its runs.
@@ -215,7 +215,7 @@ fn refuse_boots(study: &Study, consent: Consent) -> Result<(), Failure> {
 fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<BoardNote, Failure> {
     let other = |owner_name: &str| {
         Failure::usage(
-            format!("{} belongs to something else", report::safe(&out.display().to_string())),
+            format!("{} belongs to something else", report::safe_path(out)),
             format!("its results are from {owner_name}"),
             "name another directory with --out; results of different machines are never mixed",
         )

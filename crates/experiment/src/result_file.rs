@@ -61,14 +61,8 @@ impl ResultFile {
     }
 
     fn write(&self, result: &Measurement, durability: OutputDurability) -> Result<(), Failure> {
-        let mut bytes = serde_json::to_vec(result).map_err(|error| {
-            Failure::new(
-                Status::Bug,
-                "the result could not be written as JSON",
-                error.to_string(),
-                "please report this as a bug",
-            )
-        })?;
+        let mut bytes = serde_json::to_vec(result)
+            .map_err(|error| Failure::bug("the result could not be written as JSON", error))?;
         bytes.push(b'\n');
         write_bytes(&self.json, &bytes, durability).map_err(|error| incomplete(&self.json, &error))?;
         let Some(page) = &self.page else { return Ok(()) };

@@ -1,13 +1,12 @@
 //! Makes the runs one after another: creates the cell, measures, and restores the machine, whatever happens in between.
 
+use crate::directory::Directory;
 use crate::forecast::{Forecast, REASON, idle_knob, load_cpus, with_cpus};
-use crate::open_study::OpenStudy;
 use crate::{cooling, measurement};
 use apply::UndoTarget;
 use apply::guard::{Guard, GuardTrigger};
-use machine::CpuSet;
-use machine::duration_text;
 use machine::temperatures::hottest;
+use machine::{CpuSet, duration_text};
 use measure::load::RunningLoad;
 use plan::{Intent, Plan};
 use root::{Failure, Status};
@@ -17,6 +16,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::heat::Heat;
 use study::{BootSession, LevelCombination, RunPosition, RunSchedule, Study};
+
+/// The context of every run of a study.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenStudy<'a> {
+    /// The machine, which also receives progress.
+    pub session: &'a Session,
+    /// The study.
+    pub forecast: &'a Forecast,
+    /// The directory of its results.
+    pub directory: &'a Directory,
+    /// Becomes true if the study is to stop.
+    pub stop: &'a AtomicBool,
+}
 
 /// Why the runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,8 +183,7 @@ fn measure(
     let measured = measurement::measure(&forecast.study, &forecast.cpus, stop)?;
     let broken = load.map(|mut load| load.broken()).unwrap_or_default();
     match (measured, broken.first()) {
-        (Some(_), Some(kind)) => Err(Failure::new(
-            Status::Unable,
+        (Some(_), Some(kind)) => Err(Failure::unable(
             format!("the load {} ended while {} was measured", kind.name(), cell.name),
             "the result is that of another cell, and was not kept",
             "look for a full disk, too little memory or no loopback, then run the same command again",
@@ -243,8 +254,7 @@ impl RunPartition {
 fn refuse_idle(plan: &Plan, cell: &LevelCombination) -> Result<(), Failure> {
     match idle_knob(plan) {
         None => Ok(()),
-        Some(knob) => Err(Failure::new(
-            Status::Conflict,
+        Some(knob) => Err(Failure::conflict(
             format!("{} would not be what its name says", cell.name),
             format!("{knob} is as it would be set: another program has changed it since this study started"),
             "give it its former value and run the same command again, or start again with another --out",
@@ -258,8 +268,7 @@ fn undo(changing: &ChangeLock, report: &mut dyn FnMut(&str)) -> Result<(), Failu
     undone.left_alone().for_each(|line| report(line));
     match undone.failed.is_empty() {
         true => Ok(()),
-        false => Err(Failure::new(
-            Status::Conflict,
+        false => Err(Failure::conflict(
             "not everything could be undone",
             undone.failed.join("; "),
             "look at what is named above, then `quietcore undo`; results that are there stay",

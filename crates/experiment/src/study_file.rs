@@ -61,19 +61,14 @@ impl StudyFile {
 
 /// The error for a file that is not a study.
 pub(crate) fn refused(file: &Path, error: StudyError) -> Failure {
-    let file = report::safe(&file.display().to_string());
+    let file = report::safe_path(file);
     Failure::usage(format!("{file} describes no study"), error.to_string(), error.next)
 }
 
 /// Adds the file and the line to an error.
 pub(crate) fn at(file: &Path, source: &SourceText, error: Failure) -> Failure {
     Failure {
-        what: format!(
-            "{}: line {}: {}",
-            report::safe(&file.display().to_string()),
-            source.line,
-            error.what
-        ),
+        what: format!("{}: line {}: {}", report::safe_path(file), source.line, error.what),
         ..error
     }
 }

@@ -1,8 +1,10 @@
-//! Plans a study before anything runs: its cells, their order, its boots, and its duration.
+//! Plans a study before anything runs: its cells, their order, its boots, and its duration. Also defines the study that a
+//! command runs.
 
 use crate::forecast::Forecast;
-use crate::reboots;
+use crate::{Consent, StudyFile, reboots};
 use session::Session;
+use std::path::Path;
 use study::{RunSchedule, StudyRecord};
 
 /// A study with its order, checked against the machine that it is to run on.
@@ -23,6 +25,18 @@ impl StudyPlan {
     pub fn record(&self) -> StudyRecord {
         record(&self.forecast)
     }
+}
+
+/// A study to run.
+pub struct StudyRun<'a> {
+    /// The study.
+    pub study: StudyFile,
+    /// Its file, for messages.
+    pub file: &'a Path,
+    /// The directory of the results.
+    pub out: &'a Path,
+    /// Whether this machine may be rebooted.
+    pub consent: Consent,
 }
 
 /// Plans a study on this machine.

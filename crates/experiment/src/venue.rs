@@ -2,9 +2,8 @@
 
 use crate::forecast::Forecast;
 use crate::remote::BoardOptions;
-use crate::study_run::StudyRun;
 use crate::vm::VmOptions;
-use crate::{OutcomePresenter, StudyFile, StudyPlan, local, remote, study_plan, vm};
+use crate::{OutcomePresenter, StudyFile, StudyPlan, StudyRun, local, remote, study_plan, vm};
 use root::{Failure, Status};
 use session::Session;
 use std::path::Path;

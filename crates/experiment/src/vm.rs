@@ -5,18 +5,15 @@ mod accelerator;
 mod bench;
 mod guest_session;
 mod guests;
-mod kernel;
 
 use crate::directory::Directory;
-use crate::local::lock;
-use crate::open_study::OpenStudy;
+use crate::local::{lock, note_remaining};
 use crate::outcome::StudyOutcome;
-use crate::runs::RunsEnd;
-use crate::study_plan::{StudyPlan, record, repetition_text};
+use crate::runs::{OpenStudy, RunsEnd};
+use crate::study_plan::{StudyPlan, record};
 use crate::{OutcomePresenter, StudyFile, StudyRun};
 use bench::GuestRequirements;
-use guest::qemu;
-use machine::duration_text;
+use guest::qemu::{self, PROGRAM};
 use root::{Failure, Status};
 use session::Session;
 use std::path::{Path, PathBuf};
@@ -37,6 +34,28 @@ pub struct VmOptions {
     pub program: Option<PathBuf>,
     /// How long a machine may be silent, beyond three times the duration of a run.
     pub patience: Option<Duration>,
+}
+
+/// A kernel's image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelImage {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its release, from the image.
+    pub release: String,
+}
+
+/// The error if QEMU cannot be started.
+pub fn not_started(error: &std::io::Error) -> Failure {
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "it is not installed".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::usage(
+        format!("{PROGRAM} cannot be started"),
+        why,
+        "install it: Debian and Ubuntu call the package qemu-system-x86, Fedora qemu-system-x86-core, Arch qemu-system-x86",
+    )
 }
 
 /// Plans the study.
@@ -91,17 +110,8 @@ pub fn carry_out(
     }
     let directory = Directory::open(run.out, &forecast, record(&forecast))?;
     let mut schedule = RunSchedule::new(&forecast.study, directory.finished_runs()?).with_restart(guests::BOOTING);
-    let all = schedule.order().len();
-    if schedule.runs_done() > 0 {
-        session.note(&format!("{} of {all} runs are there already\n", schedule.runs_done()));
-    }
-    session.note(&format!(
-        "{} cells, {} each, in machines of {}; about {} left in all\n",
-        forecast.study.cells.len(),
-        repetition_text(forecast.study.repetitions),
-        bench.text(),
-        duration_text(schedule.remaining())
-    ));
+    let place = format!(", in machines of {}", bench.text());
+    note_remaining(session, &forecast, &schedule, &place);
     let open = OpenStudy {
         session,
         forecast: &forecast,
@@ -109,7 +119,7 @@ pub fn carry_out(
         stop,
     };
     let ended = guests::run_all(&open, &bench, &mut schedule)?;
-    let left = all - schedule.runs_done();
+    let left = schedule.order().len() - schedule.runs_done();
     if left == 0 {
         show(&StudyOutcome::of(&directory)?);
         return Ok(Status::Done);

@@ -1,10 +1,9 @@
 //! Reads our own file of gaps (`measure noise --gaps`): every gap with its time, one line each.
 
-use crate::error::{Problem, ReadError, quoted};
+use crate::error::ReadError;
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::tally::{BucketBudget, Spikes, Tally, check_series};
-use measure::NoteLevel;
 use measure::gaps::{END, HEAD, TORN};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -47,7 +46,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             None if text.starts_with("at_") => {}
             None => match text.split(',').count() {
                 4 => of_row(&line, text, &mut cpus, &mut room)?,
-                found => torn = Some(line.wrong(line.text.trim_start(), Problem::Columns { found, expected: 4 })),
+                found => torn = Some(line.columns(line.text.trim_start(), found, 4)),
             },
         }
         check_series(cpus.len())?;
@@ -57,8 +56,11 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let totals = add_series(&mut recording, cpus);
     if !whole {
-        let message = "the file has no end: the run died, or the disk was full; what was written until then is read";
-        recording.note(NoteLevel::Error, "gaps_incomplete", "gaps", message);
+        recording.error(
+            "gaps_incomplete",
+            "gaps",
+            "the file has no end: the run died, or the disk was full; what was written until then is read",
+        );
     }
     totals.note(&mut recording);
     Ok(recording)
@@ -69,13 +71,9 @@ fn add_series(recording: &mut Recording, cpus: BTreeMap<u32, GapFileCpu>) -> Gap
     let mut totals = GapTotals::default();
     for (number, cpu) in cpus {
         let seen = cpu.spikes.seen();
-        let mut series = Series::new(SeriesKind::Noise);
-        series.cpu = Some(number);
-        series.buckets = cpu.tally.buckets();
-        series.overflow = Some(0);
+        let mut series = Series::of_samples(SeriesKind::Noise, Some(number), cpu.tally, cpu.spikes);
         series.missed = cpu.lost;
         series.stated.count = cpu.seen.map(|all| all.saturating_sub(cpu.lost.unwrap_or(0)));
-        series.spikes = cpu.spikes.in_order();
         totals.left_out |= series.spikes.len() as u64 != seen;
         totals.lost = totals.lost.saturating_add(cpu.lost.unwrap_or(0));
         totals.own = totals.own.saturating_add(cpu.own);
@@ -84,7 +82,7 @@ fn add_series(recording: &mut Recording, cpus: BTreeMap<u32, GapFileCpu>) -> Gap
                 "{seen} gaps are in the file, whose end says {}",
                 series.stated.count.unwrap_or(0)
             );
-            recording.note(NoteLevel::Error, "sums_differ", &series.label(), message);
+            recording.error("sums_differ", &series.label(), message);
         }
         recording.series.push(series);
     }
@@ -105,15 +103,18 @@ impl GapTotals {
         let GapTotals { lost, own, left_out } = self;
         if *lost > 0 {
             let message = format!("{lost} gaps found no room on their way to the file; they count as missed");
-            recording.note(NoteLevel::Warning, "gaps_lost", "gaps", message);
+            recording.warning("gaps_lost", "gaps", message);
         }
         if *own > 0 {
             let message = format!("{own} gaps are the tool's own wake-ups");
-            recording.note(NoteLevel::Info, "own_gaps", "gaps", message);
+            recording.info("own_gaps", "gaps", message);
         }
         if *left_out {
-            let message = "the longest gaps of each CPU are kept with their times";
-            recording.note(NoteLevel::Info, "spikes_left_out", "gaps", message);
+            recording.info(
+                "spikes_left_out",
+                "gaps",
+                "the longest gaps of each CPU are kept with their times",
+            );
         }
     }
 }
@@ -165,7 +166,7 @@ fn of_row(
     };
     let cpu = cpus.entry(line.small(cpu)?).or_default();
     if !cpu.tally.add_exact(spike.duration_ns, 1, room)? {
-        return Err(line.wrong(duration, Problem::TooLarge(quoted(duration))));
+        return Err(line.too_large(duration));
     }
     cpu.own += u64::from(!cause.is_empty());
     cpu.spikes.add(spike);

@@ -5,10 +5,9 @@
 //! use. Source: `outputPercentileDistribution` of HdrHistogram, `hdr_percentiles_print` of HdrHistogram_c.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{InputLine, InputLines, problem_of};
+use crate::lines::{InputLine, InputLines, is_digits, problem_of};
 use crate::model::{Recording, Series, SeriesKind};
 use crate::tally::{BucketBudget, MOST_QUANTILES, Tally};
-use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "hgrm";
@@ -64,7 +63,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         let text = line.text.trim();
         if is_head(text) {
             if table.is_some() {
-                return Err(line.wrong(text, Problem::Order(quoted(text))));
+                return Err(line.out_of_order(text));
             }
             table = Some(HgrmTable {
                 series: Series::new(SeriesKind::Latency),
@@ -88,13 +87,7 @@ impl HgrmTable {
     fn row(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let words: Vec<&str> = line.words().take(5).collect();
         let ([value, share, count] | [value, share, count, _]) = *words.as_slice() else {
-            return Err(line.wrong(
-                line.text.trim_start(),
-                Problem::Columns {
-                    found: words.len(),
-                    expected: 4,
-                },
-            ));
+            return Err(line.columns(line.text.trim_start(), words.len(), 4));
         };
         let value_ns = self.milliseconds(line, value)?;
         let (share, count) = (line.decimal(share)?, line.number(count)?);
@@ -106,7 +99,7 @@ impl HgrmTable {
             Some(last) => (last.value_ns, last.count, last.low_ns),
         };
         if value_ns < before_ns || count < before || self.is_whole {
-            return Err(line.wrong(value, Problem::Order(quoted(value))));
+            return Err(line.out_of_order(value));
         }
         // Two rows may have the same value: then their samples are in one bucket.
         let low_ns = match self.last {
@@ -116,7 +109,7 @@ impl HgrmTable {
         };
         let width_ns = (value_ns - low_ns).saturating_add(1);
         if !self.tally.add(low_ns, width_ns, count - before, &mut self.room)? {
-            return Err(line.wrong(words[2], Problem::TooLarge(quoted(words[2]))));
+            return Err(line.too_large(words[2]));
         }
         self.has_smallest |= self.last.is_none() && share <= 0.0;
         self.is_whole = share >= 1.0;
@@ -157,7 +150,7 @@ impl HgrmTable {
     /// A value with its decimals, in nanoseconds.
     fn milliseconds(&mut self, line: &InputLine, word: &str) -> Result<u64, ReadError> {
         let (whole, rest) = word.split_once('.').unwrap_or((word, "0"));
-        if rest.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_digit()) {
+        if !is_digits(rest) {
             return Err(line.wrong(word, problem_of(word)));
         }
         let digits: String = rest
@@ -203,13 +196,19 @@ impl HgrmTable {
                 count: Some(0),
                 ..crate::StatedStatistics::default()
             };
-            recording.note(NoteLevel::Info, "no_samples", "samples", "nothing was recorded");
+            recording.info("no_samples", "samples", "nothing was recorded");
         } else if total.is_some_and(|total| total < last.count) {
-            let message = "its rows have more samples than its total count";
-            recording.note(NoteLevel::Error, "sums_differ", "samples", message);
+            recording.error(
+                "sums_differ",
+                "samples",
+                "its rows have more samples than its total count",
+            );
         } else if series.overflow.is_none() {
-            let message = "the end of the table is missing: how many samples were above its last row is unknown";
-            recording.note(NoteLevel::Warning, "truncated", "table", message);
+            recording.warning(
+                "truncated",
+                "table",
+                "the end of the table is missing: how many samples were above its last row is unknown",
+            );
         }
         notes(&mut recording);
         recording.series.push(series);
@@ -219,10 +218,16 @@ impl HgrmTable {
 
 /// Notes on what such a table can prove.
 fn notes(recording: &mut Recording) {
-    let message = "the file states neither a unit nor what it measured: read as milliseconds of latency, as wrk2 and jHiccup \
-         print it; where that is wrong, all times here are wrong by the same factor";
-    recording.note(NoteLevel::Warning, "unit_not_stated", "unit", message);
-    let message = "counts are exact, and values only at the percentiles that are printed: between two of them a sample may be \
-         anywhere; jHiccup also adds samples that it computed for missed ones, and the file does not mark them";
-    recording.note(NoteLevel::Info, "percentiles_only", "values", message);
+    recording.warning(
+        "unit_not_stated",
+        "unit",
+        "the file states neither a unit nor what it measured: read as milliseconds of latency, as wrk2 and jHiccup \
+         print it; where that is wrong, all times here are wrong by the same factor",
+    );
+    recording.info(
+        "percentiles_only",
+        "values",
+        "counts are exact, and values only at the percentiles that are printed: between two of them a sample may be \
+         anywhere; jHiccup also adds samples that it computed for missed ones, and the file does not mark them",
+    );
 }

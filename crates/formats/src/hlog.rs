@@ -9,7 +9,6 @@ use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
-use measure::NoteLevel;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
@@ -61,9 +60,12 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     if recording.series.is_empty() {
         return Err(ReadError::Nothing("no interval"));
     }
-    let message = "such a log does not say what it measured: read as nanoseconds of latency, as quietcore and jHiccup \
-         write it; jHiccup also adds samples that it computed for missed ones";
-    recording.note(NoteLevel::Info, "unit_not_stated", "unit", message);
+    recording.info(
+        "unit_not_stated",
+        "unit",
+        "such a log does not say what it measured: read as nanoseconds of latency, as quietcore and jHiccup \
+         write it; jHiccup also adds samples that it computed for missed ones",
+    );
     Ok(recording)
 }
 

@@ -6,7 +6,6 @@ use crate::jitterdebugger::seconds;
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::tally::{BucketBudget, Spikes, Tally, check_series};
-use measure::NoteLevel;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
@@ -49,31 +48,29 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let mut recording = Recording::new(NAME, "hwlat", UNIT_NS);
     for (number, cpu) in cpus {
-        let mut series = Series::new(SeriesKind::Noise);
-        series.cpu = number;
-        series.buckets = cpu.tally.buckets();
-        series.overflow = Some(0);
-        series.spikes = cpu.spikes.in_order();
+        let series = Series::of_samples(SeriesKind::Noise, number, cpu.tally, cpu.spikes);
         if cpu.inner > 0 {
             let message = format!(
                 "{} gaps were within one turn of the loop (inner), the others between two",
                 cpu.inner
             );
-            recording.note(NoteLevel::Info, "inner", &series.label(), message);
+            recording.info("inner", &series.label(), message);
         }
         recording.series.push(series);
     }
     if recording.series.is_empty() {
-        let message = "no gap was above the threshold";
-        recording.note(NoteLevel::Info, "no_samples", "gaps", message);
+        recording.info("no_samples", "gaps", "no gap was above the threshold");
     }
     if nmis > 0 {
         let message = format!("{nmis} non-maskable interrupts fell into the gaps; these are not the hardware's doing");
-        recording.note(NoteLevel::Warning, "nmi", "gaps", message);
+        recording.warning("nmi", "gaps", message);
     }
-    let message = "a line is the longest gap of one window, so this is no distribution of all gaps; in a virtual machine \
-         the hypervisor is what is called hardware here";
-    recording.note(NoteLevel::Info, "longest_of_window", "gaps", message);
+    recording.info(
+        "longest_of_window",
+        "gaps",
+        "a line is the longest gap of one window, so this is no distribution of all gaps; in a virtual machine \
+         the hypervisor is what is called hardware here",
+    );
     Ok(recording)
 }
 
@@ -97,14 +94,14 @@ fn gap(line: &InputLine, after: &str, cpu: &mut HwlatSeries, room: &mut BucketBu
     for word in words.take(16) {
         match word.split_once(':') {
             Some(("ts", at)) => {
-                let place = || line.wrong(at, Problem::NotANumber(quoted(at)));
+                let place = || line.no_number(at);
                 at_ns = Some(seconds(at).ok_or_else(place)?);
             }
             Some(("nmi-count", count)) => nmis = line.number(count)?,
             _ => {}
         }
     }
-    let too_large = || line.wrong(pair, Problem::TooLarge(quoted(pair)));
+    let too_large = || line.too_large(pair);
     if !cpu.tally.add_exact(longest, UNIT_NS, room)? {
         return Err(too_large());
     }

@@ -3,12 +3,11 @@
 //!
 //! Sources: hwlatdetect.py of rt-tests, the module `hwlat_detector` of the RT patches, `Documentation/trace/hwlat_detector.rst`.
 
-use crate::error::{Problem, ReadError, quoted};
+use crate::error::ReadError;
 use crate::jitterdebugger::seconds;
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::tally::{BucketBudget, Spikes, Tally};
-use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "hwlatdetect";
@@ -68,7 +67,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         let text = line.text.trim();
         is_known |= text.starts_with(HEAD);
         if let Some((at, gaps)) = of_tracer(text) {
-            let at_ns = seconds(at).ok_or_else(|| line.wrong(at, Problem::NotANumber(quoted(at))))?;
+            let at_ns = seconds(at).ok_or_else(|| line.no_number(at))?;
             samples.add(&line, at_ns, &gaps)?;
         } else if text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains(" occured on cpu ") {
             let (at_ns, gaps) = of_module(&line, text)?;
@@ -102,11 +101,7 @@ fn of_module<'a>(line: &InputLine<'a>, text: &'a str) -> Result<(u64, Vec<&'a st
     let at = words.next().unwrap_or_default();
     let gaps: Vec<&str> = words.take(3).collect();
     if gaps.is_empty() || gaps.len() > 2 {
-        let problem = Problem::Columns {
-            found: gaps.len() + 1,
-            expected: 3,
-        };
-        return Err(line.wrong(text, problem));
+        return Err(line.columns(text, gaps.len() + 1, 3));
     }
     let (whole, rest) = at.split_once('.').unwrap_or((at, "0"));
     let (whole, rest) = (line.time(whole, 1_000_000_000)?, line.number(rest)?);
@@ -124,7 +119,7 @@ impl HwlatdetectSamples {
         }
         let duration_ns = line.time(word, UNIT_NS)?;
         if !self.tally.add_exact(longest, UNIT_NS, &mut self.room)? {
-            return Err(line.wrong(word, Problem::TooLarge(quoted(word))));
+            return Err(line.too_large(word));
         }
         self.longest_ns = self.longest_ns.max(duration_ns);
         self.spikes.add(Spike {
@@ -149,7 +144,7 @@ impl HwlatdetectRun {
                     return Ok(());
                 };
                 if std::mem::replace(&mut self.has_duration, true) {
-                    return Err(line.wrong(text, Problem::Order(quoted(text))));
+                    return Err(line.out_of_order(text));
                 }
                 recording.fact("test duration", length);
             }
@@ -200,33 +195,39 @@ fn notes(recording: &mut Recording, run: &HwlatdetectRun, samples: &HwlatdetectS
                 "{seen} of {recorded} samples are in this file: of the others only the largest is known (--report writes \
                  them into another file)"
             );
-            recording.note(NoteLevel::Warning, "rows_omitted", "samples", message);
+            recording.warning("rows_omitted", "samples", message);
         }
         Some(recorded) if recorded < seen => {
             let message = format!("{seen} samples are in the file, which states {recorded}");
-            recording.note(NoteLevel::Error, "sums_differ", "samples", message);
+            recording.error("sums_differ", "samples", message);
         }
         _ if run.max_ns.is_some_and(|max_ns| max_ns < samples.longest_ns) => {
-            let message = "a sample is longer than the largest that the file states";
-            recording.note(NoteLevel::Error, "sums_differ", "samples", message);
+            recording.error(
+                "sums_differ",
+                "samples",
+                "a sample is longer than the largest that the file states",
+            );
         }
         _ => {}
     }
     if seen == 0 && run.recorded.unwrap_or(0) == 0 {
         let threshold = run.threshold.as_deref().unwrap_or("the threshold");
         let message = format!("no gap was above {threshold}: shorter ones were not recorded");
-        recording.note(NoteLevel::Info, "no_samples", "samples", message);
+        recording.info("no_samples", "samples", message);
     }
     if let Some(smis) = run.smis.filter(|smis| *smis > 0) {
         let message = format!(
             "{smis} system management interrupts occurred during the run: the firmware runs then, and the kernel can \
              neither mask nor trace it"
         );
-        recording.note(NoteLevel::Warning, "smi", "SMIs", message);
+        recording.warning("smi", "SMIs", message);
     }
     if run.smis_unreadable {
-        let message = "rdmsr could not read the counter of system management interrupts, so a count of 0 shows nothing";
-        recording.note(NoteLevel::Warning, "smi_unreadable", "SMIs", message);
+        recording.warning(
+            "smi_unreadable",
+            "SMIs",
+            "rdmsr could not read the counter of system management interrupts, so a count of 0 shows nothing",
+        );
     }
     let watched = match (&run.width, &run.window) {
         (Some(width), Some(window)) => format!("{width} of each {window}"),
@@ -237,5 +238,5 @@ fn notes(recording: &mut Recording, run: &HwlatdetectRun, samples: &HwlatdetectS
          and shows nothing about the rest of the time; the file does not state the CPUs; in a virtual machine the \
          hypervisor is what is called hardware here"
     );
-    recording.note(NoteLevel::Info, "longest_of_window", "samples", message);
+    recording.info("longest_of_window", "samples", message);
 }

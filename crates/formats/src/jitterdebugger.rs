@@ -1,11 +1,10 @@
 //! Reads jitterdebugger's results.json, and its samples as text (`cpu;seconds;latency`).
 
-use crate::error::{Problem, ReadError, quoted};
-use crate::lines::InputLines;
+use crate::error::ReadError;
+use crate::lines::{InputLines, is_digits};
 use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::pairs::{Pairs, document};
 use crate::tally::{BucketBudget, Spikes, Tally, check_series};
-use measure::NoteLevel;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -84,16 +83,18 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         return Err(ReadError::Nothing("no CPU"));
     }
     recording.note_overflows();
-    let message = "jitterdebugger does not report how many wake-ups were expected";
-    recording.note(NoteLevel::Info, "missed_not_counted", "missed wake-ups", message);
+    recording.info(
+        "missed_not_counted",
+        "missed wake-ups",
+        "jitterdebugger does not report how many wake-ups were expected",
+    );
     Ok(recording)
 }
 
 pub fn looks_like_samples(head: &str) -> bool {
     let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let words: Vec<&str> = first.trim().split(';').collect();
-    matches!(words.as_slice(), [cpu, at, value] if digits(cpu) && digits(value) && at.split('.').count() == 2 && at.split('.').all(digits))
+    matches!(words.as_slice(), [cpu, at, value] if is_digits(cpu) && is_digits(value) && at.split('.').count() == 2 && at.split('.').all(is_digits))
 }
 
 /// Reads the samples.
@@ -111,23 +112,15 @@ pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         }
         let words: Vec<&str> = line.text.splitn(4, ';').map(str::trim).collect();
         let [cpu, at, value] = words.as_slice() else {
-            let problem = Problem::Columns {
-                found: words.len(),
-                expected: 3,
-            };
-            return Err(line.wrong(line.text, problem));
+            return Err(line.columns(line.text, words.len(), 3));
         };
         let number = line.small(cpu)?;
         let duration_ns = line.time(value, UNIT_NS)?;
-        let at_ns = seconds(at).ok_or_else(|| {
-            line.decimal(at)
-                .err()
-                .unwrap_or_else(|| line.wrong(at, Problem::NotANumber(quoted(at))))
-        })?;
+        let at_ns = seconds(at).ok_or_else(|| line.decimal(at).err().unwrap_or_else(|| line.no_number(at)))?;
         let units = line.number(value)?;
         let (tally, spikes) = cpus.entry(number).or_default();
         if !tally.add_exact(units, UNIT_NS, &mut room)? {
-            return Err(line.wrong(value, Problem::TooLarge(quoted(value))));
+            return Err(line.too_large(value));
         }
         spikes.add(Spike {
             at_ns,
@@ -138,26 +131,24 @@ pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let mut recording = Recording::new(SAMPLES, "jitterdebugger", UNIT_NS);
     for (cpu, (tally, spikes)) in cpus {
-        let mut series = Series::new(SeriesKind::Latency);
-        series.cpu = Some(cpu);
-        series.buckets = tally.buckets();
-        series.overflow = Some(0);
-        series.spikes = spikes.in_order();
+        let series = Series::of_samples(SeriesKind::Latency, Some(cpu), tally, spikes);
         recording.series.push(series);
     }
     if recording.series.is_empty() {
         return Err(ReadError::Nothing("no sample"));
     }
-    let message = "jitterdebugger does not report how many wake-ups were expected";
-    recording.note(NoteLevel::Info, "missed_not_counted", "missed wake-ups", message);
+    recording.info(
+        "missed_not_counted",
+        "missed wake-ups",
+        "jitterdebugger does not report how many wake-ups were expected",
+    );
     Ok(recording)
 }
 
 /// `1114.936950838` in nanoseconds, without rounding.
 pub(crate) fn seconds(text: &str) -> Option<u64> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(rest) {
+    if !is_digits(whole) || !is_digits(rest) {
         return None;
     }
     let nine: String = rest.chars().chain(std::iter::repeat('0')).take(9).collect();

@@ -98,8 +98,28 @@ impl<'a> InputLine<'a> {
 
     /// The error for an unexpected line.
     pub(crate) fn unexpected(&self) -> ReadError {
-        let word = self.text.trim();
+        self.unexpected_word(self.text.trim())
+    }
+
+    pub(crate) fn unexpected_word(&self, word: &str) -> ReadError {
         self.wrong(word, Problem::Unexpected(quoted(word)))
+    }
+
+    pub(crate) fn too_large(&self, word: &str) -> ReadError {
+        self.wrong(word, Problem::TooLarge(quoted(word)))
+    }
+
+    pub(crate) fn out_of_order(&self, word: &str) -> ReadError {
+        self.wrong(word, Problem::Order(quoted(word)))
+    }
+
+    pub(crate) fn no_number(&self, word: &str) -> ReadError {
+        self.wrong(word, Problem::NotANumber(quoted(word)))
+    }
+
+    /// The error for a wrong number of columns. The first of them is at this word.
+    pub(crate) fn columns(&self, word: &str, found: usize, expected: usize) -> ReadError {
+        self.wrong(word, Problem::Columns { found, expected })
     }
 
     pub(crate) fn words(&self) -> std::str::SplitWhitespace<'a> {
@@ -113,14 +133,14 @@ impl<'a> InputLine<'a> {
 
     /// A small integer: a CPU, a thread.
     pub(crate) fn small(&self, word: &str) -> Result<u32, ReadError> {
-        u32::try_from(self.number(word)?).map_err(|_| self.wrong(word, Problem::TooLarge(quoted(word))))
+        u32::try_from(self.number(word)?).map_err(|_| self.too_large(word))
     }
 
     /// An integer number of units, converted to nanoseconds.
     pub(crate) fn time(&self, word: &str, unit_ns: u64) -> Result<u64, ReadError> {
         self.number(word)?
             .checked_mul(unit_ns)
-            .ok_or_else(|| self.wrong(word, Problem::TooLarge(quoted(word))))
+            .ok_or_else(|| self.too_large(word))
     }
 
     /// A non-negative decimal number.
@@ -133,17 +153,20 @@ impl<'a> InputLine<'a> {
 
     /// Adds; on overflow returns an error with the position.
     pub(crate) fn add(&self, word: &str, sum: u64, more: u64) -> Result<u64, ReadError> {
-        sum.checked_add(more)
-            .ok_or_else(|| self.wrong(word, Problem::TooLarge(quoted(word))))
+        sum.checked_add(more).ok_or_else(|| self.too_large(word))
     }
+}
+
+/// Whether a word has digits and nothing else.
+pub(crate) fn is_digits(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Why a word is not an accepted number.
 pub(crate) fn problem_of(word: &str) -> Problem {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match word.strip_prefix('-') {
         Some(rest) if rest.parse::<f64>().is_ok_and(f64::is_finite) => Problem::Negative(quoted(word)),
-        _ if digits(word)
+        _ if is_digits(word)
             || word.parse::<f64>() == Ok(f64::INFINITY) && word.contains(|c: char| c.is_ascii_digit()) =>
         {
             Problem::TooLarge(quoted(word))

@@ -17,7 +17,7 @@ pub struct ForeignFormat {
     /// Reads it.
     pub reader: Option<FormatReader>,
     /// Writes it.
-    pub write: Option<fn(&Recording) -> String>,
+    pub write: Option<FormatWriter>,
     /// The data that it can hold, if it can be written.
     pub capacity: FormatCapability,
 }
@@ -38,41 +38,89 @@ pub enum FormatCapability {
 /// The reader of a format.
 pub struct FormatReader {
     /// Whether the start of a file looks like it.
-    pub looks_like: fn(&str) -> bool,
+    pub looks_like: FormatDetector,
     /// Reads a whole file. The error is an invalid line, with its position.
-    pub read: fn(&mut dyn BufRead) -> Result<Recording, ReadError>,
+    pub read: FormatParser,
 }
 
-const fn reader(
-    looks_like: fn(&str) -> bool,
-    read: fn(&mut dyn BufRead) -> Result<Recording, ReadError>,
-) -> Option<FormatReader> {
-    Some(FormatReader { looks_like, read })
+/// Whether the start of a file looks like a format.
+pub type FormatDetector = fn(&str) -> bool;
+/// Reads a whole file.
+pub type FormatParser = fn(&mut dyn BufRead) -> Result<Recording, ReadError>;
+/// Writes a file.
+pub type FormatWriter = fn(&Recording) -> String;
+
+/// A format that can be read.
+const fn reads(
+    name: &'static str,
+    what: &'static str,
+    looks_like: FormatDetector,
+    read: FormatParser,
+) -> ForeignFormat {
+    ForeignFormat {
+        name,
+        what,
+        reader: Some(FormatReader { looks_like, read }),
+        write: None,
+        capacity: FormatCapability::Samples,
+    }
+}
+
+/// A format that can be written.
+const fn writes(
+    name: &'static str,
+    what: &'static str,
+    write: FormatWriter,
+    capacity: FormatCapability,
+) -> ForeignFormat {
+    ForeignFormat {
+        name,
+        what,
+        reader: None,
+        write: Some(write),
+        capacity,
+    }
+}
+
+impl ForeignFormat {
+    /// The same format, which can be written too.
+    const fn written_by(self, write: FormatWriter, capacity: FormatCapability) -> ForeignFormat {
+        ForeignFormat {
+            write: Some(write),
+            capacity,
+            ..self
+        }
+    }
 }
 
 /// All formats. A file has the first format that matches.
 #[rustfmt::skip] // One line each.
 pub const FORMATS: &[ForeignFormat] = &[
-    ForeignFormat { name: quietcore_json::NAME, what: "a result of quietcore", reader: reader(quietcore_json::looks_like, quietcore_json::read), write: None, capacity: FormatCapability::Everything },
-    ForeignFormat { name: gaps::NAME, what: "every gap with its time, of measure noise --gaps", reader: reader(gaps::looks_like, gaps::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: rt_tests_json::NAME, what: "--json of cyclictest, also of oslat for reading", reader: reader(rt_tests_json::looks_like, rt_tests_json::read), write: Some(rt_tests_json::write), capacity: FormatCapability::Samples },
-    ForeignFormat { name: jitterdebugger::NAME, what: "results.json of jitterdebugger", reader: reader(jitterdebugger::looks_like, jitterdebugger::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: hlog::NAME, what: "an HdrHistogram log, one tag per CPU", reader: reader(hlog::looks_like, hlog::read), write: Some(hlog::write), capacity: FormatCapability::Histograms },
-    ForeignFormat { name: hgrm::NAME, what: "a percentile table of HdrHistogram (.hgrm), also of wrk2", reader: reader(hgrm::looks_like, hgrm::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: rtla::NAME, what: "rtla timerlat hist and osnoise hist", reader: reader(rtla::looks_like, rtla::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: rtla_top::NAME, what: "rtla timerlat top, osnoise top and hwnoise", reader: reader(rtla_top::looks_like, rtla_top::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: sysjitter::NAME, what: "a raw file of sysjitter", reader: reader(sysjitter::looks_like, sysjitter::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: stress_ng::NAME, what: "stress-ng --cyclic", reader: reader(stress_ng::looks_like, stress_ng::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: hwlat::NAME, what: "a trace of the kernel's hwlat tracer", reader: reader(hwlat::looks_like, hwlat::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: hwlatdetect::NAME, what: "hwlatdetect, and the file of its --report", reader: reader(hwlatdetect::looks_like, hwlatdetect::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: oslat::NAME, what: "the text of oslat", reader: reader(oslat::looks_like, oslat::read), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: systress::NAME, what: "the text file of systress", reader: reader(systress::looks_like, systress::read), write: Some(systress::write), capacity: FormatCapability::Samples },
-    ForeignFormat { name: cyclictest::NAME, what: "the text of cyclictest; written as -h prints it, with every row", reader: reader(cyclictest::looks_like, cyclictest::read), write: Some(cyclictest::every_row), capacity: FormatCapability::Samples },
-    ForeignFormat { name: "cyclictest-2.7", what: "the same without rows that have no sample", reader: None, write: Some(cyclictest::rows_with_samples), capacity: FormatCapability::Samples },
-    ForeignFormat { name: jitterdebugger::SAMPLES, what: "jitterdebugger's samples: cpu;seconds;us", reader: reader(jitterdebugger::looks_like_samples, jitterdebugger::read_samples), write: None, capacity: FormatCapability::Samples },
-    ForeignFormat { name: csv::NAME, what: "a table of ours with one line per bucket, single sample and statistic", reader: reader(csv::looks_like, csv::read), write: Some(csv::write), capacity: FormatCapability::Everything },
-    ForeignFormat { name: "gnuplot", what: "a gnuplot script that holds its data", reader: None, write: Some(gnuplot::write), capacity: FormatCapability::Everything },
-    ForeignFormat { name: "openmetrics", what: "OpenMetrics text, histograms in seconds", reader: None, write: Some(openmetrics::write), capacity: FormatCapability::NoTimes },
+    reads(quietcore_json::NAME, "a result of quietcore", quietcore_json::looks_like, quietcore_json::read),
+    reads(gaps::NAME, "every gap with its time, of measure noise --gaps", gaps::looks_like, gaps::read),
+    reads(rt_tests_json::NAME, "--json of cyclictest, also of oslat for reading", rt_tests_json::looks_like, rt_tests_json::read)
+        .written_by(rt_tests_json::write, FormatCapability::Samples),
+    reads(jitterdebugger::NAME, "results.json of jitterdebugger", jitterdebugger::looks_like, jitterdebugger::read),
+    reads(hlog::NAME, "an HdrHistogram log, one tag per CPU", hlog::looks_like, hlog::read)
+        .written_by(hlog::write, FormatCapability::Histograms),
+    reads(hgrm::NAME, "a percentile table of HdrHistogram (.hgrm), also of wrk2", hgrm::looks_like, hgrm::read),
+    reads(rtla::NAME, "rtla timerlat hist and osnoise hist", rtla::looks_like, rtla::read),
+    reads(rtla_top::NAME, "rtla timerlat top, osnoise top and hwnoise", rtla_top::looks_like, rtla_top::read),
+    reads(sysjitter::NAME, "a raw file of sysjitter", sysjitter::looks_like, sysjitter::read),
+    reads(stress_ng::NAME, "stress-ng --cyclic", stress_ng::looks_like, stress_ng::read),
+    reads(hwlat::NAME, "a trace of the kernel's hwlat tracer", hwlat::looks_like, hwlat::read),
+    reads(hwlatdetect::NAME, "hwlatdetect, and the file of its --report", hwlatdetect::looks_like, hwlatdetect::read),
+    reads(oslat::NAME, "the text of oslat", oslat::looks_like, oslat::read),
+    reads(systress::NAME, "the text file of systress", systress::looks_like, systress::read)
+        .written_by(systress::write, FormatCapability::Samples),
+    reads(cyclictest::NAME, "the text of cyclictest; written as -h prints it, with every row", cyclictest::looks_like, cyclictest::read)
+        .written_by(cyclictest::every_row, FormatCapability::Samples),
+    writes("cyclictest-2.7", "the same without rows that have no sample", cyclictest::rows_with_samples, FormatCapability::Samples),
+    reads(jitterdebugger::SAMPLES, "jitterdebugger's samples: cpu;seconds;us", jitterdebugger::looks_like_samples, jitterdebugger::read_samples),
+    reads(csv::NAME, "a table of ours with one line per bucket, single sample and statistic", csv::looks_like, csv::read)
+        .written_by(csv::write, FormatCapability::Everything),
+    writes("gnuplot", "a gnuplot script that holds its data", gnuplot::write, FormatCapability::Everything),
+    writes("openmetrics", "OpenMetrics text, histograms in seconds", openmetrics::write, FormatCapability::NoTimes),
 ];
 
 /// The number of bytes used for detection.
@@ -119,7 +167,7 @@ pub fn writers() -> impl Iterator<Item = &'static ForeignFormat> {
 
 /// The writable format with this name, and its writer.
 #[must_use]
-pub fn writer(name: &str) -> Option<fn(&Recording) -> String> {
+pub fn writer(name: &str) -> Option<FormatWriter> {
     format_written(name)?.write
 }
 

@@ -1,6 +1,6 @@
 //! Defines the typed model for the content of any tool's file. Nothing is added; values missing in the file are `None`.
 
-use measure::{GapLabel, Measurement, Note, NoteLevel};
+use measure::{Measurement, Note, NoteLevel};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -73,6 +73,18 @@ impl Recording {
         self.facts.push((name.to_owned(), value.into()));
     }
 
+    pub(crate) fn error(&mut self, id: &str, subject: &str, message: impl Into<String>) {
+        self.note(NoteLevel::Error, id, subject, message);
+    }
+
+    pub(crate) fn warning(&mut self, id: &str, subject: &str, message: impl Into<String>) {
+        self.note(NoteLevel::Warning, id, subject, message);
+    }
+
+    pub(crate) fn info(&mut self, id: &str, subject: &str, message: impl Into<String>) {
+        self.note(NoteLevel::Info, id, subject, message);
+    }
+
     pub(crate) fn note(&mut self, level: NoteLevel, id: &str, subject: &str, message: impl Into<String>) {
         self.notes.push(Note {
             id: id.to_owned(),
@@ -94,7 +106,7 @@ impl Recording {
             let message = format!(
                 "{count} samples were above the histogram: only their number is known, and the largest of them"
             );
-            self.note(NoteLevel::Warning, "overflow", &label, message);
+            self.warning("overflow", &label, message);
         }
     }
 }
@@ -326,17 +338,8 @@ pub struct MeasurementStretch {
     pub value_ns: u64,
 }
 
-/// One sample with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Spike {
-    /// The time, in nanoseconds on the clock of the file.
-    pub at_ns: u64,
-    /// The duration.
-    pub duration_ns: u64,
-    /// The cause, if the tool can identify itself as the cause.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<GapLabel>,
-}
+/// One sample with its time on the clock of the file, and the cause if the tool can identify itself as the cause.
+pub type Spike = measure::MeasuredGap;
 
 /// Stated statistics in nanoseconds, otherwise unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -3,13 +3,12 @@
 
 mod rows;
 
-pub(crate) use rows::{OslatRows, rule};
+pub(crate) use rows::{OslatRows, gcd, rule};
 
-use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{InputLine, InputLines};
+use crate::error::{Problem, ReadError};
+use crate::lines::{InputLine, InputLines, is_digits};
 use crate::model::{Recording, Series, SeriesKind};
 use crate::tally::{MOST_BUCKETS, check_series};
-use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "oslat";
@@ -107,11 +106,7 @@ impl OslatTable {
             .take_while(|word| !word.starts_with('('))
             .collect();
         if columns.len() != self.wide.len() {
-            let problem = Problem::Columns {
-                found: columns.len(),
-                expected: self.wide.len(),
-            };
-            return Err(line.wrong(values, problem));
+            return Err(line.columns(values, columns.len(), self.wide.len()));
         }
         let value = |word: &str| line.number(word);
         match name {
@@ -150,7 +145,7 @@ impl OslatTable {
             .ok_or_else(|| line.unexpected())?;
         let end_ns = thousandths(line, number)?;
         if end_ns <= self.last_row || self.has_ended {
-            return Err(line.wrong(number, Problem::Order(quoted(number))));
+            return Err(line.out_of_order(number));
         }
         self.rows += columns.len() as u64;
         if self.rows > MOST_BUCKETS {
@@ -197,12 +192,14 @@ impl OslatTable {
             recording.series.push(wide.series);
         }
         if !self.has_ended || recording.series.iter().any(|series| series.stated.max_ns.is_none()) {
-            let message = "the end of the table is missing";
-            recording.note(NoteLevel::Warning, "truncated", "summary", message);
+            recording.warning("truncated", "summary", "the end of the table is missing");
         }
         if self.bias_ns > 0 {
-            let message = "with --bias the first row also holds everything below it";
-            recording.note(NoteLevel::Info, "bias", "histogram", message);
+            recording.info(
+                "bias",
+                "histogram",
+                "with --bias the first row also holds everything below it",
+            );
         }
         notes(recording, &self.mhz);
         Ok(())
@@ -215,23 +212,28 @@ fn thousandths(line: &InputLine, word: &str) -> Result<u64, ReadError> {
         return line.time(word, DECIMAL);
     };
     let whole = line.time(whole, DECIMAL)?;
-    let digits = rest.bytes().all(|byte| byte.is_ascii_digit());
-    let rest = rest.parse::<u64>().ok().filter(|_| digits);
+    let rest = rest.parse::<u64>().ok().filter(|_| is_digits(rest));
     rest.and_then(|rest| whole.checked_add(rest))
-        .ok_or_else(|| line.wrong(word, Problem::NotANumber(quoted(word))))
+        .ok_or_else(|| line.no_number(word))
 }
 
 /// The transformations that oslat applies to its numbers.
 pub(crate) fn notes(recording: &mut Recording, mhz: &[u64]) {
     let overflows = recording.series.iter().filter_map(|series| series.overflow);
     if overflows.fold(0_u64, u64::saturating_add) > 0 {
-        let message = "the last row holds everything above it as well: its samples are counted as overflows, and only \
-             their number and the largest of them are known";
-        recording.note(NoteLevel::Warning, "overflow", "histogram", message);
+        recording.warning(
+            "overflow",
+            "histogram",
+            "the last row holds everything above it as well: its samples are counted as overflows, and only \
+             their number and the largest of them are known",
+        );
     }
-    let message = "every turn of the loop is a sample, so percentiles are of turns and not of time; rows are named by their \
-         upper ends, and the file's own mean takes every sample for that";
-    recording.note(NoteLevel::Info, "every_turn", "samples", message);
+    recording.info(
+        "every_turn",
+        "samples",
+        "every turn of the loop is a sample, so percentiles are of turns and not of time; rows are named by their \
+         upper ends, and the file's own mean takes every sample for that",
+    );
     if mhz.is_empty() {
         return;
     }
@@ -240,5 +242,5 @@ pub(crate) fn notes(recording: &mut Recording, mhz: &[u64]) {
         "the counter's frequency was measured per thread and cut to whole MHz ({}): times are wrong by up to that much",
         list.join(", ")
     );
-    recording.note(NoteLevel::Info, "integer_mhz", "counter", message);
+    recording.info("integer_mhz", "counter", message);
 }

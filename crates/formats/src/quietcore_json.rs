@@ -124,13 +124,7 @@ fn series(thread: &ThreadResult) -> Series {
     fill(&mut series, &as_distribution(thread), tick_ns);
     series.missed = Some(thread.missed);
     series.stated.duration_ns = Some(thread.duration_ns);
-    for gap in thread.gaps.iter().flatten() {
-        series.spikes.push(Spike {
-            at_ns: gap.at_ns,
-            duration_ns: gap.duration_ns,
-            label: gap.label,
-        });
-    }
+    series.spikes.extend(thread.gaps.iter().flatten());
     for spike in thread.spikes.iter().flatten() {
         series.spikes.push(Spike {
             at_ns: spike.at_ns,

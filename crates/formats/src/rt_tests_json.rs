@@ -8,7 +8,6 @@ use crate::oslat::{OslatRows, rule};
 use crate::pairs::{FinePairs, Pairs, document};
 use crate::statistics::{best_mean_ns, whole};
 use crate::tally::{BucketBudget, Tally, check_series};
-use measure::NoteLevel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -98,11 +97,14 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     if is_oslat {
         crate::oslat::notes(&mut recording, &mhz);
     } else {
-        recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", SKIPS);
+        recording.warning("missed_not_counted", "missed wake-ups", SKIPS);
         recording.note_overflows();
         if recording.series.iter().all(|series| series.buckets.is_empty()) {
-            let message = "there is no histogram: percentiles, median and deviation cannot be known";
-            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
+            recording.warning(
+                "no_histogram",
+                "histogram",
+                "there is no histogram: percentiles, median and deviation cannot be known",
+            );
         }
     }
     Ok(recording)

@@ -3,8 +3,8 @@
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Recording, Series, SeriesKind, WakeUpPart};
+use crate::oslat::gcd;
 use crate::tally::{BucketBudget, Tally, check_series};
-use measure::NoteLevel;
 use std::io::BufRead;
 
 /// The minimum of an empty column: rtla starts from the largest 64-bit number, and `timerlat hist` printed it
@@ -96,7 +96,7 @@ impl RtlaTable {
                 "Thr" => Some(WakeUpPart::Thread),
                 "Usr" => Some(WakeUpPart::User),
                 "CPU" => None,
-                _ => return Err(line.wrong(name, Problem::Unexpected(quoted(name)))),
+                _ => return Err(line.unexpected_word(name)),
             };
             let mut series = Series::new(self.kind.unwrap_or(SeriesKind::Latency));
             series.cpu = Some(line.small(cpu)?);
@@ -107,17 +107,10 @@ impl RtlaTable {
     }
 
     fn check(&self, line: &InputLine, first: &str, found: usize) -> Result<(), ReadError> {
-        if found == self.columns.len() {
-            return Ok(());
+        match found == self.columns.len() {
+            true => Ok(()),
+            false => Err(line.columns(first, found + 1, self.columns.len() + 1)),
         }
-        let expected = self.columns.len() + 1;
-        Err(line.wrong(
-            first,
-            Problem::Columns {
-                found: found + 1,
-                expected,
-            },
-        ))
     }
 
     fn unit(&self) -> u64 {
@@ -128,7 +121,7 @@ impl RtlaTable {
         let low_ns = line.time(first, self.unit())?;
         self.check(line, first, counts.len())?;
         if self.rows.last().is_some_and(|last| *last >= low_ns) {
-            return Err(line.wrong(first, Problem::Order(quoted(first))));
+            return Err(line.out_of_order(first));
         }
         if self.rows.len() as u64 >= crate::tally::MOST_BUCKETS {
             return Err(ReadError::TooMuch {
@@ -192,12 +185,18 @@ impl RtlaTable {
         recording.series = of_columns(self.columns, width_ns, from);
         sums(&mut recording);
         if !self.has_ended {
-            let message = "the summary below the rows is missing (--no-summary, or the file was cut)";
-            recording.note(NoteLevel::Warning, "truncated", "summary", message);
+            recording.warning(
+                "truncated",
+                "summary",
+                "the summary below the rows is missing (--no-summary, or the file was cut)",
+            );
         }
         if recording.series.is_empty() {
-            let message = "no sample was above the threshold, so no CPU is named";
-            recording.note(NoteLevel::Info, "no_samples", "CPUs", message);
+            recording.info(
+                "no_samples",
+                "CPUs",
+                "no sample was above the threshold, so no CPU is named",
+            );
         }
         recording.note_overflows();
         if width_ns != unit {
@@ -205,12 +204,14 @@ impl RtlaTable {
                 "the file does not name its bucket size (-b): {} us is the largest that fits its rows",
                 width_ns / 1_000
             );
-            recording.note(NoteLevel::Info, "width_not_stated", "buckets", message);
+            recording.info("width_not_stated", "buckets", message);
         }
         if kind == SeriesKind::Latency {
-            let message =
-                "the tracer leaves out the activations that were expected while it was late, and counts none of them";
-            recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", message);
+            recording.warning(
+                "missed_not_counted",
+                "missed wake-ups",
+                "the tracer leaves out the activations that were expected while it was late, and counts none of them",
+            );
         }
         Ok(recording)
     }
@@ -246,18 +247,13 @@ fn sums(recording: &mut Recording) {
         }
     }
     for label in differ {
-        let message = "its rows do not add up to its count";
-        recording.note(NoteLevel::Error, "sums_differ", &label, message);
+        recording.error("sums_differ", &label, "its rows do not add up to its count");
     }
     if !silent.is_empty() {
-        let message = "rtla recorded no sample here: this shows neither low latency nor high";
-        recording.note(NoteLevel::Info, "no_samples", &silent.join(", "), message);
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    match b {
-        0 => a,
-        _ => gcd(b, a % b),
+        recording.info(
+            "no_samples",
+            &silent.join(", "),
+            "rtla recorded no sample here: this shows neither low latency nor high",
+        );
     }
 }

@@ -3,11 +3,11 @@
 //!
 //! Source: `timerlat_top.c` and `osnoise_top.c` of the kernel's `tools/tracing/rtla`.
 
-use crate::error::{Problem, ReadError, quoted};
+use crate::error::ReadError;
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Recording, Series, SeriesKind, WakeUpPart};
 use crate::tally::check_series;
-use measure::NoteLevel;
+use RtlaTool::{Hwnoise, Osnoise, Timerlat};
 use std::borrow::Cow;
 use std::io::BufRead;
 
@@ -53,18 +53,18 @@ enum RtlaTool {
 impl RtlaTool {
     fn of_title(line: &str) -> Option<RtlaTool> {
         match line.trim() {
-            "Timer Latency" => Some(RtlaTool::Timerlat),
-            "Operating System Noise" => Some(RtlaTool::Osnoise),
-            "Hardware-related Noise" => Some(RtlaTool::Hwnoise),
+            "Timer Latency" => Some(Timerlat),
+            "Operating System Noise" => Some(Osnoise),
+            "Hardware-related Noise" => Some(Hwnoise),
             _ => None,
         }
     }
 
     fn command(self) -> &'static str {
         match self {
-            RtlaTool::Timerlat => "timerlat top",
-            RtlaTool::Osnoise => "osnoise top",
-            RtlaTool::Hwnoise => "hwnoise",
+            Timerlat => "timerlat top",
+            Osnoise => "osnoise top",
+            Hwnoise => "hwnoise",
         }
     }
 }
@@ -121,7 +121,7 @@ impl RtlaTopState {
         let text = line.text.trim();
         if let Some(table) = RtlaTool::of_title(text) {
             if self.table.is_some_and(|before| before != table) {
-                return Err(line.wrong(text, Problem::Order(quoted(text))));
+                return Err(line.out_of_order(text));
             }
             self.table = Some(table);
             self.within = true;
@@ -135,7 +135,7 @@ impl RtlaTopState {
         }
         if let Some((duration, units)) = text.split_once('|').filter(|(_, rest)| rest.contains(UNITS)) {
             // A pasted table may lack its title.
-            self.within |= *self.table.get_or_insert(RtlaTool::Timerlat) == RtlaTool::Timerlat;
+            self.within |= *self.table.get_or_insert(Timerlat) == Timerlat;
             self.duration = Some(duration.trim().to_owned());
             self.unit_ns = Some(if units.contains("(ns)") { 1 } else { 1_000 });
             return Ok(());
@@ -156,9 +156,9 @@ impl RtlaTopState {
             return Ok(());
         }
         match table {
-            RtlaTool::Timerlat => self.of_timerlat(line)?,
-            RtlaTool::Osnoise => self.of_osnoise(line, COLUMNS.len())?,
-            RtlaTool::Hwnoise => self.of_osnoise(line, OF_HWNOISE)?,
+            Timerlat => self.of_timerlat(line)?,
+            Osnoise => self.of_osnoise(line, COLUMNS.len())?,
+            Hwnoise => self.of_osnoise(line, OF_HWNOISE)?,
         }
         check_series(self.series.len())
     }
@@ -171,13 +171,7 @@ impl RtlaTopState {
         for group in groups {
             let words: Vec<&str> = group.split_whitespace().take(5).collect();
             let (Some(part), [_, min, mean, max]) = (parts.next(), words.as_slice()) else {
-                return Err(line.wrong(
-                    group.trim_start(),
-                    Problem::Columns {
-                        found: words.len(),
-                        expected: 4,
-                    },
-                ));
+                return Err(line.columns(group.trim_start(), words.len(), 4));
             };
             let unit_ns = self.unit_ns.unwrap_or(1_000);
             let time = |word: &str| known(word).map(|word| line.time(word, unit_ns)).transpose();
@@ -204,11 +198,7 @@ impl RtlaTopState {
             return Err(line.unexpected());
         };
         if values.len() != columns {
-            let problem = Problem::Columns {
-                found: words.len(),
-                expected: columns + 2,
-            };
-            return Err(line.wrong(cpu, problem));
+            return Err(line.columns(cpu, words.len(), columns + 2));
         }
         let mut series = Series::new(SeriesKind::Noise);
         series.cpu = Some(line.small(cpu)?);
@@ -249,8 +239,8 @@ impl RtlaTopState {
             return Err(ReadError::Nothing("no line of a CPU"));
         }
         let unit_ns = match table {
-            RtlaTool::Timerlat => self.unit_ns.unwrap_or(1_000),
-            RtlaTool::Osnoise | RtlaTool::Hwnoise => 1_000,
+            Timerlat => self.unit_ns.unwrap_or(1_000),
+            Osnoise | Hwnoise => 1_000,
         };
         let mut recording = Recording::new(NAME, "rtla", unit_ns);
         recording.fact("command", table.command());
@@ -286,25 +276,39 @@ fn notes(recording: &mut Recording, table: RtlaTool, stopped: Option<String>) {
         let message = format!(
             "the run ended at a latency above its own limit ({stopped}): a longer run may have had a larger one"
         );
-        recording.note(NoteLevel::Info, "stopped", "run", message);
+        recording.info("stopped", "run", message);
     }
     match table {
-        RtlaTool::Timerlat => {
-            let message = "there is no distribution: only smallest, mean and largest are known, as rtla computed them, \
-                 and percentiles cannot be; the mean is cut to whole units";
-            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
-            let message = "the count is of timer interrupts: how many wake-ups of threads were measured is not stated";
-            recording.note(NoteLevel::Info, "count_of_interrupts", "samples", message);
-            let message =
-                "the tracer leaves out the activations that were expected while it was late, and counts none of them";
-            recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", message);
+        Timerlat => {
+            recording.warning(
+                "no_histogram",
+                "histogram",
+                "there is no distribution: only smallest, mean and largest are known, as rtla computed them, \
+                 and percentiles cannot be; the mean is cut to whole units",
+            );
+            recording.info(
+                "count_of_interrupts",
+                "samples",
+                "the count is of timer interrupts: how many wake-ups of threads were measured is not stated",
+            );
+            recording.warning(
+                "missed_not_counted",
+                "missed wake-ups",
+                "the tracer leaves out the activations that were expected while it was late, and counts none of them",
+            );
         }
-        RtlaTool::Osnoise | RtlaTool::Hwnoise => {
-            let message = "there is no distribution: only the largest single noise and sums are known, as rtla computed \
-                 them; how many noises there were is not stated, hw to thread are counts of what interrupted";
-            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
-            let message = "time was watched for the runtime alone: nothing is known of the rest of each period";
-            recording.note(NoteLevel::Info, "runtime_only", "runtime", message);
+        Osnoise | Hwnoise => {
+            recording.warning(
+                "no_histogram",
+                "histogram",
+                "there is no distribution: only the largest single noise and sums are known, as rtla computed \
+                 them; how many noises there were is not stated, hw to thread are counts of what interrupted",
+            );
+            recording.info(
+                "runtime_only",
+                "runtime",
+                "time was watched for the runtime alone: nothing is known of the rest of each period",
+            );
         }
     }
 }

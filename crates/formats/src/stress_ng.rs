@@ -1,11 +1,10 @@
 //! Reads `stress-ng --cyclic`: statistics, percentiles, and with `--cyclic-dist` the start of the distribution.
 
-use crate::error::{Problem, ReadError, quoted};
+use crate::error::{Problem, ReadError};
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Recording, Series, SeriesKind};
 use crate::statistics::whole;
 use crate::tally::{BucketBudget, Tally};
-use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "stress-ng";
@@ -92,8 +91,7 @@ impl StressNgState {
                     self.requested_ns.unwrap_or(0),
                     line.number(samples)?
                 );
-                self.recording
-                    .note(NoteLevel::Warning, "samples_lost", "samples", message);
+                self.recording.warning("samples_lost", "samples", message);
                 self.series.stated.count = self.requested_ns;
             }
             [low, count] if self.step_ns.is_some() && low.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
@@ -107,7 +105,7 @@ impl StressNgState {
     fn row(&mut self, line: &InputLine, low: &str, count: &str) -> Result<(), ReadError> {
         let low_ns = line.number(low)?;
         if self.end_ns.is_some_and(|end| low_ns < end) {
-            return Err(line.wrong(low, Problem::Order(quoted(low))));
+            return Err(line.out_of_order(low));
         }
         let width = self.step_ns.unwrap_or(1);
         self.end_ns = Some(low_ns.saturating_add(width));
@@ -133,18 +131,24 @@ impl StressNgState {
         };
         let recording = &mut self.recording;
         if series.buckets.is_empty() {
-            let message = "there is no distribution (--cyclic-dist): only what the tool computed itself is known";
-            recording.note(NoteLevel::Info, "no_histogram", "histogram", message);
+            recording.info(
+                "no_histogram",
+                "histogram",
+                "there is no distribution (--cyclic-dist): only what the tool computed itself is known",
+            );
         } else if self.cut {
             let message = format!("the distribution shows the first 250 buckets: {inside} samples are in them");
-            recording.note(NoteLevel::Warning, "rows_omitted", "histogram", message);
+            recording.warning("rows_omitted", "histogram", message);
         }
-        let message = "its sleep is relative, so that late wake-ups shift all later ones: none is ever missed, and the \
-             numbers do not compare with those of a fixed schedule";
-        recording.note(NoteLevel::Warning, "relative_sleep", "schedule", message);
+        recording.warning(
+            "relative_sleep",
+            "schedule",
+            "its sleep is relative, so that late wake-ups shift all later ones: none is ever missed, and the \
+             numbers do not compare with those of a fixed schedule",
+        );
         let mean = series.stated.mean_ns.unwrap_or(0.0);
         if series.stated.max_ns.is_some_and(|max| whole(mean) > max) {
-            recording.note(NoteLevel::Error, "sums_differ", "mean", "the mean is above the maximum");
+            recording.error("sums_differ", "mean", "the mean is above the maximum");
         }
         recording.series.push(self.series);
         Ok(self.recording)

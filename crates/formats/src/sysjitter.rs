@@ -1,10 +1,9 @@
 //! Reads sysjitter's raw files (`--raw PREFIX`, one per core): every gap above the threshold with its time.
 
-use crate::error::{Problem, ReadError, quoted};
+use crate::error::{Problem, ReadError};
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::tally::{BucketBudget, Spikes, Tally};
-use measure::NoteLevel;
 use std::io::BufRead;
 
 pub(crate) const NAME: &str = "sysjitter";
@@ -36,16 +35,12 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
                     label: None,
                 };
                 if !tally.add_exact(spike.duration_ns, 1, &mut room)? {
-                    return Err(line.wrong(gap, Problem::TooLarge(quoted(gap))));
+                    return Err(line.too_large(gap));
                 }
                 spikes.add(spike);
             }
             words => {
-                let problem = Problem::Columns {
-                    found: words.len(),
-                    expected: 4,
-                };
-                return Err(line.wrong(line.text.trim_start(), problem));
+                return Err(line.columns(line.text.trim_start(), words.len(), 4));
             }
         }
     }
@@ -53,12 +48,8 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     if head.mhz.is_none() && seen == 0 {
         return Err(ReadError::Nothing("neither a head nor a gap"));
     }
-    let mut series = Series::new(SeriesKind::Noise);
-    series.cpu = head.core;
+    let mut series = Series::of_samples(SeriesKind::Noise, head.core, tally, spikes);
     series.stated.count = head.count;
-    series.buckets = tally.buckets();
-    series.spikes = spikes.in_order();
-    series.overflow = Some(0);
     let kept = series.spikes.len() as u64;
     recording.series.push(series);
     head.note(&mut recording, seen, kept);
@@ -94,18 +85,21 @@ impl SysjitterHead {
                 "{seen} gaps are in the file, whose head says {}",
                 self.count.unwrap_or(0)
             );
-            recording.note(NoteLevel::Error, "sums_differ", "gaps", message);
+            recording.error("sums_differ", "gaps", message);
         }
         if kept < seen {
             let message = format!("the {kept} longest gaps are kept with their times");
-            recording.note(NoteLevel::Info, "spikes_left_out", "gaps", message);
+            recording.info("spikes_left_out", "gaps", message);
         }
         if let Some(mhz) = self.mhz {
             let message =
                 format!("the counter's frequency was cut to whole MHz ({mhz}): times are wrong by up to that much");
-            recording.note(NoteLevel::Info, "integer_mhz", "counter", message);
+            recording.info("integer_mhz", "counter", message);
         }
-        let message = "the file does not say its threshold; gaps below it were not recorded";
-        recording.note(NoteLevel::Info, "threshold_not_stated", "threshold", message);
+        recording.info(
+            "threshold_not_stated",
+            "threshold",
+            "the file does not say its threshold; gaps below it were not recorded",
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Reads and writes systress's text file: rows of microseconds and occurrences, then its summary. Rows that an article
 //! left out (`[...]`) are read as omitted rows.
 
-use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{InputLine, InputLines};
+use crate::error::ReadError;
+use crate::lines::{InputLine, InputLines, is_digits};
 use crate::model::{Recording, Series, SeriesKind};
 use crate::of_measurement;
 use crate::statistics::{as_f64, mean_ns, quantile, statistics, stddev_ns, whole};
@@ -22,8 +22,7 @@ const MOST_ROWS: u64 = 1_000_000;
 pub fn looks_like(head: &str) -> bool {
     let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();
-    let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let begins = first.starts_with(' ') && matches!(words.as_slice(), ["0", count] if digits(count));
+    let begins = first.starts_with(' ') && matches!(words.as_slice(), ["0", count] if is_digits(count));
     begins
         || head
             .lines()
@@ -59,21 +58,28 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     if state.last_row.is_some() {
         state.close(Series::new(SeriesKind::Latency), None);
-        let message = "the summary below the rows is missing: how many samples were above them is unknown";
-        state
-            .recording
-            .note(NoteLevel::Warning, "truncated", "summary", message);
+        state.recording.warning(
+            "truncated",
+            "summary",
+            "the summary below the rows is missing: how many samples were above them is unknown",
+        );
     }
     let mut recording = state.recording;
     if recording.series.is_empty() {
         return Err(ReadError::Nothing("neither a row nor a summary"));
     }
     recording.note_overflows();
-    let message = "systress leaves out the wake-ups that were expected while it was late, and counts none of them; its period \
-         starts again at each wake-up, so it drifts";
-    recording.note(NoteLevel::Warning, "missed_not_counted", "missed wake-ups", message);
-    let message = "mean, median and deviation in the file are cut to whole microseconds";
-    recording.note(NoteLevel::Info, "mean_truncated", "mean", message);
+    recording.warning(
+        "missed_not_counted",
+        "missed wake-ups",
+        "systress leaves out the wake-ups that were expected while it was late, and counts none of them; its period \
+         starts again at each wake-up, so it drifts",
+    );
+    recording.info(
+        "mean_truncated",
+        "mean",
+        "mean, median and deviation in the file are cut to whole microseconds",
+    );
     Ok(recording)
 }
 
@@ -81,15 +87,11 @@ impl SystressState {
     fn row(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let words: Vec<&str> = line.words().take(4).collect();
         let [value, count] = words.as_slice() else {
-            let problem = Problem::Columns {
-                found: words.len(),
-                expected: 2,
-            };
-            return Err(line.wrong(line.text.trim_start(), problem));
+            return Err(line.columns(line.text.trim_start(), words.len(), 2));
         };
         let low_ns = line.time(value, UNIT_NS)?;
         if self.last_row.is_some_and(|last| last >= low_ns) {
-            return Err(line.wrong(value, Problem::Order(quoted(value))));
+            return Err(line.out_of_order(value));
         }
         self.last_row = Some(low_ns);
         self.tally.add(low_ns, UNIT_NS, line.number(count)?, &mut self.room)?;

@@ -1,7 +1,7 @@
 //! Collects buckets and spikes from a file, with limits so that hostile files cannot exhaust memory.
 
 use crate::error::ReadError;
-use crate::model::{Bucket, Spike};
+use crate::model::{Bucket, Series, SeriesKind, Spike};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -131,6 +131,19 @@ impl Spikes {
         self.longest
             .sort_unstable_by_key(|spike| (spike.at_ns, spike.duration_ns));
         self.longest
+    }
+}
+
+impl Series {
+    /// The series of a CPU whose samples are all in this tally.
+    pub(crate) fn of_samples(kind: SeriesKind, cpu: Option<u32>, tally: Tally, spikes: Spikes) -> Series {
+        Series {
+            cpu,
+            buckets: tally.buckets(),
+            overflow: Some(0),
+            spikes: spikes.in_order(),
+            ..Series::new(kind)
+        }
     }
 }
 

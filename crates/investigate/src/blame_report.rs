@@ -5,11 +5,13 @@ use crate::event_stream::TraceEnd;
 use crate::limit_gap::LimitGap;
 use crate::trace_clock::TraceClock;
 use crate::watch_loop::EndReason;
-use blame::{BlameResult, FunctionsReport, HwlatReport};
+use blame::{BlameQuestion, BlameResult, CureContext, FunctionsReport, HwlatReport};
+use machine::{CpuSet, Machine};
 use measure::{Environment, Note};
 use report::Tracers;
 use root::{Failure, Status};
 use serde::{Serialize, Serializer};
+use session::Session;
 use tracing::ipi_senders::SendersReport;
 
 /// The program that was watched.
@@ -109,6 +111,21 @@ impl BlameReport {
     }
 }
 
+/// The context of cures for the watched CPUs.
+pub fn cure_context(session: &Session, machine: Machine, cpus: &CpuSet, question: &BlameQuestion) -> CureContext {
+    let root = session.root();
+    let machine = machine.with_interrupts(root);
+    let settings = machine::settings::for_cpus(root, cpus, plan::knobs::planned());
+    let victims = question.targets.iter().flat_map(|target| &target.victim.pids);
+    let files = boot::MachineTree::of(root);
+    let is_edited = |found: &boot::DetectedLoader| found.loader.refusal(&files, &[]).is_none();
+    CureContext {
+        own: victims.copied().collect(),
+        can_boot_set: Some(boot::find(&files).iter().any(is_edited)),
+        ..CureContext::of(&machine, &settings, session.in_force(), cpus)
+    }
+}
+
 #[allow(clippy::ref_option)] // The form of the argument is serde's.
 fn reason<S: Serializer>(failure: &Option<Failure>, serializer: S) -> Result<S::Ok, S::Error> {
     failure.as_ref().map(Failure::reason).serialize(serializer)
@@ -121,7 +138,7 @@ mod tests {
 
     #[test]
     fn without_a_trace_the_json_has_every_field_and_the_reason() {
-        let failure = Failure::new(Status::Unable, "tracefs", "it is not mounted", "mount it");
+        let failure = Failure::unable("tracefs", "it is not mounted", "mount it");
         let report = BlameReport::new(BlameResult::default(), &Err(failure), Environment::default());
         let value = serde_json::to_value(&report).unwrap();
         let mut fields: Vec<&str> = value

@@ -1,9 +1,10 @@
 //! Starts the watched command: places the process and holds it until the trace runs, so that nothing of it is missed.
 
+use crate::blame_options::CommandOptions;
+use machine::{CpuSet, Machine};
 use root::process::{self, ChildState};
 use root::{Failure, Status};
-use session::partition;
-use std::ffi::OsString;
+use session::{Session, cpuset_entry, partition};
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -41,19 +42,20 @@ pub enum ExitReason {
     Killed(i32),
 }
 
-/// Forks the process and lets it place itself. Only while this process has one thread.
+/// Forks the process and lets it place itself on these CPUs. Only while this process has one thread.
 ///
 /// # Errors
 /// The fork failed. In the new process: why it cannot execute the command; the caller there reports it.
 pub fn start(
-    command: &[OsString],
-    place: impl FnOnce() -> Result<(), Failure>,
+    session: &Session,
+    machine: &Machine,
+    cpus: Option<&CpuSet>,
+    options: &CommandOptions,
 ) -> Result<Launch<CommandChild>, Failure> {
     let failed = |error: std::io::Error| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             "the command's process could not be made",
-            error.to_string(),
+            error,
             "try again; there may be too many processes or open files",
         )
     };
@@ -62,13 +64,13 @@ pub fn start(
     let forked = process::fork().map_err(|errno| failed(std::io::Error::from_raw_os_error(errno)))?;
     let Some(pid) = forked else {
         drop((go, state));
-        place()?;
+        place(session, machine, cpus, options)?;
         let mut word = [0];
         if report.write_all(&[PLACED]).is_err() || wait.read_exact(&mut word).is_err() {
             // The parent has exited, and has reported the reason.
             std::process::exit(i32::from(Status::Failed.code()));
         }
-        let error = partition::become_program(command);
+        let error = partition::become_program(&options.command);
         let _ = report.write_all(&[NOT_STARTED]);
         return Err(error);
     };
@@ -78,6 +80,32 @@ pub fn start(
         Ok(()) if word == [PLACED] => Launch::Running(CommandChild { pid, go, state }),
         _ => Launch::Failed(status_of(wait_for(pid))),
     })
+}
+
+/// Prepares this process for executing the command: its standard output, the partition that owns the CPUs, and its affinity.
+///
+/// # Errors
+/// CPUs that are offline, or that this process may not use.
+fn place(session: &Session, machine: &Machine, cpus: Option<&CpuSet>, options: &CommandOptions) -> Result<(), Failure> {
+    let root = session.root();
+    if let Some(stdout) = options.stdout {
+        let _ = rustix::stdio::dup2_stdout(stdout);
+    }
+    let Some(cpus) = cpus else {
+        return Ok(());
+    };
+    let failed = |why: String| {
+        Failure::unable(
+            format!("the command cannot be placed on CPU {cpus}"),
+            why,
+            "choose CPUs that are online and that this process may use, or run it as root",
+        )
+    };
+    if let Some(door) = cpuset_entry::door(root, machine, cpus) {
+        cpuset_entry::enter(session, Some(&door), std::process::id()).map_err(|error| failed(error.why))?;
+    }
+    root::sched::set_affinity(0, cpus.words())
+        .map_err(|errno| failed(std::io::Error::from_raw_os_error(errno).to_string()))
 }
 
 impl CommandChild {

@@ -11,9 +11,8 @@ use crate::trace_settings::WatchSubject;
 use blame::{Functions, RecordDecoder};
 use events::dat::Description;
 use machine::{CpuId, CpuSet, Machine};
-use measure::{BreakAction, LimitHit, Note};
-use root::Root;
-use root::{Failure, Status};
+use measure::{BreakAction, BreakSample, Note};
+use root::{Failure, Root, Status};
 use session::Session;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -232,6 +231,7 @@ impl<'r> EventStream<'r> {
         kernel: &'k KernelEvents,
         join: &mut GapJoin,
     ) -> Result<TraceEnd<'k>, Failure> {
+        let refused = |error| untraceable(session, error);
         self.instance.stop()?;
         let comms = self.comms()?;
         join.known(comms.clone());
@@ -249,21 +249,18 @@ impl<'r> EventStream<'r> {
             }
         }
         self.recorder.take(None, usize::MAX, |event| join.event(&event));
-        let functions = self
-            .functions
-            .end(self.root, clock, join)
-            .map_err(|error| untraceable(session, error))?;
+        let functions = self.functions.end(self.root, clock, join).map_err(refused)?;
         let recorded = self
             .recorder
             .finish(self.root, &self.instance.file("."))
-            .map_err(|error| untraceable(session, error))?;
+            .map_err(refused)?;
         let left_behind = self.instance.end();
         // An instance that stays keeps its kprobes in use; the next call removes both.
         if left_behind.is_none() {
             kernel.senders.remove()?;
         }
         match self.failed {
-            Some(error) => Err(untraceable(session, error)),
+            Some(error) => Err(refused(error)),
             None => Ok(TraceEnd {
                 kernel,
                 comms,
@@ -281,7 +278,7 @@ impl<'r> EventStream<'r> {
 pub struct Stopper(pub OwnedFd);
 
 impl BreakAction for Stopper {
-    fn hit(&self, _: &LimitHit) {
+    fn hit(&self, _: &BreakSample) {
         let _ = rustix::io::write(&self.0, b"0");
     }
 }

@@ -12,8 +12,7 @@ use apply::tracing::{TracingSetting, TracingSettings};
 use blame::{Functions, FunctionsReport, GapFunctions, LostRecords, RecordDecoder};
 use events::PageLayout;
 use machine::{CpuId, CpuSet, Machine};
-use root::{Failure, Status};
-use root::{Root, Tracefs};
+use root::{Failure, Root, Tracefs};
 use session::Session;
 use std::ops::ControlFlow;
 use trace::{PageAccess, PageMemory, Recorder, TraceError};
@@ -150,8 +149,7 @@ pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Resul
     let available = root.value(&tracefs.file("available_tracers"))?.unwrap_or_default();
     match available.split_whitespace().any(|tracer| tracer == name) {
         true => Ok(()),
-        false => Err(Failure::new(
-            Status::Unable,
+        false => Err(Failure::unable(
             format!("the {name} tracer"),
             format!(
                 "this kernel has no such tracer: {config} is not set (it has: {})",

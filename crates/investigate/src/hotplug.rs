@@ -1,7 +1,7 @@
 //! Detects watched CPUs that went offline: their data is valid until then, and the report states it.
 
 use machine::CpuSet;
-use measure::{Note, NoteLevel};
+use measure::{Note, NoteLevel, note};
 use root::Root;
 
 /// Where the kernel lists the CPUs that are online.
@@ -27,8 +27,7 @@ impl Hotplug {
     /// Reads the online CPUs. A CPU that goes offline and returns between two reads is not detected; the kernel needs tens of
     /// milliseconds for that.
     pub fn update(&mut self, root: &Root) {
-        let text = root.value(ONLINE).ok().flatten();
-        if let Some(online) = text.and_then(|text| CpuSet::parse_list(&text).ok()) {
+        if let Some(online) = machine::cpu_list(root, ONLINE) {
             self.seen(&online);
         }
     }
@@ -45,16 +44,13 @@ impl Hotplug {
             true => String::new(),
             false => format!(" CPU {} is online again.", self.came_online),
         };
-        (!offline_cpus.is_empty()).then(|| Note {
-            id: "cpu_went_offline".to_owned(),
-            level: NoteLevel::Error,
-            subject: format!("cpus {offline_cpus}"),
-            message: format!(
-                "CPU {offline_cpus} went offline while it was watched: nothing ran there from then on, and the kernel let its \
-                 threads run on other CPUs.{back}"
-            ),
-            fix: "keep it online, and watch again".to_owned(),
-        })
+        let message = format!(
+            "CPU {offline_cpus} went offline while it was watched: nothing ran there from then on, and the kernel let its \
+             threads run on other CPUs.{back}"
+        );
+        let subject = format!("cpus {offline_cpus}");
+        let fix = "keep it online, and watch again";
+        (!offline_cpus.is_empty()).then(|| note(NoteLevel::Error, "cpu_went_offline", subject, message, fix))
     }
 }
 

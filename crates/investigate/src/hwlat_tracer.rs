@@ -60,10 +60,11 @@ fn look(
     time: Duration,
     report: &mut HwlatReport,
 ) -> Result<Option<Note>, Failure> {
+    let refused = |error| untraceable(session, error);
     let root = session.root();
     let tracefs = found(session)?;
     tracer(root, &tracefs, TRACER, "CONFIG_HWLAT_TRACER")?;
-    let catalogue = trace::catalogue(root, &tracefs.file("."), &[]).map_err(|error| untraceable(session, error))?;
+    let catalogue = trace::catalogue(root, &tracefs.file("."), &[]).map_err(refused)?;
     let number = |name: &str| -> Result<Option<u64>, Failure> {
         let text = root.value(&tracefs.file(&format!("hwlat_detector/{name}")))?;
         Ok(text.and_then(|text| text.parse().ok()))
@@ -82,7 +83,7 @@ fn look(
         MEMORY,
         PageAccess::Read,
     )
-    .map_err(|error| untraceable(session, error))?;
+    .map_err(refused)?;
     let (stop, start) = (session::stop_flag(), Instant::now());
     while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(time.saturating_sub(start.elapsed()).min(Duration::from_millis(100)));
@@ -90,9 +91,7 @@ fn look(
     report.duration_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     instance.stop()?;
     recorder.ends();
-    recorder
-        .drain(|| u64::MAX)
-        .map_err(|error| untraceable(session, error))?;
+    recorder.drain(|| u64::MAX).map_err(refused)?;
     if let Some(mut hwlat) = Hwlat::new(&catalogue.formats, cpus.iter().map(|cpu| cpu.0)) {
         recorder.take(None, usize::MAX, |event| {
             hwlat.event(&event);

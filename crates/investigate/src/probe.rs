@@ -1,8 +1,7 @@
 //! Runs a probe that spins on the watched CPUs and records every gap.
 
 use crate::blame_options::{BlameOptions, BlameStage, DEFAULT_DURATION, ProbeOptions};
-use crate::blame_report::BlameReport;
-use crate::cure_context::cure_context;
+use crate::blame_report::{BlameReport, cure_context};
 use crate::event_stream::{EventStream, KernelEvents, TraceEnd, TraceTarget, can_do_without, kernel_events};
 use crate::function_tracer;
 use crate::gap_join::{GapJoin, names};
@@ -13,8 +12,7 @@ use crate::trace_clock::TraceClock;
 use crate::trace_settings::WatchSubject;
 use blame::{BlameQuestion, BlameResult, CounterDeltas, RecordDecoder};
 use events::{Formats, NoNames};
-use machine::nanoseconds;
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, Machine, nanoseconds};
 use measure::{Break, BreakAction, Environment, MeasureRequest, Measurement, Note, NoteLevel};
 use root::{Failure, Status};
 use session::{Session, cpuset_entry, isolation};

@@ -7,7 +7,6 @@ use crate::blame_report::{BlameReport, WatchedProgram};
 use crate::child::{self, Launch};
 use crate::event_stream::kernel_events;
 use crate::hotplug::note_text;
-use crate::placement::place;
 use crate::program_watch::ProgramWatch;
 use crate::trace_settings::WatchSubject;
 use crate::waits::WaitSubject;
@@ -33,7 +32,7 @@ pub fn blame_command(
     let machine = session.machine();
     let named = options.cpus.as_deref();
     let named = named.map(|cpus| existing_cpus(cpus, &machine)).transpose()?;
-    let child = match child::start(&command.command, || place(session, &machine, named.as_ref(), command))? {
+    let child = match child::start(session, &machine, named.as_ref(), command)? {
         Launch::Running(child) => child,
         Launch::Failed(status) => return Ok(Launch::Failed(status)),
     };
@@ -133,11 +132,8 @@ pub fn blame_process(
 
 /// The CPUs on which a process is watched: those where its threads may run, restricted by the options.
 fn cpus_of_process(options: &BlameOptions, pid: u32, threads: &[Task], machine: &Machine) -> Result<CpuSet, Failure> {
-    let may = threads
-        .iter()
-        .filter_map(|thread| thread.allowed.clone())
-        .fold(CpuSet::new(), |all, cpus| all.or(&cpus))
-        .and(&machine.topology.online);
+    let allowed = threads.iter().filter_map(|thread| thread.allowed.as_ref());
+    let may = CpuSet::union(allowed).and(&machine.topology.online);
     let Some(expression) = &options.cpus else {
         return Ok(may);
     };

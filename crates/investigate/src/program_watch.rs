@@ -1,8 +1,7 @@
 //! Runs the watch of a program from its start to the report.
 
 use crate::blame_options::BlameOptions;
-use crate::blame_report::{BlameReport, WatchedProgram};
-use crate::cure_context::cure_context;
+use crate::blame_report::{BlameReport, WatchedProgram, cure_context};
 use crate::event_stream::{EventStream, KernelEvents, TraceEnd, TraceTarget, can_do_without};
 use crate::gap_join::{GapJoin, names};
 use crate::hotplug::Hotplug;

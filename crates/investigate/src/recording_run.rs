@@ -3,7 +3,6 @@
 use crate::blame_options::CommandOptions;
 use crate::child::{self, CommandChild, Launch};
 use crate::hotplug::Hotplug;
-use crate::placement::place;
 use crate::watch_loop::{EndReason, watch_loop};
 use machine::{CpuSet, Machine};
 use measure::Note;
@@ -47,7 +46,7 @@ impl RecordingRun {
         let root = session.root();
         let child = match command.command.as_slice() {
             [] => None,
-            words => match child::start(words, || place(session, machine, cpus, command))? {
+            _ => match child::start(session, machine, cpus, command)? {
                 Launch::Running(child) => Some(child),
                 Launch::Failed(status) => return Ok(Launch::Failed(status)),
             },

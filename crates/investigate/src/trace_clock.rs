@@ -1,8 +1,7 @@
 //! Defines the clocks that can join gaps and events: the trace supports them, and programs can read them.
 
 use apply::tracing::TracingSetting;
-use root::Tracefs;
-use root::{Failure, Status};
+use root::{Failure, Tracefs};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Serialize, Serializer};
 
@@ -100,8 +99,7 @@ pub fn in_force(text: &str) -> Result<TraceClock, Failure> {
     let name = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     let found = ALL.into_iter().find(|clock| Some(clock.name()) == name);
     found.ok_or_else(|| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             Tracefs::display_path("trace_clock"),
             format!(
                 "the trace has no clock that gaps can be measured on, only: {}",
@@ -116,6 +114,7 @@ pub fn in_force(text: &str) -> Result<TraceClock, Failure> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use root::Status;
 
     #[test]
     fn only_the_word_in_brackets_is_the_current_clock() {

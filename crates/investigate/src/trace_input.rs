@@ -82,8 +82,8 @@ pub fn open(path: &Path) -> Result<TraceInput, Failure> {
     }
     let refuse = |error: root::RootError| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
-            format!("{} cannot be read", report::safe(&path.display().to_string())),
-            error.to_string(),
+            format!("{} cannot be read", report::safe_path(path)),
+            error,
             "name a trace.dat, or a text that ftrace or trace-cmd report wrote; `-` is standard input",
         ),
         _ => error.into(),
@@ -104,8 +104,8 @@ pub fn open(path: &Path) -> Result<TraceInput, Failure> {
 pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, Failure> {
     TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
         Failure::usage(
-            format!("{} cannot be understood", report::safe(&path.display().to_string())),
-            error.to_string(),
+            format!("{} cannot be understood", report::safe_path(path)),
+            error,
             "give it the whole file, as trace-cmd or quietcore wrote it",
         )
     })
@@ -121,7 +121,7 @@ fn unpacked_at_most(session: &Session, packed: usize) -> usize {
 
 /// `MemAvailable` of `/proc/meminfo` (`proc_meminfo(5)`, since 3.14).
 fn available_bytes(root: &Root) -> Option<u64> {
-    let text = root.text("/proc/meminfo").ok().flatten()?;
+    let text = root.readable_text("/proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)
@@ -273,19 +273,17 @@ fn of_text(
 ) -> Result<TraceStatistics, Failure> {
     let mut reader = TextReader::new(input);
     let mut account = TraceStatistics::default();
-    loop {
-        match reader.next_item() {
-            Ok(None) => break,
-            Ok(Some(TextItem::Event(event))) => {
+    while let Some(item) = reader.next_item().map_err(|error| unreadable(path, &error))? {
+        match item {
+            TextItem::Event(event) => {
                 account.events += 1;
                 each(&step(&event));
             }
-            Ok(Some(TextItem::Lost { cpu, count })) => {
+            TextItem::Lost { cpu, count } => {
                 account.lose(count);
                 each(&lost(cpu));
             }
-            Ok(Some(TextItem::BufferStart { .. } | TextItem::Frame(_))) => {}
-            Err(error) => return Err(unreadable(path, &error)),
+            TextItem::BufferStart { .. } | TextItem::Frame(_) => {}
         }
     }
     account.broken = reader.unknown().lines;
@@ -300,11 +298,8 @@ fn of_text(
 /// The error when reading fails halfway.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(
-        format!(
-            "{} cannot be read to its end",
-            report::safe(&path.display().to_string())
-        ),
-        error.to_string(),
+        format!("{} cannot be read to its end", report::safe_path(path)),
+        error,
         "look at the disk that it is on",
     )
 }
@@ -312,7 +307,7 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
 /// The error for a text without events.
 pub fn no_trace(path: &Path) -> Failure {
     Failure::usage(
-        format!("{} is no trace", report::safe(&path.display().to_string())),
+        format!("{} is no trace", report::safe_path(path)),
         "no line of it is an event",
         "give it a trace.dat, the kernel's trace or trace_pipe, or the output of trace-cmd report",
     )

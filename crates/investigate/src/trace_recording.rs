@@ -10,11 +10,10 @@ use crate::recording_run::RecordingRun;
 use crate::watch_loop::EndReason;
 use apply::tracing::{TracingSetting, TracingSettings};
 use events::dat::{DatOption, DatWriter, PlannedBuffer, id};
-use machine::nanoseconds;
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, Machine, nanoseconds};
 use measure::Note;
 use root::output::{Draft, ReadAccess};
-use root::{Failure, Status, Tracefs};
+use root::{Failure, Tracefs};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
@@ -107,6 +106,7 @@ impl TraceRecording {
 /// CPUs, events and tracers that the machine lacks, a command that cannot be placed (also in its new process), a file that
 /// cannot be written. No instance or kprobe is left behind.
 pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<TraceRecording>, Failure> {
+    let failed = |error| unwritable(session, error);
     let root = session.root();
     let machine = session.machine();
     let cpus = match &options.cpus {
@@ -130,18 +130,13 @@ pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<Trace
     let known = requested_events(session, options, &usual, &tracefs)?;
     let mut instance = TraceInstance::create(session, tracefs, &settings(options, &known, &cpus))?;
     let list: Vec<_> = cpus.iter().collect();
-    let mut spooler = Spooler::open(&instance.file("."), &list, known.layout, &options.out)
-        .map_err(|error| unwritable(session, error))?;
-    let over = match run.run((root, &cpus), options.duration, &mut || {
-        spooler.drain().map_err(|error| unwritable(session, error))
-    })? {
+    let mut spooler = Spooler::open(&instance.file("."), &list, known.layout, &options.out).map_err(failed)?;
+    let over = match run.run((root, &cpus), options.duration, &mut || spooler.drain().map_err(failed))? {
         Launch::Running(over) => over,
         Launch::Failed(status) => return Ok(Launch::Failed(status)),
     };
     instance.stop()?;
-    let spooled = spooler
-        .finish(root, &instance.file("."))
-        .map_err(|error| unwritable(session, error))?;
+    let spooled = spooler.finish(root, &instance.file(".")).map_err(failed)?;
     let comms = root.text(&instance.shared_file("saved_cmdlines"))?.unwrap_or_default();
     instance.remove()?;
     if let Some(senders) = &senders {
@@ -199,8 +194,7 @@ fn requested_events(
     if let Some(tracer) = &options.tracer {
         let all = root.value(&tracefs.file("available_tracers"))?.unwrap_or_default();
         if !all.split_whitespace().any(|has| has == tracer) {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!("this kernel has no tracer {}", report::safe(tracer)),
                 format!("it has: {}", all.trim()),
                 "choose one of these, or events with -e",

@@ -5,7 +5,7 @@
 //! the thread at that moment: exact if it may run on only one CPU.
 
 use blame::{BlameResult, CpuAnswer, GapSource};
-use machine::tasks::{children, read_process, read_stat};
+use machine::tasks::{SchedStat, children, read_process, read_sched_stat, read_stat};
 use machine::{CpuId, CpuSet, Task, TaskKey};
 use root::Root;
 use std::collections::BTreeMap;
@@ -21,19 +21,11 @@ pub enum WaitSubject {
     Family(u32),
 }
 
-/// The statistics of one thread, or of one CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct SchedStat {
-    run_ns: u64,
-    waited_ns: u64,
-    /// The number of time slices.
-    time_slices: u64,
-}
-
 /// The measurement.
 pub struct WaitMeasurement {
     of: WaitSubject,
     threads: BTreeMap<TaskKey, SchedStat>,
+    /// The sum on each CPU.
     cpus: BTreeMap<CpuId, SchedStat>,
 }
 
@@ -54,9 +46,8 @@ impl WaitMeasurement {
     /// time after its last reading is unknown.
     pub fn update(&mut self, root: &Root) {
         for thread in self.threads_now(root) {
-            let path = format!("/proc/{}/task/{}/schedstat", thread.pid, thread.key.tid);
-            let text = root.text(&path).ok().flatten();
-            let (Some(now), Some(cpu)) = (text.as_deref().and_then(parse), thread.cpu) else {
+            let dir = format!("/proc/{}/task/{}", thread.pid, thread.key.tid);
+            let (Some(now), Some(cpu)) = (read_sched_stat(root, &dir), thread.cpu) else {
                 continue;
             };
             let before = self.threads.insert(thread.key, now).unwrap_or_default();
@@ -106,16 +97,6 @@ impl WaitMeasurement {
             cpus: cpus.iter().map(of).collect(),
         }
     }
-}
-
-fn parse(text: &str) -> Option<SchedStat> {
-    let mut words = text.split_ascii_whitespace().map(str::parse);
-    let mut next = || words.next()?.ok();
-    Some(SchedStat {
-        run_ns: next()?,
-        waited_ns: next()?,
-        time_slices: next()?,
-    })
 }
 
 #[cfg(test)]

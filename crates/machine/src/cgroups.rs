@@ -34,6 +34,17 @@ pub enum Version {
     V2,
 }
 
+impl Version {
+    /// The file of a cgroup that takes a task: one thread on v1, a process on v2.
+    #[must_use]
+    pub fn entry_file(self) -> &'static str {
+        match self {
+            Version::V1 => "tasks",
+            Version::V2 => "cgroup.procs",
+        }
+    }
+}
+
 /// The hierarchy with the cpuset controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
@@ -143,7 +154,7 @@ pub fn parse_mounts(text: &str) -> Vec<Mount> {
 }
 
 /// Spaces and similar characters are written as `\040` in mount paths (`mangle_path`).
-fn unescape(path: &str) -> String {
+pub(crate) fn unescape(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -368,6 +379,12 @@ fn find_owners(
 }
 
 impl Hierarchy {
+    /// The file that takes a task into a set (`/`, `/rt`).
+    #[must_use]
+    pub fn door(&self, set: &str) -> String {
+        format!("{}/{}", self.dir(set), self.version.entry_file())
+    }
+
     /// A set by its name (`/`, `/rt`).
     #[must_use]
     pub fn set(&self, name: &str) -> Option<&Partition> {
@@ -389,6 +406,13 @@ impl Hierarchy {
 }
 
 impl Partition {
+    /// Its list of CPUs; without one, those that it has.
+    #[must_use]
+    pub fn listed_cpus(&self) -> CpuSet {
+        let own = self.cpus.as_ref().filter(|cpus| !cpus.is_empty());
+        own.or(self.effective_cpus.as_ref()).cloned().unwrap_or_default()
+    }
+
     /// Whether it takes its CPUs from the rest, or should: a v2 partition, valid or not, or a v1 set below the root
     /// without load balancing.
     #[must_use]

@@ -1,5 +1,7 @@
 //! Splits the kernel command line as the kernel does: quotes, `--`, repeated parameters.
 
+use serde::Serialize;
+
 /// The kernel's boot line (`/proc/cmdline`), split as the kernel splits it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cmdline {
@@ -132,6 +134,30 @@ fn split_parameter(word: &str) -> Parameter {
 
 fn is_blank(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+}
+
+/// The stage that words written to the boot files have reached, according to the journal and the running line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BootWordStage {
+    /// In the files, for the next boot.
+    Pending,
+    /// On the running line.
+    Live,
+    /// Rebooted since, without them.
+    Reverted,
+}
+
+impl BootWordStage {
+    /// Its name.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            BootWordStage::Pending => "pending",
+            BootWordStage::Live => "live",
+            BootWordStage::Reverted => "reverted",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
 
 /// Every present CPU; else every possible one; `None` if both are unknown.
 fn known_cpus(topology: &Topology) -> Option<CpuSet> {
-    let listed: CpuSet = topology.cpus.iter().map(|cpu| cpu.id).collect();
+    let listed: CpuSet = topology.present_cpus();
     let present = listed
         .or(&topology.online)
         .or(&topology.present.clone().unwrap_or_default());
@@ -92,7 +92,7 @@ fn plain_word(word: &str, expression: &str, topology: &Topology) -> Result<CpuSe
         "efficiency" => CoreKind::Efficiency,
         _ => return Ok(topology.online.clone()),
     };
-    let set = ids(topology, |cpu| cpu.kind == Some(kind));
+    let set = topology.cpus_where(|cpu| cpu.kind == Some(kind));
     if set.is_empty() {
         return Err(bad(
             expression,
@@ -136,7 +136,7 @@ fn in_place(word: &str, number: u32, topology: &Topology) -> Result<CpuSet, Stri
             cpu.node.map(i64::from)
         }
     };
-    let set = ids(topology, |cpu| place(cpu) == Some(i64::from(number)));
+    let set = topology.cpus_where(|cpu| place(cpu) == Some(i64::from(number)));
     if !set.is_empty() {
         return Ok(set);
     }
@@ -163,8 +163,10 @@ fn sharing(word: &str, number: CpuId, topology: &Topology) -> Result<CpuSet, Str
     let set = match word {
         "package-of" => cpu
             .package
-            .map(|package| ids(topology, |other| other.package == Some(package))),
-        "node-of" => cpu.node.map(|node| ids(topology, |other| other.node == Some(node))),
+            .map(|package| topology.cpus_where(|other| other.package == Some(package))),
+        "node-of" => cpu
+            .node
+            .map(|node| topology.cpus_where(|other| other.node == Some(node))),
         "llc-of" => cpu.llc.clone(),
         "l2-of" => cpu.l2.clone(),
         _ => cpu.siblings.clone(),
@@ -182,15 +184,6 @@ fn sharing(word: &str, number: CpuId, topology: &Topology) -> Result<CpuSet, Str
         "the CPU is offline, so the kernel does not tell"
     };
     set.ok_or_else(|| format!("{reason} {what} of CPU {number}"))
-}
-
-fn ids(topology: &Topology, is_selected: impl Fn(&Cpu) -> bool) -> CpuSet {
-    topology
-        .cpus
-        .iter()
-        .filter(|cpu| is_selected(cpu))
-        .map(|cpu| cpu.id)
-        .collect()
 }
 
 fn bad(expression: &str, why: &str) -> ParseError {

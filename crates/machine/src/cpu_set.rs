@@ -4,6 +4,7 @@
 
 use crate::{CpuId, ParseError, units};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Borrow;
 use std::fmt;
 
 /// A set of CPU numbers. Prints itself as a kernel list (`0-2,5`; empty prints nothing).
@@ -220,6 +221,12 @@ impl CpuSet {
     #[must_use]
     pub fn or(&self, other: &CpuSet) -> CpuSet {
         self.zip(other, |a, b| a | b)
+    }
+
+    /// Members of any of these sets.
+    #[must_use]
+    pub fn union(sets: impl IntoIterator<Item: Borrow<CpuSet>>) -> CpuSet {
+        sets.into_iter().fold(CpuSet::new(), |all, set| all.or(set.borrow()))
     }
 
     /// Members of this set that are not in the other.

@@ -36,7 +36,7 @@ pub use interrupts::{ImmovableReason, Interrupt, parse_interrupts};
 pub use isolation::Isolation;
 pub use kernel::{Kernel, Preemption};
 pub use model::Machine;
-pub use reading::UnreadableFile;
+pub use reading::{UnreadableFile, cpu_list};
 pub use settings::Settings;
 pub use tasks::{MaskCount, Policy, Task, TaskKey, parse_stat, parse_status_allowed};
 pub use time::{duration_text, nanoseconds, parse_duration, utc_text};

@@ -19,6 +19,12 @@ pub struct UnreadableFile {
     pub why: String,
 }
 
+/// The CPU list in a file; `None` if there is none that can be read.
+#[must_use]
+pub fn cpu_list(root: &Root, path: &str) -> Option<CpuSet> {
+    CpuSet::parse_list(&root.readable_value(path)?).ok()
+}
+
 /// A [`Root`] with a list of what could not be read through it. One per thread.
 pub(crate) struct RootReader<'a> {
     root: &'a Root,

@@ -110,7 +110,7 @@ fn paths(root: &Root, pattern: &str) -> Vec<String> {
             true => found
                 .iter()
                 .flat_map(|dir| {
-                    let names = root.names(dir).ok().flatten().unwrap_or_default();
+                    let names = root.readable_names(dir).unwrap_or_default();
                     let fits = names.into_iter().filter(|one| matches(name, one));
                     fits.map(|one| format!("{dir}/{one}")).collect::<Vec<String>>()
                 })

@@ -62,9 +62,9 @@ pub fn temperatures(root: &Root) -> Vec<Temperature> {
 }
 
 fn each(root: &Root, folder: &str, prefix: &str, named_by: &str, is_value: &dyn Fn(&str) -> bool) -> Vec<Temperature> {
-    let value = |path: &str| root.value(path).ok().flatten();
+    let value = |path: &str| root.readable_value(path);
     let names = |path: &str| {
-        let mut names = root.names(path).ok().flatten().unwrap_or_default();
+        let mut names = root.readable_names(path).unwrap_or_default();
         names.sort_unstable();
         names
     };

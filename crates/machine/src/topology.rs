@@ -157,13 +157,20 @@ impl Topology {
     /// CPUs that are present, online or not.
     #[must_use]
     pub fn present_cpus(&self) -> CpuSet {
-        self.cpus.iter().map(|cpu| cpu.id).collect()
+        self.cpus_where(|_| true)
     }
 
     /// CPUs that are present but offline.
     #[must_use]
     pub fn offline(&self) -> CpuSet {
-        self.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect()
+        self.cpus_where(|cpu| !cpu.online)
+    }
+
+    /// CPUs that are present and selected.
+    #[must_use]
+    pub fn cpus_where(&self, is_selected: impl Fn(&Cpu) -> bool) -> CpuSet {
+        let cpus = self.cpus.iter().filter(|cpu| is_selected(cpu));
+        cpus.map(|cpu| cpu.id).collect()
     }
 
     /// The required width of a mask: the kernel's `nr_cpu_ids`, one above the highest possible CPU.

@@ -164,11 +164,7 @@ pub(crate) fn pinned(job: &SamplerJob<'_>, sampler_pid: u32, root: &Root) -> Res
 
 /// `Cpus_allowed_list` of the sampler's main thread, which is not pinned.
 fn allowed(pid: u32, root: &Root) -> CpuSet {
-    let text = root
-        .text(&format!("/proc/{pid}/status"))
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let text = root.readable_text(&format!("/proc/{pid}/status")).unwrap_or_default();
     let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.and_then(|list| CpuSet::parse_list(list).ok()).unwrap_or_default()
 }

@@ -16,6 +16,18 @@ pub enum MeasurementKind {
     All,
 }
 
+impl MeasurementKind {
+    /// Its word in commands and files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            MeasurementKind::Latency => "latency",
+            MeasurementKind::Noise => "noise",
+            MeasurementKind::All => "all",
+        }
+    }
+}
+
 /// A kernel tracer used as sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -107,12 +119,12 @@ pub struct Deadline {
 /// sample. It may write to descriptors that were opened before the measurement. It must not block.
 pub trait BreakAction: Sync {
     /// A sample was longer than the limit.
-    fn hit(&self, hit: &LimitHit);
+    fn hit(&self, hit: &BreakSample);
 }
 
-/// A sample that reached the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitHit {
+/// A sample that reached the limit, and so ends the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BreakSample {
     /// Whether it is a late wake-up or a gap.
     pub kind: MeasurementKind,
     /// The CPU.

@@ -13,8 +13,7 @@ mod window;
 use crate::Lane;
 use crate::child::ChildProcess;
 use crate::counter::CounterSource;
-use crate::housekeeping::leave_measured;
-use crate::idle_request;
+use crate::os::leave_measured;
 use crate::result::ResultMoment;
 use crate::sampler::{self, SamplerJob};
 use crate::shared::SharedMapping;
@@ -42,10 +41,8 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, MeasureError> {
     check::request(request, root)?;
-    let shared = SharedMapping::map(request.lanes.len(), slots(&request.lanes)).map_err(|errno| MeasureError::Os {
-        operation: "map memory for the samples",
-        errno,
-    })?;
+    let shared = SharedMapping::map(request.lanes.len(), slots(&request.lanes))
+        .map_err(MeasureError::os("map memory for the samples"))?;
     let job = SamplerJob {
         lanes: &request.lanes,
         counter: CounterSource::best(request.environment.clocksource.as_deref()),
@@ -53,16 +50,13 @@ pub fn run(
         system_calls: request.system_calls,
         shared: &shared,
     };
-    let pid = sampler::start(&job).map_err(|errno| MeasureError::Os {
-        operation: "start the sampler process",
-        errno,
-    })?;
+    let pid = sampler::start(&job).map_err(MeasureError::os("start the sampler process"))?;
     let mut child = ChildProcess::new(pid);
     let _aside = leave_measured(&request.cpus());
     if let Some(join) = request.join {
         join(pid).map_err(|error| MeasureError::Join { why: error.why })?;
     }
-    let held = idle_request::request(request.idle_states)?;
+    let held = request.hold_idle_states()?;
     let mut collection = Collection::new(&job, request, root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
     collection.query_before();

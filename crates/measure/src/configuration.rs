@@ -30,6 +30,7 @@ pub use error::ConfigurationError;
 
 use crate::load::LoadKind;
 use machine::Nanos;
+use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -73,6 +74,20 @@ pub struct RunConfiguration {
     pub notes: Vec<String>,
 }
 
+impl RunConfiguration {
+    /// A run without samplers, loads and programs yet.
+    fn of(form: ConfigurationForm, main: MainSettings) -> RunConfiguration {
+        RunConfiguration {
+            form,
+            main,
+            samplers: Vec::new(),
+            loads: Vec::new(),
+            programs: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// The thread that starts everything and draws the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MainSettings {
@@ -101,7 +116,8 @@ pub enum CpuLoad {
 }
 
 /// Whether the conductor's memory is locked. The samplers' memory is always locked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MemoryLock {
     /// It may be swapped.
     #[default]
@@ -158,7 +174,8 @@ pub struct BuiltInLoad {
 }
 
 /// What happens after a program has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EndAction {
     /// Nothing.
     #[default]

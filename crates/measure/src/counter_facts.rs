@@ -4,9 +4,9 @@ use crate::counter::kernel_rate::{self, Rate};
 use crate::counter::offset::{self, Offset};
 use crate::counter::{CounterSource, readable_in_user_space};
 use crate::findings::note;
-use crate::housekeeping::step_onto;
+use crate::os::{self, step_onto};
 use crate::sampler::SamplerJob;
-use crate::{Environment, MeasurementKind, Note, NoteLevel, os};
+use crate::{Environment, MeasurementKind, Note, NoteLevel};
 use machine::{CpuId, CpuSet};
 use root::Root;
 
@@ -42,7 +42,7 @@ impl CounterFacts {
 
     /// Reads them after the window: the kernel may have stopped trusting the counter during the measurement.
     pub(crate) fn after(&mut self, root: &Root) {
-        let now = root.value(CURRENT).ok().flatten();
+        let now = root.readable_value(CURRENT);
         if now != self.clocksource {
             self.distrust = distrust(root).or(self.distrust.take());
         }

@@ -15,17 +15,18 @@ use crate::{CountResult, ThreadResult};
 use machine::{CpuId, CpuSet};
 use root::{Root, RootError};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// A number, or the reason why it is missing.
 pub(crate) type CountValue = Result<u64, NotCounted>;
 
 /// Why a number is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotCounted {
     /// A fixed reason, as a sentence.
+    #[error("{0}")]
     Because(&'static str),
     /// The file does not exist, with the reason that it has then.
+    #[error("there is no {path}: {because}")]
     NoFile {
         /// The file.
         path: String,
@@ -33,16 +34,19 @@ pub(crate) enum NotCounted {
         because: &'static str,
     },
     /// The file holds no number.
+    #[error("{path} holds no number")]
     NoNumber {
         /// The file.
         path: String,
     },
     /// Only root may read the file.
+    #[error("{path} may be read by root only")]
     Denied {
         /// The file.
         path: String,
     },
     /// The file cannot be read; the error as text, because readings are copied.
+    #[error("{0}")]
     Unreadable(String),
 }
 
@@ -51,18 +55,6 @@ impl From<&RootError> for NotCounted {
         match error {
             RootError::Denied { path, .. } => NotCounted::Denied { path: path.clone() },
             other => NotCounted::Unreadable(other.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for NotCounted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotCounted::Because(why) => f.write_str(why),
-            NotCounted::NoFile { path, because } => write!(f, "there is no {path}: {because}"),
-            NotCounted::NoNumber { path } => write!(f, "{path} holds no number"),
-            NotCounted::Denied { path } => write!(f, "{path} may be read by root only"),
-            NotCounted::Unreadable(why) => f.write_str(why),
         }
     }
 }

@@ -103,23 +103,17 @@ fn debug_options(machine: &Machine) -> Option<Vec<String>> {
 fn partitioned(machine: &Machine) -> Option<CpuSet> {
     machine.cgroups.cpuset.as_ref()?;
     let sets = machine.isolation.partitions.iter();
-    Some(
-        sets.filter_map(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()))
-            .fold(CpuSet::new(), |a, b| a.or(b)),
-    )
+    let cpus = sets.filter_map(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()));
+    Some(CpuSet::union(cpus))
 }
 
 fn governor(root: &Root) -> Option<String> {
     const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
-    let names = root.names(POLICIES).ok().flatten()?;
+    let names = root.readable_names(POLICIES)?;
     let governors: BTreeSet<String> = names
         .iter()
         .filter(|name| name.starts_with("policy"))
-        .filter_map(|name| {
-            root.value(&format!("{POLICIES}/{name}/scaling_governor"))
-                .ok()
-                .flatten()
-        })
+        .filter_map(|name| root.readable_value(&format!("{POLICIES}/{name}/scaling_governor")))
         .collect();
     (!governors.is_empty()).then(|| governors.into_iter().collect::<Vec<_>>().join(","))
 }

@@ -114,6 +114,11 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
+    /// The error of an operation, from the errno that it failed with.
+    pub(crate) fn os(operation: &'static str) -> impl FnOnce(i32) -> MeasureError {
+        move |errno| MeasureError::Os { operation, errno }
+    }
+
     /// Explains the refusal of another policy.
     pub(crate) fn policy(lane: &Lane, errno: i32, root: &Root) -> MeasureError {
         let (why, next) = about_refused_policy(lane, errno, root);

@@ -6,11 +6,12 @@ use crate::{
     BreakSample, Clock, CounterInfo, Environment, GapLabel, IdleStates, MeasureRequest, MeasurementKind, Note,
     NoteLevel, SystemCalls, ThreadResult, counter, rights,
 };
+use NoteLevel::{Error, Info, Warning};
 use machine::{CpuId, CpuSet, Nanos, Policy};
 use root::Root;
 
 /// Builds a note; its texts are complete sentences.
-pub(crate) fn note(level: NoteLevel, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
+pub fn note(level: NoteLevel, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
     Note {
         id: id.to_owned(),
         level,
@@ -28,14 +29,14 @@ fn os_text(errno: i32) -> String {
 pub(crate) fn about_end(moment: ResultMoment, stopped_after_ns: Option<u64>) -> Option<Note> {
     match (moment, stopped_after_ns) {
         (ResultMoment::Passing, _) => Some(note(
-            NoteLevel::Warning,
+            Warning,
             "still_measuring",
             "measurement",
             "This was written while the measurement ran; if nothing newer takes its place, it was killed.".to_owned(),
             "measure again for the whole time, and for what is only known at the end",
         )),
         (ResultMoment::End, Some(after)) => Some(note(
-            NoteLevel::Info,
+            Info,
             "interrupted",
             "measurement",
             format!("It was stopped after {}.", Nanos(after)),
@@ -48,7 +49,7 @@ pub(crate) fn about_end(moment: ResultMoment, stopped_after_ns: Option<u64>) -> 
 /// A sampler process that died early.
 pub(crate) fn early_exit_note(how: &str, system_calls: SystemCalls) -> Note {
     note(
-        NoteLevel::Error,
+        Error,
         "sampler_died",
         "sampler process",
         format!("The sampler process ended early ({how}). What it had recorded until then is in the result."),
@@ -64,7 +65,7 @@ pub(crate) fn early_exit_note(how: &str, system_calls: SystemCalls) -> Note {
 /// A sampler that had to be killed.
 pub(crate) fn about_overdue() -> Note {
     note(
-        NoteLevel::Error,
+        Error,
         "sampler_overdue",
         "sampler process",
         "A sampler did not reach the end of its window in time and was ended: something kept the CPU from it."
@@ -85,19 +86,13 @@ pub(crate) fn about_break(broke: Option<BreakSample>) -> Option<Note> {
         Nanos(broke.value_ns),
         Nanos(broke.limit_ns)
     );
-    Some(note(
-        NoteLevel::Info,
-        "threshold_hit",
-        format!("cpu{}", broke.cpu),
-        message,
-        "",
-    ))
+    Some(note(Info, "threshold_hit", format!("cpu{}", broke.cpu), message, ""))
 }
 
 /// Measured CPUs that went offline.
 pub(crate) fn about_offline(offline_cpus: &CpuSet) -> Note {
     note(
-        NoteLevel::Error,
+        Error,
         "cpu_went_offline",
         format!("cpus {offline_cpus}"),
         format!(
@@ -117,7 +112,7 @@ pub(crate) fn about_machine(
     let mut notes = Vec::new();
     if environment.emulated {
         notes.push(note(
-            NoteLevel::Warning,
+            Warning,
             "emulated",
             "machine",
             "The processor is emulated in software: counts mean something here, times do not.".to_owned(),
@@ -127,7 +122,7 @@ pub(crate) fn about_machine(
     let clocksource = environment.clocksource.as_deref();
     if !clocksource.is_some_and(counter::readable_in_user_space) {
         notes.push(note(
-            NoteLevel::Warning,
+            Warning,
             "clock_needs_system_call",
             clocksource.unwrap_or("unknown clock source"),
             "Reading this clock may need a system call, which is part of every sample and of every turn.".to_owned(),
@@ -136,7 +131,7 @@ pub(crate) fn about_machine(
     }
     if kind != MeasurementKind::Latency && counter == counter::CounterSource::Monotonic {
         notes.push(note(
-            NoteLevel::Info,
+            Info,
             "counter_is_clock",
             counter.name(),
             "There is no counter that can be trusted here, so the loop reads CLOCK_MONOTONIC and turns more slowly."
@@ -156,7 +151,7 @@ pub(crate) fn about_counter(cpu: CpuId, counter: &CounterInfo) -> Option<Note> {
     (certain > APART_NS).then(|| {
         let way = if offset.offset_ns < 0 { "behind" } else { "ahead of" };
         note(
-            NoteLevel::Warning,
+            Warning,
             "counters_apart",
             format!("cpu{cpu}"),
             format!(
@@ -174,7 +169,7 @@ pub(crate) fn about_counter(cpu: CpuId, counter: &CounterInfo) -> Option<Note> {
 pub(crate) fn about_memory(locked: i32) -> Option<Note> {
     (locked != 1).then(|| {
         note(
-            NoteLevel::Warning,
+            Warning,
             "memory_not_locked",
             "mlockall",
             match (locked, rights::locked_memory()) {
@@ -199,7 +194,7 @@ pub(crate) fn about_memory(locked: i32) -> Option<Note> {
 pub(crate) fn about_idle(requested: IdleStates, refused: Option<i32>) -> Option<Note> {
     let errno = refused.filter(|_| requested == IdleStates::Hold)?;
     Some(note(
-        NoteLevel::Info,
+        Info,
         "idle_states_not_held",
         root::latency::DEVICE,
         format!(
@@ -215,7 +210,7 @@ pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32, root:
     (errno != 0).then(|| {
         let (why, fix) = rights::about_refused_policy(lane, errno, root);
         note(
-            NoteLevel::Warning,
+            Warning,
             "policy_refused",
             format!("cpu{}", result.cpu),
             format!(
@@ -235,7 +230,7 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
         let message =
             format!("{dropped} samples found no room because the collector came too late; they count as missed.");
         let fix = "less load on the other CPUs, or a higher threshold";
-        notes.push(note(NoteLevel::Warning, "samples_dropped", &cpu, message, fix));
+        notes.push(note(Warning, "samples_dropped", &cpu, message, fix));
     }
     if let Some(early) = &result.early {
         let message = format!(
@@ -247,14 +242,14 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
             Some(Clock::Realtime | Clock::Tai) => "this clock can be set; --clock monotonic cannot",
             _ => "do not trust the clock of this machine",
         };
-        notes.push(note(NoteLevel::Error, "woken_early", &cpu, message, fix));
+        notes.push(note(Error, "woken_early", &cpu, message, fix));
     }
     if let (Some(turn), Some(threshold)) = (result.turn_ns_min, result.threshold_ns)
         && turn.saturating_mul(2) > threshold
     {
         let message = format!("A turn of the loop takes {}, too near the threshold.", Nanos(turn));
         let fix = "raise the threshold";
-        notes.push(note(NoteLevel::Warning, "threshold_too_low", &cpu, message, fix));
+        notes.push(note(Warning, "threshold_too_low", &cpu, message, fix));
     }
     notes.extend(about_kernel_gaps(result));
     notes
@@ -268,14 +263,14 @@ fn about_own_work(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     if own.page_faults > 0 {
         let message = format!("The sampler itself had {} page faults.", own.page_faults);
         let fix = "run as root, so that memory can be locked";
-        notes.push(note(NoteLevel::Warning, "own_page_faults", &cpu, message, fix));
+        notes.push(note(Warning, "own_page_faults", &cpu, message, fix));
     }
     let sleeps = result.recorded.saturating_add(dropped);
     if result.kind == MeasurementKind::Latency && own.voluntary_switches > sleeps.saturating_add(2) {
         let slept = own.voluntary_switches;
         let message = format!("The sampler slept {slept} times for {sleeps} wake-ups.");
         let fix = "report this: something else blocked the sampler";
-        notes.push(note(NoteLevel::Warning, "own_extra_sleeps", &cpu, message, fix));
+        notes.push(note(Warning, "own_extra_sleeps", &cpu, message, fix));
     }
     notes
 }
@@ -300,13 +295,7 @@ fn about_kernel_gaps(result: &ThreadResult) -> Option<Note> {
         labelled.count(),
         Nanos(result.own_ns.unwrap_or(0)),
     );
-    Some(note(
-        NoteLevel::Info,
-        "own_gaps",
-        format!("cpu{}", result.cpu),
-        message,
-        fix,
-    ))
+    Some(note(Info, "own_gaps", format!("cpu{}", result.cpu), message, fix))
 }
 
 /// A real-time thread that never sleeps, on a kernel that does not throttle it.
@@ -315,7 +304,7 @@ pub(crate) fn about_starvation(request: &MeasureRequest<'_>) -> Option<Note> {
     let cpus: CpuSet = request.lanes.iter().filter(spins).map(|lane| lane.cpu).collect();
     (!cpus.is_empty()).then(|| {
         note(
-            NoteLevel::Info,
+            Info,
             "real_time_spinner",
             format!("cpus {cpus}"),
             "A real-time thread spins here: work of the kernel that is bound to these CPUs waits for it.".to_owned(),

@@ -19,7 +19,8 @@ use crate::{
 use machine::{CpuId, Policy};
 use observe::Activity;
 use root::Root;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Data about the window that does not come from the samplers.
 pub(crate) struct WindowData<'a> {
@@ -87,10 +88,10 @@ pub(crate) fn thread(
     }
     result.counts = counts::counts(&result, limits, closing.counts_around);
     result.proof = proved(&result, lane, samples);
-    let policy_errno = track.policy_errno.load(Ordering::Relaxed);
+    let policy_errno = track.policy_errno.load(Relaxed);
     notes.extend(findings::about_policy(lane, &result, policy_errno, closing.root));
     notes.extend(findings::about_thread(&result, get(&track.dropped)));
-    let seccomp_errno = track.seccomp_errno.load(Ordering::Relaxed);
+    let seccomp_errno = track.seccomp_errno.load(Relaxed);
     if seccomp_errno != 0 {
         let message = format!("The filter for system calls could not be installed (errno {seccomp_errno}).");
         notes.push(findings::note(
@@ -143,7 +144,7 @@ struct SamplerWindow {
 impl SamplerWindow {
     fn of(record: &ThreadRecord<'_>, moment: ResultMoment) -> SamplerWindow {
         let (lane, track, samples) = (record.lane, record.track, record.samples);
-        let state = track.state.0.load(Ordering::Acquire);
+        let state = track.state.0.load(Acquire);
         // In an intermediate result, a sampler may finish between the drain of its ring and here.
         let is_done = state == state::DONE && moment == ResultMoment::End;
         let last = samples.last;
@@ -204,7 +205,7 @@ impl SamplerWindow {
 
 /// Whether a thread's own report is used. Intermediate results do not use it, even if a thread has just finished.
 fn is_done(track: &Track, moment: ResultMoment) -> bool {
-    track.state.0.load(Ordering::Acquire) == state::DONE && moment == ResultMoment::End
+    track.state.0.load(Acquire) == state::DONE && moment == ResultMoment::End
 }
 
 /// The tick rate of a thread over its window. If the thread died before its last reading, the counter is read now.
@@ -344,9 +345,9 @@ fn steal(closing: &WindowData<'_>, cpu: CpuId) -> Option<u64> {
 }
 
 fn get(value: &AtomicU64) -> u64 {
-    value.load(Ordering::Acquire)
+    value.load(Acquire)
 }
 
 fn get32(value: &std::sync::atomic::AtomicU32) -> u32 {
-    value.load(Ordering::Acquire)
+    value.load(Acquire)
 }

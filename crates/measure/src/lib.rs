@@ -19,8 +19,6 @@ mod error;
 mod findings;
 mod finish;
 pub mod gaps;
-mod housekeeping;
-mod idle_request;
 pub mod labels;
 mod lane;
 pub mod load;
@@ -42,20 +40,20 @@ mod stats;
 mod timer;
 
 pub use choices::{
-    Break, BreakAction, Clock, Deadline, IdleStates, KernelTracer, LimitHit, MeasurementKind, Sleep, SystemCalls,
+    Break, BreakAction, BreakSample, Clock, Deadline, IdleStates, KernelTracer, MeasurementKind, Sleep, SystemCalls,
 };
 pub use collect::run;
 pub use conditions::condition_words;
 pub use environment::Environment;
 pub use error::MeasureError;
+pub use findings::note;
 pub use lane::{Lane, LaneLifetime, PolicyFallback};
 pub use progress::{MeasurementPhase, Progress, ThreadProgress};
 pub use proof::{Claim, ClaimJudgement, ClaimVerdict, Proof};
 pub use request::{CgroupJoin, MeasureRequest, RawGap, RawWindow, ResultSink, Watcher};
 pub use result::{
-    BreakSample, CountResult, CounterInfo, CounterOffset, CounterRate, Distribution, EarlyWakeUps, GapFileSummary,
-    GapLabel, Jitter, LateWakeUp, MeasuredGap, Measurement, Note, NoteLevel, OwnDisturbances, SCHEMA, ThreadResult,
-    TimeSeries,
+    CountResult, CounterInfo, CounterOffset, CounterRate, Distribution, EarlyWakeUps, GapFileSummary, GapLabel, Jitter,
+    LateWakeUp, MeasuredGap, Measurement, Note, NoteLevel, OwnDisturbances, SCHEMA, ThreadResult, TimeSeries,
 };
 pub use sampler_policy::{SamplerPolicy, parse_policy};
 

@@ -15,9 +15,10 @@ mod timers;
 mod tlb_shootdowns;
 mod wake_ups;
 
+use crate::MeasureError;
 use crate::child::ChildProcess;
 use crate::os::{self, ForkSide};
-use crate::{MeasureError, housekeeping};
+use LoadKind::{Cpu, Fork, Io, Memory, Network, SystemCalls, Timers, TlbShootdowns, WakeUps};
 use machine::{CpuId, CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -49,38 +50,33 @@ pub enum LoadKind {
 impl LoadKind {
     /// All kinds.
     pub const ALL: [LoadKind; 9] = [
-        LoadKind::Cpu,
-        LoadKind::Memory,
-        LoadKind::SystemCalls,
-        LoadKind::WakeUps,
-        LoadKind::Io,
-        LoadKind::Network,
-        LoadKind::Timers,
-        LoadKind::Fork,
-        LoadKind::TlbShootdowns,
+        Cpu,
+        Memory,
+        SystemCalls,
+        WakeUps,
+        Io,
+        Network,
+        Timers,
+        Fork,
+        TlbShootdowns,
     ];
 
     /// Kinds that work on any CPU of any machine: they do not fork, and use neither a disk nor the network.
-    pub const ANYWHERE: [LoadKind; 4] = [
-        LoadKind::Cpu,
-        LoadKind::Memory,
-        LoadKind::SystemCalls,
-        LoadKind::WakeUps,
-    ];
+    pub const ANYWHERE: [LoadKind; 4] = [Cpu, Memory, SystemCalls, WakeUps];
 
     /// Its name in files and on the screen.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            LoadKind::Cpu => "cpu",
-            LoadKind::Memory => "memory",
-            LoadKind::SystemCalls => "system_calls",
-            LoadKind::WakeUps => "wake_ups",
-            LoadKind::Io => "io",
-            LoadKind::Network => "network",
-            LoadKind::Timers => "timers",
-            LoadKind::Fork => "fork",
-            LoadKind::TlbShootdowns => "tlb_shootdowns",
+            Cpu => "cpu",
+            Memory => "memory",
+            SystemCalls => "system_calls",
+            WakeUps => "wake_ups",
+            Io => "io",
+            Network => "network",
+            Timers => "timers",
+            Fork => "fork",
+            TlbShootdowns => "tlb_shootdowns",
         }
     }
 
@@ -88,7 +84,7 @@ impl LoadKind {
     #[must_use]
     pub fn least_cpus(self) -> usize {
         match self {
-            LoadKind::Fork | LoadKind::TlbShootdowns => 2,
+            Fork | TlbShootdowns => 2,
             _ => 1,
         }
     }
@@ -137,26 +133,23 @@ impl RunningLoad {
         }
         let mut load = RunningLoad { children: Vec::new() };
         for &kind in kinds {
-            if kind == LoadKind::TlbShootdowns {
+            if kind == TlbShootdowns {
                 let first = all.first().copied().unwrap_or(CpuId(0));
                 load.spawn(kind, first, || tlb_shootdowns::run(&all))?;
                 continue;
             }
             for (place, &cpu) in all.iter().enumerate() {
                 match kind {
-                    LoadKind::Cpu => load.spawn(kind, cpu, cpu::run)?,
-                    LoadKind::Memory => load.spawn(kind, cpu, || memory::run(all.len()))?,
-                    LoadKind::SystemCalls => load.spawn(kind, cpu, system_calls::run)?,
-                    LoadKind::Io => load.spawn(kind, cpu, io::run)?,
-                    LoadKind::Network => load.spawn(kind, cpu, network::run)?,
-                    LoadKind::Timers => load.spawn(kind, cpu, timers::run)?,
-                    LoadKind::Fork => load.spawn(kind, cpu, fork::run)?,
-                    LoadKind::TlbShootdowns => {}
-                    LoadKind::WakeUps => {
-                        let pair = wake_ups::PipePair::new().map_err(|errno| MeasureError::Os {
-                            operation: "make a pipe",
-                            errno,
-                        })?;
+                    Cpu => load.spawn(kind, cpu, cpu::run)?,
+                    Memory => load.spawn(kind, cpu, || memory::run(all.len()))?,
+                    SystemCalls => load.spawn(kind, cpu, system_calls::run)?,
+                    Io => load.spawn(kind, cpu, io::run)?,
+                    Network => load.spawn(kind, cpu, network::run)?,
+                    Timers => load.spawn(kind, cpu, timers::run)?,
+                    Fork => load.spawn(kind, cpu, fork::run)?,
+                    TlbShootdowns => {}
+                    WakeUps => {
+                        let pair = wake_ups::PipePair::new().map_err(MeasureError::os("make a pipe"))?;
                         let partner = all.get((place + 1) % all.len()).copied().unwrap_or(cpu);
                         load.spawn(kind, cpu, || pair.run(wake_ups::WakeUpRole::SendsFirst))?;
                         load.spawn(kind, partner, || pair.run(wake_ups::WakeUpRole::Answers))?;
@@ -194,14 +187,8 @@ impl RunningLoad {
         let parent = std::process::id();
         let only = CpuSet::range(cpu.0, cpu.0);
         // Forked on its CPU, so that the child inherits the mask and need not allocate to set it.
-        let aside = housekeeping::step_onto(&only).map_err(|errno| MeasureError::Os {
-            operation: "pin a load program to its CPU",
-            errno,
-        })?;
-        let side = os::fork().map_err(|errno| MeasureError::Os {
-            operation: "start a load program",
-            errno,
-        })?;
+        let aside = os::step_onto(&only).map_err(MeasureError::os("pin a load program to its CPU"))?;
+        let side = os::fork().map_err(MeasureError::os("start a load program"))?;
         if let ForkSide::Parent(pid) = side {
             drop(aside);
             self.children.push((kind, ChildProcess::new(pid)));

@@ -9,8 +9,7 @@ mod sampler_output;
 use crate::choices::KernelTracer;
 use crate::conditions::{self, ConditionInput, ConditionSettings, DeepIdle};
 use crate::counter::CounterSource;
-use crate::housekeeping::leave_measured;
-use crate::idle_request;
+use crate::os::leave_measured;
 use crate::result::ResultMoment;
 use crate::{MeasureError, MeasureRequest, Measurement, MeasurementPhase, Progress, SCHEMA, check, clock, findings};
 use observe::CounterSample;
@@ -50,7 +49,7 @@ pub fn listen(
     fixed_settings.tracing.retain(|(dir, _)| dir != own);
     let mut pipe = TraceTail::open(pipe)?;
     let _aside = leave_measured(&request.cpus());
-    let held = idle_request::request(request.idle_states)?;
+    let held = request.hold_idle_states()?;
     let start = clock::monotonic_ns();
     let lengths = request.lanes.iter().map(crate::Lane::length_ns);
     let length = lengths.max().unwrap_or(0);

@@ -82,6 +82,40 @@ pub(crate) fn allowed() -> Result<CpuSet, Errno> {
     }
 }
 
+/// Restores the calling thread's affinity when dropped.
+pub(crate) struct AffinityGuard {
+    former: Option<CpuSet>,
+}
+
+/// Moves the calling thread off `measured` if it may run anywhere else. A thread that is not on these CPUs
+/// is not changed.
+pub(crate) fn leave_measured(measured: &CpuSet) -> AffinityGuard {
+    let Ok(allowed) = allowed() else {
+        return AffinityGuard { former: None };
+    };
+    let rest = allowed.minus(measured);
+    if rest.is_empty() || rest == allowed || pin(&rest).is_err() {
+        return AffinityGuard { former: None };
+    }
+    AffinityGuard { former: Some(allowed) }
+}
+
+impl Drop for AffinityGuard {
+    fn drop(&mut self) {
+        if let Some(former) = &self.former {
+            // The CPUs may have been removed from our cpuset since then; in that case the kernel has chosen others.
+            let _ = pin(former);
+        }
+    }
+}
+
+/// Pins the calling thread to `cpus` until the value is dropped.
+pub(crate) fn step_onto(cpus: &CpuSet) -> Result<AffinityGuard, Errno> {
+    let former = allowed()?;
+    pin(cpus)?;
+    Ok(AffinityGuard { former: Some(former) })
+}
+
 /// Sets policy and priority of the calling thread.
 pub(crate) fn set_policy(policy: Policy, priority: u32, deadline: Deadline) -> Result<(), Errno> {
     match policy {

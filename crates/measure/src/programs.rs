@@ -93,10 +93,9 @@ impl RunningPrograms {
     /// # Errors
     /// [`MeasureError::ConfiguredProgram`] for the first program that cannot be started; the programs before it are ended.
     pub fn start(orders: &[Order]) -> Result<RunningPrograms, MeasureError> {
-        let warden = ProgramWatchdog::post().map_err(|errno| MeasureError::Os {
-            operation: "start the process that ends the programs if we are killed",
-            errno,
-        })?;
+        let warden = ProgramWatchdog::post().map_err(MeasureError::os(
+            "start the process that ends the programs if we are killed",
+        ))?;
         let mut programs = RunningPrograms {
             running: Vec::new(),
             warden,

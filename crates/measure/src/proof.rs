@@ -38,7 +38,7 @@ pub struct Proof {
     /// `zero_events` (closed form), `clopper_pearson` or `poisson`.
     pub method: String,
     /// The claim, and whether the run proves it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimJudgement>,
 }
 

@@ -1,8 +1,9 @@
 //! Defines a measurement request.
 
-use crate::{Break, Environment, IdleStates, Lane, Measurement, MeasurementKind, SystemCalls};
+use crate::{Break, Environment, IdleStates, Lane, MeasureError, Measurement, MeasurementKind, SystemCalls};
 use machine::{CpuId, CpuSet};
 use root::Failure;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -141,6 +142,24 @@ impl<'a> MeasureRequest<'a> {
             (true, true) => MeasurementKind::All,
             (false, true) => MeasurementKind::Noise,
             (_, false) => MeasurementKind::Latency,
+        }
+    }
+
+    /// Requests that no CPU enters a deep idle state (`/dev/cpu_dma_latency`), active as long as the file is open. The inner
+    /// error is the errno of a refusal that does not prevent the measurement, 0 if nothing was requested.
+    ///
+    /// # Errors
+    /// [`MeasureError::IdleStates`] if a required request is refused.
+    pub(crate) fn hold_idle_states(&self) -> Result<Result<OwnedFd, i32>, MeasureError> {
+        if self.idle_states == IdleStates::Leave {
+            return Ok(Err(0));
+        }
+        match root::latency::request(0) {
+            Ok(file) => Ok(Ok(file)),
+            Err(error) => match error.errno().unwrap_or(libc::EIO) {
+                errno if self.idle_states == IdleStates::Require => Err(MeasureError::IdleStates { errno }),
+                errno => Ok(Err(errno)),
+            },
         }
     }
 

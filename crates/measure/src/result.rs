@@ -2,7 +2,7 @@
 //!
 //! Unknown values are `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
-use crate::{Clock, Environment, KernelTracer, MeasurementKind, Proof};
+use crate::{BreakSample, Clock, Environment, KernelTracer, MeasurementKind, Proof};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Measurement {
     /// The kind of measurement.
     pub kind: MeasurementKind,
     /// The kernel tracer that sampled; `None` for our own samplers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<KernelTracer>,
     /// When sampling started: RFC 3339, UTC.
     pub started_at: String,
@@ -33,10 +33,10 @@ pub struct Measurement {
     #[serde(default)]
     pub activity: Option<observe::Activity>,
     /// The sample that reached the limit and ended the measurement ([`crate::Break`]).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub broke: Option<BreakSample>,
     /// The file that every gap was written to ([`crate::MeasureRequest::gaps`]).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_file: Option<GapFileSummary>,
     /// Reasons why the numbers do not represent the machine in normal operation: identifiers of findings, described by
     /// [`crate::condition_words`]. Empty if none was found.
@@ -69,7 +69,7 @@ pub struct ThreadResult {
     /// The CPU.
     pub cpu: CpuId,
     /// The thread's TID.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tid: Option<u32>,
     /// The actual policy of the thread, read back from the kernel.
     pub policy: Policy,
@@ -89,29 +89,29 @@ pub struct ThreadResult {
     /// Standard deviation of the samples.
     pub stddev_ns: Option<f64>,
     /// The most frequent value, to three digits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode_ns: Option<u64>,
     /// Median.
     pub p50_ns: Option<u64>,
     /// 90 % of the samples do not exceed this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
     /// 99 % of the samples do not exceed this.
     pub p99_ns: Option<u64>,
     /// 99.9 % of the samples do not exceed this.
     pub p999_ns: Option<u64>,
     /// 99.99 % of the samples do not exceed this; unknown with fewer than 10,000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p9999_ns: Option<u64>,
     /// 99.999 % of the samples do not exceed this; unknown with fewer than 100,000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99999_ns: Option<u64>,
     /// Largest sample, exact.
     pub max_ns: Option<u64>,
     /// Lower bound of a bucket and samples in it, ascending, without empty buckets; three significant digits.
     pub histogram: Vec<(u64, u64)>,
     /// What the length of the run proves about the claim, or about the largest sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// Disturbances of the sampler thread itself; `None` if it died early.
     pub own: Option<OwnDisturbances>,
@@ -120,76 +120,76 @@ pub struct ThreadResult {
     /// Length of the window in nanoseconds.
     pub duration_ns: u64,
     /// Latency: the period.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
     /// Latency: the clock that lateness refers to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
     /// Latency by `timerlat`: the latency until the timer's interrupt ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub irq: Option<Distribution>,
     /// Latency: the lateness of every scheduled activation. Includes those that a late wake-up skipped, each with the
     /// lateness that it would have had. Its count is `recorded` plus `missed`, without
     /// samples that did not fit in memory. `None` without a schedule. Never mixed with `histogram`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Distribution>,
     /// Latency: deviation of the interval between two wake-ups from the expected interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
     /// Latency: early wake-ups, which `histogram` contains as 0; `None` if there were none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub early: Option<EarlyWakeUps>,
     /// Latency: wake-ups at least this late are listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spike_ns: Option<u64>,
     /// Latency: those with the greatest lateness, at most [`crate::MAX_GAPS`], in order of time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spikes: Option<Vec<LateWakeUp>>,
     /// Latency: the total number of these wake-ups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spikes_total: Option<u64>,
     /// Noise: the shortest gap that is counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,
     /// Noise: the longest gaps, at most [`crate::MAX_GAPS`], in order of time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Vec<MeasuredGap>>,
     /// Noise: the total number of recorded gaps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps_total: Option<u64>,
     /// Noise: number of gaps in `gaps`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps_kept: Option<u64>,
     /// All samples over time; `None` if there were none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub over_time: Option<TimeSeries>,
     /// Noise: sum of the recorded gaps that the tool did not cause.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
     /// Noise: the longest gap that the tool did not cause.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen_max_ns: Option<u64>,
     /// Noise: sum of the gaps that the kernel caused because of this very thread (throttling, fair server), and of
     /// those that contain one of our own wake-ups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_ns: Option<u64>,
     /// Noise: gaps that contain a wake-up of our own thread on the same CPU; their sum is in `own_ns`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_wake_ups: Option<u64>,
     /// Steal time of this CPU from `/proc/stat`, with the resolution of `USER_HZ`; see `activity`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
     /// Noise: iterations of the loop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
     /// Noise: the shortest iteration; shorter gaps cannot be seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_ns_min: Option<u64>,
     /// Other counts on this CPU, each with its source, or the reason why it is missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<CountResult>,
     /// Noise: the counter that the thread read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counter: Option<CounterInfo>,
 }
 
@@ -267,21 +267,6 @@ pub struct LateWakeUp {
     pub late_ns: u64,
 }
 
-/// The sample that ended a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BreakSample {
-    /// Whether it is a late wake-up or a gap.
-    pub kind: MeasurementKind,
-    /// The CPU.
-    pub cpu: CpuId,
-    /// Its lateness or length.
-    pub value_ns: u64,
-    /// The limit that it reached.
-    pub limit_ns: u64,
-    /// When its thread read the clock, on `CLOCK_MONOTONIC`.
-    pub at_monotonic_ns: u64,
-}
-
 /// The sampler thread's own disturbances, from `getrusage(RUSAGE_THREAD)` around the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnDisturbances {
@@ -301,7 +286,7 @@ pub struct MeasuredGap {
     /// Its length.
     pub duration_ns: u64,
     /// Its cause, if the tool caused it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<GapLabel>,
 }
 
@@ -395,7 +380,7 @@ pub struct CountResult {
     /// Its source.
     pub source: String,
     /// Why it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit};
 
 /// Whether we have CAP_SYS_NICE (bit 23). True if unknown, so that the privilege is not blamed.
 pub(crate) fn may_be_nice(root: &Root) -> bool {
-    let status = root.text("/proc/self/status").ok().flatten().unwrap_or_default();
+    let status = root.readable_text("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let mask = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_none_or(|mask| mask & (1 << 23) != 0)

@@ -5,7 +5,7 @@
 //! counts it: the writer never waits.
 
 use crate::shared::{RingSlot, Track};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// One sample, passed from a sampler to the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl<'a> RingWriter<'a> {
     /// Writes to every slot, so that no page of the ring is first touched during the window.
     pub(crate) fn touch(&self) {
         for slot in self.slots {
-            slot.at.store(0, Ordering::Relaxed);
+            slot.at.store(0, Relaxed);
         }
     }
 
@@ -64,7 +64,7 @@ impl<'a> RingWriter<'a> {
         self.missed += skipped;
         let size = self.slots.len() as u64;
         if self.head - self.known_tail >= size {
-            self.known_tail = self.track.tail.0.load(Ordering::Acquire);
+            self.known_tail = self.track.tail.0.load(Acquire);
             if self.head - self.known_tail >= size {
                 self.missed += 1;
                 self.dropped += 1;
@@ -73,32 +73,32 @@ impl<'a> RingWriter<'a> {
         }
         let place = (self.head & (size - 1)) as usize;
         if let Some(slot) = self.slots.get(place) {
-            slot.at.store(at, Ordering::Relaxed);
-            slot.value.store(value, Ordering::Relaxed);
-            slot.missed.store(self.missed, Ordering::Relaxed);
+            slot.at.store(at, Relaxed);
+            slot.value.store(value, Relaxed);
+            slot.missed.store(self.missed, Relaxed);
             self.head += 1;
-            self.track.head.0.store(self.head, Ordering::Release);
+            self.track.head.0.store(self.head, Release);
         }
     }
 }
 
 /// Removes all samples from the ring, oldest first.
 pub(crate) fn drain(track: &Track, slots: &[RingSlot], mut each: impl FnMut(RingSample)) {
-    let head = track.head.0.load(Ordering::Acquire);
-    let mut tail = track.tail.0.load(Ordering::Relaxed);
+    let head = track.head.0.load(Acquire);
+    let mut tail = track.tail.0.load(Relaxed);
     let size = slots.len() as u64;
     while tail < head {
         let Some(slot) = slots.get((tail & (size - 1)) as usize) else {
             break;
         };
         each(RingSample {
-            at: slot.at.load(Ordering::Relaxed),
-            value: slot.value.load(Ordering::Relaxed),
-            missed: slot.missed.load(Ordering::Relaxed),
+            at: slot.at.load(Relaxed),
+            value: slot.value.load(Relaxed),
+            missed: slot.missed.load(Relaxed),
         });
         tail += 1;
     }
-    track.tail.0.store(tail, Ordering::Release);
+    track.tail.0.store(tail, Release);
 }
 
 #[cfg(test)]

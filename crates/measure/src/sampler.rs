@@ -8,10 +8,11 @@ use crate::os::{self, Errno, ForkSide};
 use crate::ring::RingWriter;
 use crate::seccomp::{self, BreakPermission};
 use crate::shared::{Control, RingSlot, SharedMapping, Track, gate, notify, state, wait_until};
-use crate::{Break, Lane, LimitHit, MeasurementKind, Sleep, SystemCalls, clock, spin, timer};
+use crate::{Break, BreakSample, Lane, MeasurementKind, Sleep, SystemCalls, clock, spin, timer};
 use machine::{CpuSet, Policy};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Enough for the loops and for the C library's thread setup.
 const STACK_BYTES: usize = 256 * 1024;
@@ -80,7 +81,7 @@ fn process(job: &SamplerJob<'_>, parent: u32) {
             if let Err(error) = builder.spawn_scoped(scope, move || run(job, place, lane)) {
                 control
                     .spawn_errno
-                    .store(error.raw_os_error().unwrap_or(libc::EAGAIN), Ordering::Relaxed);
+                    .store(error.raw_os_error().unwrap_or(libc::EAGAIN), Relaxed);
                 arrive(&control.ready);
             }
         }
@@ -91,7 +92,7 @@ fn process(job: &SamplerJob<'_>, parent: u32) {
             Ok(()) => 1,
             Err(errno) => -errno.raw_os_error(),
         };
-        control.locked.store(locked, Ordering::Release);
+        control.locked.store(locked, Release);
     });
 }
 
@@ -101,12 +102,12 @@ fn run(job: &SamplerJob<'_>, place: usize, lane: &Lane) {
     };
     let control = job.shared.control();
     if let Err(errno) = os::pin(&CpuSet::range(lane.cpu.0, lane.cpu.0)) {
-        track.errno.store(errno, Ordering::Relaxed);
-        track.state.0.store(state::NOT_PINNED, Ordering::Release);
+        track.errno.store(errno, Relaxed);
+        track.state.0.store(state::NOT_PINNED, Release);
         arrive(&control.ready);
         return;
     }
-    track.tid.store(os::thread_number(), Ordering::Relaxed);
+    track.tid.store(os::thread_number(), Relaxed);
     take_policy(lane, track);
     touch_stack();
     RingWriter::new(track, slots).touch();
@@ -118,9 +119,7 @@ fn run(job: &SamplerJob<'_>, place: usize, lane: &Lane) {
     };
     let pace = thread.rehearse();
     if let Some(claim) = lane.claim {
-        track
-            .claim_ticks
-            .store(pace.to_ticks(claim.limit_ns), Ordering::Relaxed);
+        track.claim_ticks.store(pace.to_ticks(claim.limit_ns), Relaxed);
     }
     arrive(&control.ready);
     if lane.kind == MeasurementKind::Noise {
@@ -162,7 +161,7 @@ impl SamplerThread<'_> {
                 },
             )
         {
-            track.seccomp_errno.store(errno, Ordering::Relaxed);
+            track.seccomp_errno.store(errno, Relaxed);
         }
         let ahead_ns = clock::ahead_ns();
         let limit = job.break_at.map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
@@ -172,28 +171,25 @@ impl SamplerThread<'_> {
             MeasurementKind::Noise => {
                 // The same moment as `start`, so that gaps can be joined with data that has the clock's time.
                 let begun = start.raw_ns.saturating_add_signed(ahead_ns);
-                track.start_ns.store(begun, Ordering::Relaxed);
+                track.start_ns.store(begun, Relaxed);
                 self.sample_gaps(&mut writer, pace, start.ticks, limit);
             }
         }
         let after = os::thread_usage();
         let end = job.source(self.lane).pair();
-        track.end_ticks.store(end.ticks, Ordering::Relaxed);
-        track.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
-        track.end_width_ns.store(end.width_ns, Ordering::Relaxed);
-        track.missed.store(writer.missed, Ordering::Relaxed);
-        track.dropped.store(writer.dropped, Ordering::Relaxed);
-        track
-            .page_faults
-            .store(after.page_faults - before.page_faults, Ordering::Relaxed);
+        track.end_ticks.store(end.ticks, Relaxed);
+        track.end_raw_ns.store(end.raw_ns, Relaxed);
+        track.end_width_ns.store(end.width_ns, Relaxed);
+        track.missed.store(writer.missed, Relaxed);
+        track.dropped.store(writer.dropped, Relaxed);
+        track.page_faults.store(after.page_faults - before.page_faults, Relaxed);
         track
             .voluntary
-            .store(after.voluntary_switches - before.voluntary_switches, Ordering::Relaxed);
-        track.involuntary.store(
-            after.involuntary_switches - before.involuntary_switches,
-            Ordering::Relaxed,
-        );
-        track.state.0.store(state::DONE, Ordering::Release);
+            .store(after.voluntary_switches - before.voluntary_switches, Relaxed);
+        track
+            .involuntary
+            .store(after.involuntary_switches - before.involuntary_switches, Relaxed);
+        track.state.0.store(state::DONE, Release);
     }
 
     /// Reads and records the start of the window. Inlined, as everything between this reading and the loop: see [`WAY_IN_NS`].
@@ -208,37 +204,37 @@ impl SamplerThread<'_> {
             raw_ns: pair.raw_ns + pace.to_ns(now.saturating_sub(pair.ticks)),
             width_ns: pair.width_ns,
         };
-        self.track.start_ticks.store(start.ticks, Ordering::Relaxed);
-        self.track.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
-        self.track.start_width_ns.store(start.width_ns, Ordering::Relaxed);
+        self.track.start_ticks.store(start.ticks, Relaxed);
+        self.track.start_raw_ns.store(start.raw_ns, Relaxed);
+        self.track.start_width_ns.store(start.width_ns, Relaxed);
         start
     }
 
     #[inline(always)]
     fn sample_wake_ups(self, writer: &mut RingWriter<'_>) {
         let (control, track) = (self.job.shared.control(), self.track);
-        let start_ns = track.start_clock_ns.load(Ordering::Acquire);
-        let since_monotonic = control.start_monotonic_ns.load(Ordering::Acquire);
+        let start_ns = track.start_clock_ns.load(Acquire);
+        let since_monotonic = control.start_monotonic_ns.load(Acquire);
         let own_start = since_monotonic.saturating_add(self.lane.phase_ns);
-        track.start_ns.store(own_start, Ordering::Relaxed);
-        track.state.0.store(state::SAMPLING, Ordering::Release);
+        track.start_ns.store(own_start, Relaxed);
+        track.state.0.store(state::SAMPLING, Release);
         let end = self.wake(start_ns, writer);
         self.trip(end.hit_ns, Pace::NANOSECONDS);
-        track.covered.store(end.covered, Ordering::Relaxed);
-        track.seen.store(end.seen, Ordering::Relaxed);
+        track.covered.store(end.covered, Relaxed);
+        track.seen.store(end.seen, Relaxed);
     }
 
     /// Spins from `start`, until a gap reaches `limit`; both are in ticks.
     #[inline(always)]
     fn sample_gaps(self, writer: &mut RingWriter<'_>, pace: Pace, start: u64, limit: u64) {
         let track = self.track;
-        track.state.0.store(state::SAMPLING, Ordering::Release);
+        track.state.0.store(state::SAMPLING, Release);
         let end = self.spin(writer, pace, [start, self.lane.length_ns()], limit);
         self.trip(end.hit, pace);
-        track.covered.store(end.covered, Ordering::Relaxed);
-        track.seen.store(end.seen, Ordering::Relaxed);
-        track.iterations.store(end.iterations, Ordering::Relaxed);
-        track.iteration_min.store(end.iteration_min, Ordering::Relaxed);
+        track.covered.store(end.covered, Relaxed);
+        track.seen.store(end.seen, Relaxed);
+        track.iterations.store(end.iterations, Relaxed);
+        track.iteration_min.store(end.iteration_min, Relaxed);
     }
 
     /// Runs the wake-up loop until the window is over.
@@ -267,7 +263,7 @@ impl SamplerThread<'_> {
             return;
         };
         if let Some(trip) = limit.trip {
-            trip.hit(&LimitHit {
+            trip.hit(&BreakSample {
                 kind: self.lane.kind,
                 cpu: self.lane.cpu,
                 value_ns: pace.to_ns(ticks),
@@ -275,9 +271,9 @@ impl SamplerThread<'_> {
                 at_monotonic_ns: clock::monotonic_ns(),
             });
         }
-        self.track.hit.store(ticks, Ordering::Relaxed);
+        self.track.hit.store(ticks, Relaxed);
         // All other threads end as well.
-        self.stop().store(1, Ordering::Release);
+        self.stop().store(1, Release);
     }
 
     /// Runs the window's own loop once, so that its code, its data and the clock's pages are in memory. Calibrates the
@@ -313,8 +309,8 @@ impl SamplerThread<'_> {
                 pace
             }
         };
-        track.head.0.store(0, Ordering::Release);
-        track.last_seen.0.store(0, Ordering::Release);
+        track.head.0.store(0, Release);
+        track.last_seen.0.store(0, Release);
         pace
     }
 
@@ -344,12 +340,12 @@ fn take_policy(lane: &Lane, track: &Track) {
     // The default slack of 50 us would delay every sleep of an ordinary task.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     if let Err(errno) = os::set_policy(lane.policy, lane.priority, lane.deadline) {
-        track.policy_errno.store(errno, Ordering::Relaxed);
+        track.policy_errno.store(errno, Relaxed);
         let _ = os::set_policy(Policy::Other, 0, lane.deadline);
     }
     let (policy, priority) = os::policy();
-    track.policy.store(policy_code(policy), Ordering::Relaxed);
-    track.priority.store(priority, Ordering::Relaxed);
+    track.policy.store(policy_code(policy), Relaxed);
+    track.priority.store(priority, Relaxed);
 }
 
 /// Encodes a policy for shared memory.
@@ -395,7 +391,7 @@ fn touch_stack() {
 
 /// Counts the calling thread in a word that other threads wait on.
 fn arrive(word: &AtomicU32) {
-    word.fetch_add(1, Ordering::AcqRel);
+    word.fetch_add(1, AcqRel);
     notify(word);
 }
 
@@ -405,6 +401,6 @@ fn pass(control: &Control, gate: u32) {
 
 /// Opens the gate up to `value`.
 pub(crate) fn open(control: &Control, value: u32) {
-    control.gate.0.store(value, Ordering::Release);
+    control.gate.0.store(value, Release);
     notify(&control.gate.0);
 }

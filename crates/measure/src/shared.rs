@@ -196,9 +196,11 @@ impl SharedMapping {
         }
     }
 
-    /// Number of sampling threads.
-    pub(crate) fn tracks(&self) -> usize {
-        self.tracks
+    /// The tracks of all sampling threads.
+    pub(crate) fn tracks(&self) -> impl Iterator<Item = &Track> {
+        (0..self.tracks)
+            .filter_map(|place| self.track(place))
+            .map(|(track, _)| track)
     }
 }
 

@@ -131,17 +131,17 @@ pub fn close_up(before: &CloseSample, after: &CloseSample) -> BTreeMap<CpuId, Cl
 
 fn number(root: &Root, cpu: CpuId, file: &str) -> Option<u64> {
     let path = format!("/sys/devices/system/cpu/cpu{}/{file}", cpu.0);
-    root.value(&path).ok().flatten()?.parse().ok()
+    root.readable_value(&path)?.parse().ok()
 }
 
 fn idle(root: &Root, cpu: CpuId) -> Option<BTreeMap<u32, IdleStateSample>> {
     let dir = format!("/sys/devices/system/cpu/cpu{}/cpuidle", cpu.0);
-    let names = root.names(&dir).ok().flatten()?;
+    let names = root.readable_names(&dir)?;
     let state = |name: &String| {
         let place: u32 = name.strip_prefix("state")?.parse().ok()?;
         let number = |file: &str| number(root, cpu, &format!("cpuidle/{name}/{file}"));
         let state = IdleStateSample {
-            name: root.value(&format!("{dir}/{name}/name")).ok().flatten()?,
+            name: root.readable_value(&format!("{dir}/{name}/name"))?,
             latency_us: number("latency")?,
             usage: number("usage")?,
         };
@@ -170,10 +170,10 @@ fn entered(
 /// Fields 10 and 12 of `stat`, and the two lines of `status`.
 fn thread(root: &Root, task: &Task) -> Option<ThreadCounts> {
     let dir = format!("/proc/{}/task/{}", task.pid, task.key.tid);
-    let stat = root.text(&format!("{dir}/stat")).ok().flatten()?;
+    let stat = root.readable_text(&format!("{dir}/stat"))?;
     let (minor, major) = parse_faults(&stat)?;
     let now = machine::tasks::parse_stat(&stat).ok()?;
-    let status = root.text(&format!("{dir}/status")).ok().flatten();
+    let status = root.readable_text(&format!("{dir}/status"));
     Some(ThreadCounts {
         cpu: now.cpu?,
         comm: now.comm,

@@ -25,13 +25,8 @@ impl CounterSample {
     /// Reads the counters. Files that are missing or refused give `None`.
     #[must_use]
     pub fn take(root: &Root) -> CounterSample {
-        let text = |path: &str| root.text(path).ok().flatten();
-        let schedstats_on = root
-            .value("/proc/sys/kernel/sched_schedstats")
-            .ok()
-            .flatten()
-            .as_deref()
-            == Some("1");
+        let text = |path: &str| root.readable_text(path);
+        let schedstats_on = root.readable_value("/proc/sys/kernel/sched_schedstats").as_deref() == Some("1");
         CounterSample {
             interrupts: interrupts(root),
             softirqs: text("/proc/softirqs").and_then(|text| parse_interrupts(&text)),
@@ -48,7 +43,7 @@ impl CounterSample {
 /// How often a task got each CPU (`/proc/schedstat`). The kernel counts this even if `kernel.sched_schedstats` is 0.
 #[must_use]
 pub fn timeslices(root: &Root) -> Option<BTreeMap<u32, u64>> {
-    let text = root.text("/proc/schedstat").ok().flatten()?;
+    let text = root.readable_text("/proc/schedstat")?;
     parse_timeslices(&text)
 }
 
@@ -66,7 +61,7 @@ fn time(root: &Root) -> Option<u64> {
             Some(u64::try_from(now.tv_sec).ok()? * 1_000_000_000 + u64::try_from(now.tv_nsec).ok()?)
         }
         Origin::Captured => {
-            let text = root.value("/proc/uptime").ok().flatten()?;
+            let text = root.readable_value("/proc/uptime")?;
             let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
             let (seconds, hundredths): (u64, u64) = (seconds.parse().ok()?, hundredths.parse().ok()?);
             seconds

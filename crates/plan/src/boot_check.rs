@@ -8,7 +8,6 @@ mod agreement;
 mod boot_part_findings;
 mod case;
 mod evidence;
-mod family;
 mod file_evidence;
 mod irqaffinity;
 mod isolcpus;
@@ -20,17 +19,33 @@ mod workqueue;
 pub use agreement::Agreement;
 pub use boot_part_findings::boot_part_findings;
 pub use evidence::{
-    BootEvidence, BootWordStage, CountWindow, CpuCounts, CpuOccupant, DeclaredPartition, OwnBootWords, PartitionDrift,
-    UnknownCpus,
+    BootEvidence, CountWindow, CpuCounts, CpuOccupant, DeclaredPartition, OwnBootWords, PartitionDrift, UnknownCpus,
 };
 pub use file_evidence::paths;
 
 use crate::Finding;
 use crate::lint::{LintedLine, lint};
-use case::ParameterCase;
-use family::family;
-use machine::{CpuSet, Parameter};
+use case::{ParameterCase, ParameterFamily};
+use machine::cmdline::BootWordStage;
+use machine::{CpuSet, Parameter, same_name};
 use serde::Serialize;
+
+/// Every family.
+const FAMILIES: &[&ParameterFamily] = &[
+    &isolcpus::FAMILY,
+    &nohz_full::FAMILY,
+    &rcu_nocbs::LIST,
+    &rcu_nocbs::POLL,
+    &irqaffinity::FAMILY,
+    &workqueue::FAMILY,
+    &file_evidence::FAMILY,
+];
+
+/// The family of a parameter.
+fn family(name: &str) -> Option<&'static ParameterFamily> {
+    let mut all = FAMILIES.iter().copied();
+    all.find(|family| family.names.iter().any(|own| same_name(own, name)))
+}
 
 /// The answer to one question, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +84,11 @@ impl CheckAnswer {
 
     pub(crate) fn no(because: impl Into<String>) -> CheckAnswer {
         CheckAnswer::new(Truth::No, because)
+    }
+
+    /// Nothing shows it.
+    pub(crate) fn unseen(because: impl Into<String>) -> CheckAnswer {
+        CheckAnswer::new(Truth::Unseen, because)
     }
 
     pub(crate) fn unknown(because: impl Into<String>) -> CheckAnswer {
@@ -231,7 +251,7 @@ fn check(
 
 #[cfg(test)]
 mod tests {
-    use super::family::FAMILIES;
+    use super::FAMILIES;
 
     #[test]
     fn every_name_is_a_known_parameter_in_exactly_one_family() {

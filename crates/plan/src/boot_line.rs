@@ -40,13 +40,7 @@ pub fn boot_line(request: &BootPurpose, facts: &KernelFacts) -> BootLine {
     if cpus != *request.isolated {
         let message = "the boot CPU keeps time for the others, so the kernel does not let its tick stop";
         findings.push(
-            Finding::new(
-                Level::Warning,
-                FindingId::BOOT_LINE_BOOT_CPU,
-                format!("cpu{boot}"),
-                message,
-            )
-            .fix("isolate other CPUs"),
+            Finding::warning(FindingId::BOOT_LINE_BOOT_CPU, format!("cpu{boot}"), message).fix("isolate other CPUs"),
         );
     }
     if cpus.is_empty() {
@@ -66,13 +60,12 @@ pub fn boot_line(request: &BootPurpose, facts: &KernelFacts) -> BootLine {
 
 fn ignored(parameter: &str, option: &str) -> Finding {
     let message = format!("this kernel has no {option}, so it would ignore {parameter}=; it is left out");
-    Finding::new(Level::Warning, FindingId::BOOT_LINE_IGNORED, parameter, message)
-        .fix(format!("use a kernel with {option}=y"))
+    Finding::warning(FindingId::BOOT_LINE_IGNORED, parameter, message).fix(format!("use a kernel with {option}=y"))
 }
 
 fn uncertain_finding(parameter: &str, option: &str) -> Finding {
     let message = format!("whether this kernel has {option} is unknown; without it {parameter}= is ignored");
-    Finding::new(Level::Info, FindingId::BOOT_LINE_UNSURE, parameter, message)
+    Finding::info(FindingId::BOOT_LINE_UNSURE, parameter, message)
         .fix("look for it in /boot/config-RELEASE or /proc/config.gz")
 }
 
@@ -92,7 +85,7 @@ fn isolcpus(cpus: &CpuSet, facts: &KernelFacts, findings: &mut Vec<Finding>) -> 
     }
     let message = "isolcpus=managed_irq came with 5.6: interrupts whose mask the kernel manages stay where they are";
     findings.push(
-        Finding::new(Level::Info, FindingId::BOOT_LINE_NO_MANAGED_IRQ, "isolcpus", message)
+        Finding::info(FindingId::BOOT_LINE_NO_MANAGED_IRQ, "isolcpus", message)
             .fix("let nothing on the isolated CPUs use those devices"),
     );
     Some(format!("isolcpus={cpus}"))
@@ -110,12 +103,7 @@ fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &KernelFacts, findings: 
                 findings.push(uncertain_finding("nohz_full", "CONFIG_NO_HZ_FULL"));
             }
             let message = "nohz_full= includes the RCU callbacks of its CPUs, so rcu_nocbs= is left out";
-            findings.push(Finding::new(
-                Level::Info,
-                FindingId::BOOT_LINE_REDUNDANT,
-                "rcu_nocbs",
-                message,
-            ));
+            findings.push(Finding::info(FindingId::BOOT_LINE_REDUNDANT, "rcu_nocbs", message));
         }
         (false, _) => {}
     }
@@ -165,12 +153,9 @@ pub(crate) fn suggest(scene: &PlanContext) -> BootLine {
     }
     let message = "scheduler domains and interrupt affinities need no reboot, they are among the changes above; managed \
                    interrupts, the tick and RCU callbacks do";
-    suggested.findings.push(Finding::new(
-        Level::Info,
-        FindingId::BOOT_LINE_AT_RUN_TIME,
-        "boot line",
-        message,
-    ));
+    suggested
+        .findings
+        .push(Finding::info(FindingId::BOOT_LINE_AT_RUN_TIME, "boot line", message));
     suggested.findings.extend(conflicts(scene, &line, &facts));
     suggested
 }

@@ -2,8 +2,8 @@
 //! They are handled like every other change: planned as data, journalled, read back, undone.
 
 use crate::{
-    Action, Change, ChangeKind, Intent, IntentKind, PartitionName, Plan, Profile, ReadbackComparison, RefusalPolicy,
-    TaskSelector, UndoMethod,
+    Action, Change, Intent, IntentKind, PartitionName, Plan, Profile, ReadbackComparison, RefusalPolicy, TaskSelector,
+    UndoMethod,
 };
 use machine::CpuSet;
 
@@ -50,21 +50,8 @@ pub fn remove_set(path: &str) -> Change {
 /// Writing a file of a cpuset, with its former text as far as it is known.
 #[must_use]
 pub fn write(path: &str, before: Option<String>, value: &str, compare: ReadbackComparison, undo: UndoMethod) -> Change {
-    let back = match undo {
-        UndoMethod::Restore => "write the former value",
-        UndoMethod::WithSet => "goes with the cgroup",
-    };
-    let action = Action::Write {
-        path: path.to_owned(),
-        value: value.to_owned(),
-        compare,
-        on_refusal: RefusalPolicy::Fatal,
-        undo,
-    };
-    Change {
-        before,
-        ..change(path, value, back, action)
-    }
+    let policy = (RefusalPolicy::Fatal, undo);
+    requested(Change::write(path, before, value, compare, policy))
 }
 
 /// Turning a v2 cgroup into a partition that keeps balancing.
@@ -92,14 +79,10 @@ pub fn move_tasks(tids: Vec<u32>, to: &str, cpus: &CpuSet) -> Change {
 }
 
 fn change(path: &str, after: &str, undo: &str, action: Action) -> Change {
-    Change {
-        id: String::new(),
-        target: path.to_owned(),
-        kind: ChangeKind::Runtime,
-        before: None,
-        after: after.to_owned(),
-        why: "it was requested explicitly".to_owned(),
-        undo: undo.to_owned(),
-        action,
-    }
+    requested(Change::new(path, after, undo, action))
+}
+
+fn requested(change: Change) -> Change {
+    let why = "it was requested explicitly".to_owned();
+    Change { why, ..change }
 }

@@ -25,6 +25,71 @@ pub struct Change {
 }
 
 impl Change {
+    /// A change at run time that has no name, no former value and no reason yet.
+    pub(crate) fn new(target: &str, after: &str, undo: &str, action: Action) -> Change {
+        Change {
+            id: String::new(),
+            target: target.to_owned(),
+            kind: ChangeKind::Runtime,
+            before: None,
+            after: after.to_owned(),
+            why: String::new(),
+            undo: undo.to_owned(),
+            action,
+        }
+    }
+
+    /// A change that writes a value to a file.
+    pub(crate) fn write(
+        path: &str,
+        before: Option<String>,
+        value: &str,
+        compare: ReadbackComparison,
+        (on_refusal, undo): (RefusalPolicy, UndoMethod),
+    ) -> Change {
+        let back = match undo {
+            UndoMethod::Restore => "write the former value",
+            UndoMethod::WithSet => "goes with the cgroup",
+        };
+        let action = Action::Write {
+            path: path.to_owned(),
+            value: value.to_owned(),
+            compare,
+            on_refusal,
+            undo,
+        };
+        Change {
+            before,
+            ..Change::new(path, value, back, action)
+        }
+    }
+
+    /// A change of a list of CPUs in a file, for this reason.
+    pub(crate) fn of_list(
+        path: &str,
+        before: Option<&CpuSet>,
+        after: &CpuSet,
+        on_refusal: RefusalPolicy,
+        why: String,
+    ) -> Change {
+        let before = before.map(ToString::to_string);
+        let policy = (on_refusal, UndoMethod::Restore);
+        Change {
+            why,
+            undo: "write the former list".to_owned(),
+            ..Change::write(path, before, &after.to_string(), ReadbackComparison::List, policy)
+        }
+    }
+
+    /// The change as one of a knob, for this reason.
+    pub(crate) fn of_knob(self, knob: &str, why: &str) -> Change {
+        Change {
+            id: format!("{knob}{}", self.target),
+            why: why.to_owned(),
+            ..self
+        }
+    }
+
     /// The name of the knob it belongs to: the part of its identifier before the first `/`.
     #[must_use]
     pub fn knob(&self) -> &str {
@@ -222,7 +287,7 @@ impl ReadbackComparison {
 }
 
 /// The choice in brackets; a text without brackets is the choice itself.
-fn chosen(text: &str) -> &str {
+pub(crate) fn chosen(text: &str) -> &str {
     text.split_whitespace()
         .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
         .unwrap_or_else(|| text.trim())

@@ -17,6 +17,7 @@ pub use near::NearbyCpus;
 pub use runners_up::RunnerUp;
 pub(crate) use unwise::findings;
 
+use crate::words::cpus_or_none;
 use crate::{FindingId, FindingRow, PlanRefusal};
 use ground::ChoiceContext;
 use limits::{CandidateLimits, LiftableLimit};
@@ -204,7 +205,7 @@ fn reasons_of(ground: &ChoiceContext, set: &CpuSet, cost: &ChoiceCost) -> Vec<Re
             }
             _ if rule.id == "isolated-at-boot" && cost > 0 => Some(format!(
                 "CPU {} was isolated at boot, CPU {} was not",
-                some_or_none(&set.and(&ground.boot_isolated)),
+                cpus_or_none(&set.and(&ground.boot_isolated)),
                 set.minus(&ground.boot_isolated)
             )),
             _ if rule.id == "performance-cores" && cost > 0 => None,
@@ -217,12 +218,4 @@ fn reasons_of(ground: &ChoiceContext, set: &CpuSet, cost: &ChoiceCost) -> Vec<Re
         }));
     }
     reasons
-}
-
-fn some_or_none(set: &CpuSet) -> String {
-    if set.is_empty() {
-        "none".to_owned()
-    } else {
-        set.to_string()
-    }
 }

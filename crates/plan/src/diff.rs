@@ -3,14 +3,14 @@
 
 mod boot;
 mod cpus;
-mod identity;
 mod interrupts;
 mod sets;
 mod settings;
 mod tasks;
 
+use crate::words::cpus_or_none as set_text;
 use crate::{FindingId, Level};
-use machine::{CpuSet, Machine, Settings};
+use machine::{CpuSet, Machine, Partition, Settings};
 use serde::Serialize;
 
 /// One reading of a machine, with tasks and interrupts.
@@ -90,7 +90,7 @@ pub fn diff(before: &MachineReading, after: &MachineReading, cpus: Option<&CpuSe
     let mut changes = pair.changes;
     changes.sort_by_key(|change| std::cmp::Reverse(change.level));
     Diff {
-        different_machines: identity::differences(before, after),
+        different_machines: identity_differences(before, after),
         isolated,
         changes,
     }
@@ -104,12 +104,39 @@ fn isolated(machine: &Machine) -> CpuSet {
         &isolation.nohz_full,
         &isolation.cpuset_isolated,
     ];
-    let partitions = isolation.partitions.iter().map(|set| match &set.cpus {
-        Some(cpus) if !cpus.is_empty() => cpus.clone(),
-        _ => set.effective_cpus.clone().unwrap_or_default(),
+    let partitions = isolation.partitions.iter().map(Partition::listed_cpus);
+    CpuSet::union(boot.into_iter().flatten().cloned().chain(partitions))
+}
+
+/// What does not match one machine, in words. No serial numbers are captured, so the hardware decides.
+fn identity_differences(before: &MachineReading, after: &MachineReading) -> Vec<String> {
+    let dmi = |reading: &MachineReading, name: &str| {
+        let suffix = format!("/id/{name}");
+        let found = reading.settings.values.iter().find(|(path, _)| path.ends_with(&suffix));
+        found.map(|(_, value)| value.clone())
+    };
+    let topology = |reading: &MachineReading| {
+        let topology = &reading.machine.topology;
+        let present = Some(topology.present_cpus()).filter(|cpus| !cpus.is_empty());
+        (
+            present.map(|cpus| cpus.to_string()),
+            topology.model_name.clone(),
+            topology.hypervisor.clone(),
+        )
+    };
+    let (one, other) = (topology(before), topology(after));
+    let facts = [
+        ("processor", one.1, other.1),
+        ("CPUs plugged in", one.0, other.0),
+        ("hypervisor", one.2, other.2),
+        ("vendor", dmi(before, "sys_vendor"), dmi(after, "sys_vendor")),
+        ("product", dmi(before, "product_name"), dmi(after, "product_name")),
+    ];
+    let differs = facts.into_iter().filter_map(|(name, before, after)| {
+        let (before, after) = (before?, after?);
+        (before != after).then(|| format!("{name}: {before} -> {after}"))
     });
-    let boot = boot.into_iter().flatten().cloned();
-    boot.chain(partitions).fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+    differs.collect()
 }
 
 impl ReadingPair<'_> {
@@ -171,14 +198,5 @@ impl ValueChange {
             before: Some(before.to_string()),
             after: None,
         }
-    }
-}
-
-/// A set as readable text.
-fn set_text(set: &CpuSet) -> String {
-    if set.is_empty() {
-        "none".to_owned()
-    } else {
-        set.to_string()
     }
 }

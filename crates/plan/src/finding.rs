@@ -43,6 +43,24 @@ impl Finding {
         }
     }
 
+    /// A finding that prevents something or reports a loss.
+    #[must_use]
+    pub fn error(id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding::new(Level::Error, id, subject, message)
+    }
+
+    /// A finding that should be repaired.
+    #[must_use]
+    pub fn warning(id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding::new(Level::Warning, id, subject, message)
+    }
+
+    /// A finding for information.
+    #[must_use]
+    pub fn info(id: FindingId, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding::new(Level::Info, id, subject, message)
+    }
+
     /// Adds the fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Finding {

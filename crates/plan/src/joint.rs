@@ -50,12 +50,7 @@ fn set_of(change: &Change) -> Option<(&str, ReadbackComparison, CpuSet)> {
     else {
         return None;
     };
-    let cpus = match compare {
-        ReadbackComparison::List => CpuSet::parse_list(value).ok()?,
-        ReadbackComparison::Mask => CpuSet::parse_mask(value).ok()?,
-        ReadbackComparison::Text | ReadbackComparison::Word | ReadbackComparison::Choice => return None,
-    };
-    Some((path, *compare, cpus))
+    Some((path, *compare, compare.cpus(value)?))
 }
 
 /// How many CPUs a mask with this many digits can hold.

@@ -1,6 +1,6 @@
 //! Determines which knobs an intent uses, by profile or explicit request, and the result of each.
 
-use crate::{Finding, FindingId, KNOBS, Knob, KnobReason, Level, Plan, PlanContext, Presence};
+use crate::{Finding, FindingId, KNOBS, Knob, KnobReason, Plan, PlanContext, Presence};
 use serde::Serialize;
 
 /// One knob of a plan.
@@ -35,7 +35,7 @@ pub(crate) fn plan_knobs(scene: &PlanContext, plan: &mut Plan) {
             continue;
         };
         let before = plan.changes.len();
-        let presence = (knob.plan)(scene, plan);
+        let presence = (knob.plan)(knob, scene, plan);
         let state = match presence {
             _ if plan.changes.len() > before => KnobState::Changes,
             Presence::Here => KnobState::Already,
@@ -65,5 +65,5 @@ fn absent(knob: &Knob) -> Finding {
         "" => "leave it out",
         needs => needs,
     };
-    Finding::new(Level::Warning, FindingId::KNOB_ABSENT, knob.name, message).fix(format!("{since}{needs}"))
+    Finding::warning(FindingId::KNOB_ABSENT, knob.name, message).fix(format!("{since}{needs}"))
 }

@@ -1,4 +1,4 @@
-//! Lists every kernel mechanism that quietcore can set: one file each, one line each in [`KNOBS`].
+//! Lists every kernel mechanism that quietcore can set, one line each in [`KNOBS`].
 //!
 //! Changes follow the order of the list; undo reverses it. Partitions come before pins, because a partition rewrites
 //! masks (`kernel/cgroup/cpuset.c`, `update_tasks_cpumask`). Interrupts come late, because they depend on nothing else.
@@ -8,63 +8,40 @@
 
 mod by_name;
 mod check_interval;
-mod compact_unevictable_allowed;
-mod compaction_proactiveness;
 mod cpu_cycle;
 mod cpu_offline;
-mod cpuidle_disable;
 mod cpuset_partition;
+mod deadline_servers;
 mod declare;
 mod default_smp_affinity;
-mod energy_performance_preference;
-mod ext_server;
-mod fair_server;
 mod files;
 mod foreign_cpusets;
-mod frequency_policy;
+mod frequency;
+mod huge_pages;
+mod idle_states;
 mod irq_affinity;
 mod irqbalance;
-mod khugepaged_defrag;
-mod ksm_run;
-mod mask_file;
-mod net_channels;
-mod nmi_watchdog;
-mod no_turbo;
-mod numa_balancing;
+mod knob_file;
+mod lockup_detectors;
+mod memory;
+mod network;
 mod owner;
 mod owner_ancestor;
-mod pm_qos_resume_latency_us;
-mod rcu_expedited;
-mod rcu_normal;
-mod rps_cpus;
-mod rps_default_mask;
-mod rps_flow_cnt;
+mod rcu;
 mod rq_affinity;
-mod scaling_governor;
-mod scaling_min_freq;
 mod sched_rt_runtime_us;
-mod server_runtime;
-mod stat_interval;
 mod systemd_slice;
 mod task_placement;
 mod threaded;
 mod timer_migration;
-mod transparent_hugepage;
-mod transparent_hugepage_defrag;
-mod value_file;
-mod watchdog;
-mod watchdog_cpumask;
-mod workqueue_cpumask;
-mod wq_sysfs_cpumask;
-mod writeback_numa;
-mod xps_cpus;
+mod workqueues;
 
 pub use declare::{Knob, KnobReason, KnobUse, KnobValueKind, Presence};
 pub use files::{captured, compared, is_file, of_file, planned};
+pub use idle_states::{is_tighter as is_tighter_latency, path as resume_latency_path};
 pub use irq_affinity::advice as irq_advice;
 pub(crate) use irq_affinity::refuse_unmatched;
 pub use irqbalance::advice as irqbalance_advice;
-pub use pm_qos_resume_latency_us::{is_tighter as is_tighter_latency, path as resume_latency_path};
 
 use crate::words::nearest;
 use crate::{Intent, KnobRefusal};
@@ -79,40 +56,40 @@ pub const KNOBS: &[&Knob] = &[
     &threaded::KNOB,
     &owner::KNOB,
     &owner_ancestor::KNOB,
-    &workqueue_cpumask::KNOB,
-    &wq_sysfs_cpumask::KNOB,
-    &writeback_numa::KNOB,
+    &workqueues::WORKQUEUE_CPUMASK,
+    &workqueues::WQ_SYSFS_CPUMASK,
+    &workqueues::WRITEBACK_NUMA,
     &rq_affinity::KNOB,
-    &rps_cpus::KNOB,
-    &rps_default_mask::KNOB,
-    &rps_flow_cnt::KNOB,
-    &xps_cpus::KNOB,
-    &net_channels::KNOB,
+    &network::RPS_CPUS,
+    &network::RPS_DEFAULT_MASK,
+    &network::RPS_FLOW_CNT,
+    &network::XPS_CPUS,
+    &network::NET_CHANNELS,
     &timer_migration::KNOB,
-    &watchdog_cpumask::KNOB,
-    &watchdog::KNOB,
-    &nmi_watchdog::KNOB,
+    &lockup_detectors::WATCHDOG_CPUMASK,
+    &lockup_detectors::WATCHDOG,
+    &lockup_detectors::NMI_WATCHDOG,
     &check_interval::KNOB,
-    &stat_interval::KNOB,
-    &numa_balancing::KNOB,
-    &transparent_hugepage::KNOB,
-    &transparent_hugepage_defrag::KNOB,
-    &khugepaged_defrag::KNOB,
-    &ksm_run::KNOB,
-    &compaction_proactiveness::KNOB,
-    &compact_unevictable_allowed::KNOB,
-    &rcu_expedited::KNOB,
-    &rcu_normal::KNOB,
+    &memory::STAT_INTERVAL,
+    &memory::NUMA_BALANCING,
+    &huge_pages::TRANSPARENT_HUGEPAGE,
+    &huge_pages::TRANSPARENT_HUGEPAGE_DEFRAG,
+    &huge_pages::KHUGEPAGED_DEFRAG,
+    &memory::KSM_RUN,
+    &memory::COMPACTION_PROACTIVENESS,
+    &memory::COMPACT_UNEVICTABLE_ALLOWED,
+    &rcu::RCU_EXPEDITED,
+    &rcu::RCU_NORMAL,
     &sched_rt_runtime_us::KNOB,
     // Undone after the governor: with `performance` the kernel refuses other preferences.
-    &energy_performance_preference::KNOB,
-    &scaling_governor::KNOB,
-    &scaling_min_freq::KNOB,
-    &no_turbo::KNOB,
-    &cpuidle_disable::KNOB,
-    &pm_qos_resume_latency_us::KNOB,
-    &fair_server::KNOB,
-    &ext_server::KNOB,
+    &frequency::ENERGY_PERFORMANCE_PREFERENCE,
+    &frequency::SCALING_GOVERNOR,
+    &frequency::SCALING_MIN_FREQ,
+    &frequency::NO_TURBO,
+    &idle_states::CPUIDLE_DISABLE,
+    &idle_states::PM_QOS_RESUME_LATENCY_US,
+    &deadline_servers::FAIR_SERVER,
+    &deadline_servers::EXT_SERVER,
     &irqbalance::KNOB,
     &default_smp_affinity::KNOB,
     &irq_affinity::KNOB,

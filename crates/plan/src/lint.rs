@@ -29,6 +29,7 @@ mod torn;
 mod workqueues;
 
 pub use facts::{KernelFacts, ObservedBoot};
+use line::{BootWord, KnownWord};
 pub(crate) use line::{Isolcpus, LISTS, LintedLine, is_empty_list, parse_cpus};
 pub use pasted::assigned;
 pub use rules::RULES;
@@ -51,19 +52,62 @@ pub struct LintRule {
     pub(crate) check: Check,
 }
 
+/// A rule: its id, level, truth, fix and check.
+const fn rule(id: &'static str, level: Level, truth: &'static str, fix: &'static str, check: Check) -> LintRule {
+    LintRule {
+        id,
+        level,
+        truth,
+        fix,
+        check,
+    }
+}
+
 /// Finds the violations of a rule in a line.
 pub(crate) enum Check {
+    /// Reports each of these parameters if it has one of these values; without values, any.
+    Words(&'static [KnownWord]),
+    /// The same, and drops it.
+    Dropped(&'static [KnownWord]),
     /// One at most.
     One(fn(&LintedLine) -> Option<LintHit>),
+    /// One at most, about the last occurrence of a parameter.
+    Last(&'static str, WordCheck),
     /// Any number.
     Each(fn(&LintedLine) -> Vec<LintHit>),
+    /// Words of the kernel's part.
+    EachWord(WordCheck),
+    /// Occurrences of `isolcpus=`, each with a hit about it.
+    EachIsolcpus(fn(&LintedLine, &Isolcpus, LintHit) -> Option<LintHit>),
 }
+
+/// Judges a word of the line, with its index.
+type WordCheck = fn(&LintedLine, usize, &BootWord) -> Option<LintHit>;
 
 impl Check {
     fn hits(&self, line: &LintedLine) -> Vec<LintHit> {
         match self {
             Check::One(check) => check(line).into_iter().collect(),
+            Check::Last(name, check) => {
+                let last = line.last(name);
+                let hit = last.and_then(|(place, word)| check(line, place, word));
+                hit.into_iter().collect()
+            }
             Check::Each(check) => check(line),
+            Check::EachWord(check) => line
+                .kernel()
+                .filter_map(|(place, word)| check(line, place, word))
+                .collect(),
+            Check::EachIsolcpus(check) => line
+                .isolcpus
+                .iter()
+                .filter_map(|one| check(line, one, isolcpus::hit(line, one)))
+                .collect(),
+            Check::Words(words) => line.found(words).map(|(_, word)| word.hit()).collect(),
+            Check::Dropped(words) => line
+                .found(words)
+                .map(|(place, word)| word.hit().drop([place]))
+                .collect(),
         }
     }
 }
@@ -105,6 +149,13 @@ impl LintHit {
     pub fn fix(mut self, fix: impl Into<String>) -> LintHit {
         self.fix = Some(fix.into());
         self
+    }
+
+    /// For information, because it depends on an option of a kernel whose configuration is unknown.
+    pub fn unknown_option(self, option: &str) -> LintHit {
+        self.at(Level::Info)
+            .because(format!("whether this kernel has {option} is not known here"))
+            .fix("give its configuration with --config FILE")
     }
 
     /// Adds an edit of the line that repairs it.

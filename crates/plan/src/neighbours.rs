@@ -113,7 +113,7 @@ fn future_groups(scene: &PlanContext) -> Option<Finding> {
         daemon.comm, daemon.pid
     );
     Some(
-        Finding::new(Level::Warning, FindingId::CONTAINERS_TO_COME, group, message).fix(format!(
+        Finding::warning(FindingId::CONTAINERS_TO_COME, group, message).fix(format!(
             "start one {what} before `apply`: {group} is there from then on and is narrowed with the others, and what comes \
              later gets the CPUs that it has"
         )),

@@ -1,6 +1,6 @@
 //! Combines the machine and the intent, and computes once what every knob needs.
 
-use crate::{CpuRefusal, Finding, FindingId, Intent, Level, PlanRefusal, partition_path};
+use crate::{CpuRefusal, Finding, FindingId, Intent, PlanRefusal, partition_path};
 use machine::kernel::{Kernel, OLDEST};
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Settings};
 
@@ -158,5 +158,5 @@ pub fn unsupported_kernel(kernel: &Kernel) -> Option<Finding> {
          and an answer may be wrong"
     );
     let fix = format!("compare each point with the documents of that kernel, or use {major}.{minor} or later");
-    Some(Finding::new(Level::Warning, FindingId::KERNEL_UNSUPPORTED, "kernel", message).fix(fix))
+    Some(Finding::warning(FindingId::KERNEL_UNSUPPORTED, "kernel", message).fix(fix))
 }

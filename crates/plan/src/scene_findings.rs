@@ -1,6 +1,6 @@
 //! Reports what is unwise or limited about an intent on a machine, independent of the knobs.
 
-use crate::{Finding, FindingId, Level, PlanContext, choose, neighbours, unsupported_kernel};
+use crate::{Finding, FindingId, PlanContext, choose, neighbours, unsupported_kernel};
 use machine::Owner;
 
 /// What is unwise or limited about this intent on this machine, independent of the knobs.
@@ -10,8 +10,7 @@ pub(crate) fn findings(scene: &PlanContext) -> Vec<Finding> {
     findings.extend(choose::findings(scene.machine, isolated));
     if isolated.len() > 1 && !scene.intent.balances_inside() {
         findings.push(
-            Finding::new(
-                Level::Info,
+            Finding::info(
                 FindingId::NO_BALANCING,
                 isolated.to_string(),
                 "the kernel does not balance load inside an isolated partition: all threads of a program may sit on one CPU",
@@ -39,7 +38,7 @@ pub(crate) fn findings(scene: &PlanContext) -> Vec<Finding> {
             continue;
         }
         findings.push(
-            Finding::new(Level::Warning, id, "cgroups", message)
+            Finding::warning(id, "cgroups", message)
                 .fix("undo them first, for example with `cset shield --reset` or `partrt undo`"),
         );
     }

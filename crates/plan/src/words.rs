@@ -1,4 +1,14 @@
-//! Measures how far apart two words are, for "did you mean".
+//! Words for messages: CPUs as text, and how far apart two words are, for "did you mean".
+
+use machine::CpuSet;
+
+/// CPUs as a list; `none` without any.
+pub(crate) fn cpus_or_none(set: &CpuSet) -> String {
+    match set.is_empty() {
+        true => "none".to_owned(),
+        false => set.to_string(),
+    }
+}
 
 /// Letters to insert, remove or replace to turn one word into another (Levenshtein), for short words.
 #[must_use]

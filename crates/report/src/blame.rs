@@ -3,10 +3,10 @@
 mod program_rows;
 
 use crate::culprit::by;
+use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, counted, cut, grouped, safe, wrap};
 use crate::units::time;
 use ::blame::{BlameResult, Confidence, CpuAnswer, GapSource, Interruption};
-use std::fmt::Write as _;
 
 /// The schema of the JSON answer.
 pub const BLAME_SCHEMA: &str = "quietcore.blame/1";
@@ -23,21 +23,21 @@ pub enum RowLimit {
 /// The screen of an answer.
 #[must_use]
 pub fn blame_text(answer: &BlameResult, rows: RowLimit, style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     for (at, cpu) in answer.cpus.iter().enumerate() {
         if at > 0 {
-            text.push('\n');
+            writeln!(text);
         }
-        head(&mut text, cpu, style);
-        table(&mut text, cpu, rows, style);
-        crate::blame_picture::longest(&mut text, cpu, style);
-        cure_lines(&mut text, cpu, rows, style);
-        program_rows::program_rows(&mut text, cpu, rows, style);
+        head(&mut text, cpu);
+        table(&mut text, cpu, rows);
+        crate::blame_picture::longest(&mut text, cpu);
+        cure_lines(&mut text, cpu, rows);
+        program_rows::program_rows(&mut text, cpu, rows);
     }
-    text
+    text.into_string()
 }
 
-fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
+fn head(text: &mut ReportText, cpu: &CpuAnswer) {
     let of_ns = cpu.wanted_ns.unwrap_or(cpu.duration_ns);
     let share = per_million(cpu.stolen_ns, of_ns);
     let of = match cpu.wanted_ns {
@@ -49,39 +49,38 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
         None => time(cpu.duration_ns),
     };
     let line = format!("CPU {}: {} stolen in {of} ({share})", cpu.cpu, time(cpu.stolen_ns));
-    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &line));
+    text.painted(TextRole::Head, &line);
     let unexplained = format!("{} unexplained", time(cpu.unexplained_ns));
-    let role = if cpu.unexplained_ns == 0 {
-        TextRole::Good
-    } else {
-        TextRole::Warning
+    let role = match cpu.unexplained_ns {
+        0 => TextRole::Good,
+        _ => TextRole::Warning,
     };
     let longest_run = cpu.longest_run_ns.map_or_else(String::new, |run_ns| {
         format!(", longest run without one {}", time(run_ns))
     });
-    let _ = writeln!(
+    writeln!(
         text,
         "  {} explained + {}; {}{longest_run}",
         time(cpu.explained_ns),
-        style.paint(role, &unexplained),
+        text.paint(role, &unexplained),
         counted(cpu.gaps as usize, "gap"),
     );
     if let Some(from) = gaps_from(cpu.gaps_from) {
-        let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &wrap(from, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Quiet, 2, 2, from);
     }
     if cpu.outside > 0 {
         let note = format!(
             "In {} nothing of the kernel ran: the hypervisor, the firmware (SMI) or the hardware had the CPU.",
             counted(cpu.outside as usize, "gap")
         );
-        let _ = writeln!(text, "  {}", wrap(&note, 2, COLUMNS));
+        text.wrapped(2, 2, &note);
     }
     if cpu.lost_events > 0 {
         let note = format!(
             "{} did not fit into the trace buffer: names may be missing. Give it more room with --buffer.",
             counted(cpu.lost_events as usize, "event")
         );
-        let _ = writeln!(text, "  {}", style.paint(TextRole::Bad, &wrap(&note, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Bad, 2, 2, &note);
     }
 }
 
@@ -108,12 +107,12 @@ fn shown_rows(cpu: &CpuAnswer, rows: RowLimit) -> &[Interruption] {
     cpu.interruptions.get(..most).unwrap_or(&cpu.interruptions)
 }
 
-fn table(text: &mut String, cpu: &CpuAnswer, rows: RowLimit, style: Style) {
+fn table(text: &mut ReportText, cpu: &CpuAnswer, rows: RowLimit) {
     if cpu.interruptions.is_empty() {
         return;
     }
     let head = format!("{:>7} {:>9} {:>9} {:>9}  who", "share", "time", "count", "longest");
-    let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, &head));
+    text.painted(TextRole::Quiet, &head);
     let shown = shown_rows(cpu, rows);
     for row in shown {
         let share = row.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
@@ -127,14 +126,14 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: RowLimit, style: Style) {
             false => ["?".to_owned(), "?".to_owned(), "?".to_owned()],
             true => [format!("{share:.1}%"), time(row.total_ns), time(row.max_ns)],
         };
-        let _ = writeln!(
+        writeln!(
             text,
             "{share:>7} {total:>9} {:>9} {longest:>9}  {}",
             grouped(row.count),
             cut(&name, COLUMNS - 39)
         );
         if let Some(culprit) = &row.culprit {
-            let _ = writeln!(text, "{:39}{}", "", wrap(&by(culprit), 39, COLUMNS));
+            text.wrapped(39, 39, &by(culprit));
         }
     }
     let more = cpu.interruptions.len() - shown.len();
@@ -145,7 +144,7 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: RowLimit, style: Style) {
             counted(more, "row"),
             time(rest)
         );
-        let _ = writeln!(text, "{:39}{}", "", style.paint(TextRole::Quiet, &line));
+        writeln!(text, "{:39}{}", "", text.paint(TextRole::Quiet, &line));
     }
 }
 
@@ -208,28 +207,23 @@ pub(crate) fn share(total_ns: u64, cpu: &CpuAnswer) -> Option<f64> {
     (total_ns > 0).then(|| total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64)
 }
 
-fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: RowLimit, style: Style) {
+fn cure_lines(text: &mut ReportText, cpu: &CpuAnswer, rows: RowLimit) {
     let cures = cures(shown_rows(cpu, rows).iter());
     if cures.is_empty() {
         return;
     }
-    let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, "  What would stop it:"));
+    text.painted(TextRole::Quiet, "  What would stop it:");
     for cure in &cures {
         let share = match share(cure.total_ns, cpu) {
             None => format!("{:>7}", "-"),
             Some(share) => format!("{share:>6.1}%"),
         };
-        let _ = writeln!(text, "{share}  {}", wrap(&safe(cure.fix), 9, COLUMNS));
+        writeln!(text, "{share}  {}", wrap(&safe(cure.fix), 9, COLUMNS));
         let why = match cure.why {
             "" => safe(&cure.of()),
             why => format!("{}: {}", safe(&cure.of()), safe(why)),
         };
-        let _ = writeln!(
-            text,
-            "{:11}{}",
-            "",
-            style.paint(TextRole::Quiet, &wrap(&why, 11, COLUMNS))
-        );
+        text.wrapped_as(TextRole::Quiet, 11, 11, &why);
     }
 }
 

@@ -74,11 +74,7 @@ fn headline(cpu: &CpuAnswer) -> String {
 
 fn section(cpu: &CpuAnswer) -> Markup {
     html! {
-        dl.tiles { "\n"
-            @for (what, value) in tiles(cpu) {
-                div.tile { dt { (what) } dd.during { (unit(&value)) } } "\n"
-            }
-        } "\n"
+        (page::tiles(tiles(cpu)))
         section { "\n"
             h2 { "Who took CPU " (cpu.cpu) } "\n"
             @if cpu.lost_events > 0 {

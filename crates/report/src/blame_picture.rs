@@ -2,10 +2,10 @@
 //! programs that support only ASCII.
 
 use crate::culprit::by;
-use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use crate::report_text::ReportText;
+use crate::style::{TextRole, counted, safe};
 use crate::units::time;
 use ::blame::{CpuAnswer, GapStory};
-use std::fmt::Write as _;
 
 /// Width of a bar in columns.
 const BAR: u64 = 66;
@@ -19,17 +19,13 @@ const OTHERS: char = '*';
 const LETTERS: &str = "ABCDEFGH";
 
 /// Draws the gaps; empty if no gap was kept with its pieces.
-pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
+pub(crate) fn longest(text: &mut ReportText, cpu: &CpuAnswer) {
     let stories = longest_of(cpu, DRAWN);
     if stories.is_empty() {
         return;
     }
-    let title = wrap(
-        &format!("The longest gaps, each from its beginning to its end. {}", note(cpu)),
-        2,
-        COLUMNS,
-    );
-    let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &title));
+    let title = format!("The longest gaps, each from its beginning to its end. {}", note(cpu));
+    text.wrapped_as(TextRole::Quiet, 2, 2, &title);
     let bars: Vec<Vec<Option<usize>>> = stories
         .iter()
         .map(|story| (0..BAR).map(|column| most_in(story, column)).collect())
@@ -37,12 +33,9 @@ pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
     let named = named(&bars);
     for (story, bar) in stories.iter().zip(&bars) {
         let bar: String = bar.iter().map(|row| letter(*row, &named)).collect();
-        let _ = writeln!(text, "  {:>9} {bar}", time(len(story)));
+        writeln!(text, "  {:>9} {bar}", time(len(story)));
     }
-    let mut legend = |line: &str| {
-        let line = wrap(line, 14, COLUMNS);
-        let _ = writeln!(text, "{:12}{}", "", style.paint(TextRole::Quiet, &line));
-    };
+    let mut legend = |line: &str| text.wrapped_as(TextRole::Quiet, 12, 14, line);
     for (row, letter) in named.iter().zip(LETTERS.chars()) {
         let Some(row) = cpu.interruptions.get(*row) else {
             continue;

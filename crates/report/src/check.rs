@@ -1,12 +1,12 @@
 //! Formats `check`: the intended state, the findings, the evidence and the verdict, as text, JSON and JUnit.
 
 use crate::KnobDetail;
-use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use crate::report_text::{ReportText, counted_levels, level_mark};
+use crate::style::{Style, safe};
 use check::{CheckFinding, CheckResult, CheckVerdict, IntendedIsolation, Intention, IsolationMeans, LAYERS, LayerName};
 use machine::CpuSet;
 use plan::{Level, Profile};
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// The schema of the document.
 pub const CHECK_SCHEMA: &str = "quietcore.check/1";
@@ -89,7 +89,7 @@ const MAX_EVIDENCE: usize = 3;
 /// Formats a check for a terminal.
 #[must_use]
 pub fn check_text(checked: &CheckOutput, length: KnobDetail, style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     for isolation in &checked.intention.isolations {
         let line = match isolation.means {
             IsolationMeans::Nothing => format!(
@@ -104,13 +104,13 @@ pub fn check_text(checked: &CheckOutput, length: KnobDetail, style: Style) -> St
                 checked.intention.source.text()
             ),
         };
-        let _ = writeln!(text, "{}", wrap(&safe(&line), 2, COLUMNS));
+        text.wrapped(0, 2, &safe(&line));
     }
     if !checked.repairs.is_empty() {
-        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Mended"));
-        for line in checked.repairs {
-            let _ = writeln!(text, "  {}", wrap(&safe(line), 4, COLUMNS));
-        }
+        text.heading("Mended");
+    }
+    for line in checked.repairs {
+        text.wrapped(2, 4, &safe(line));
     }
     for layer in LAYERS.iter().map(|layer| Some(layer.name)).chain([None]) {
         let of_layer: Vec<&CheckFinding> = checked
@@ -122,23 +122,19 @@ pub fn check_text(checked: &CheckOutput, length: KnobDetail, style: Style) -> St
         if of_layer.is_empty() {
             continue;
         }
-        let head = layer.map_or("the machine", LayerName::as_str);
-        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, head));
-        of_layer.iter().for_each(|one| finding(&mut text, one, length, style));
+        text.heading(layer.map_or("the machine", LayerName::as_str));
+        of_layer.iter().for_each(|one| finding(&mut text, one, length));
     }
-    text.push('\n');
-    for pattern in &checked.judged.unused {
-        let why = format!("--ignore {pattern} ignored nothing: no finding has this id and subject");
-        let _ = writeln!(text, "{}", wrap(&safe(&why), 2, COLUMNS));
+    writeln!(text);
+    let unused = |pattern| format!("--ignore {pattern} ignored nothing: no finding has this id and subject");
+    let unused = checked.judged.unused.iter().map(unused);
+    let unseen = checked.judged.unseen.iter().map(|why| format!("not seen: {why}"));
+    let unread = checked.unread.iter().map(|why| format!("not read: {why}"));
+    for line in unused.chain(unseen).chain(unread) {
+        text.wrapped(0, 2, &safe(&line));
     }
-    for why in checked.judged.unseen.iter().map(|why| format!("not seen: {why}")) {
-        let _ = writeln!(text, "{}", wrap(&safe(&why), 2, COLUMNS));
-    }
-    for why in checked.unread.iter().map(|why| format!("not read: {why}")) {
-        let _ = writeln!(text, "{}", wrap(&safe(&why), 2, COLUMNS));
-    }
-    let _ = writeln!(text, "{}", wrap(&verdict(checked), 2, COLUMNS));
-    text
+    text.wrapped(0, 2, &verdict(checked));
+    text.into_string()
 }
 
 fn means(isolation: &IntendedIsolation) -> String {
@@ -156,26 +152,14 @@ fn means(isolation: &IntendedIsolation) -> String {
     }
 }
 
-fn finding(text: &mut String, one: &CheckFinding, length: KnobDetail, style: Style) {
-    let (name, role) = match one.finding.level {
-        Level::Error => ("error", TextRole::Bad),
-        Level::Warning => ("warning", TextRole::Warning),
-        Level::Info => ("info", TextRole::Quiet),
-    };
+fn finding(text: &mut ReportText, one: &CheckFinding, length: KnobDetail) {
     let says = format!(
         "[{}] {}: {}",
         one.finding.id,
         safe(&one.finding.subject),
         safe(&one.finding.message)
     );
-    let gap = 9 - name.len();
-    let _ = writeln!(
-        text,
-        "  {}{:gap$}{}",
-        style.paint(role, name),
-        "",
-        wrap(&says, 11, COLUMNS)
-    );
+    text.marked(level_mark(one.finding.level), 2, 11, &says);
     let is_short = length == KnobDetail::Short;
     let shown = match (is_short, one.finding.level) {
         (false, _) => one.evidence.len(),
@@ -183,27 +167,18 @@ fn finding(text: &mut String, one: &CheckFinding, length: KnobDetail, style: Sty
         (true, _) => MAX_EVIDENCE,
     };
     for line in one.evidence.iter().take(shown) {
-        let _ = writeln!(text, "           {}", wrap(&safe(line), 13, COLUMNS));
+        text.wrapped(11, 13, &safe(line));
     }
     if shown > 0 && one.evidence.len() > shown {
-        let _ = writeln!(text, "           and {} more (-v)", one.evidence.len() - shown);
+        writeln!(text, "           and {} more (-v)", one.evidence.len() - shown);
     }
-    let says_fix = !is_short || one.finding.level > Level::Info;
-    if says_fix && !one.finding.fix.is_empty() {
-        let fix = format!("-> {}", safe(&one.finding.fix));
-        let _ = writeln!(text, "           {}", wrap(&fix, 14, COLUMNS));
+    if !is_short || one.finding.level > Level::Info {
+        text.fix(&one.finding.fix);
     }
 }
 
 fn verdict(checked: &CheckOutput) -> String {
-    let count = |level| {
-        checked
-            .judged
-            .findings
-            .iter()
-            .filter(|one| one.finding.level == level)
-            .count()
-    };
+    let levels = checked.judged.findings.iter().map(|one| one.finding.level);
     let cpus = checked.intention.cpus();
     let looked = match checked.window_ns {
         Some(window) => format!(", looked at for {:.1} s", window as f64 / 1e9),
@@ -213,12 +188,7 @@ fn verdict(checked: &CheckOutput) -> String {
         0 => String::new(),
         count => format!(", {count} ignored"),
     };
-    let counts = format!(
-        "{}, {}, {}{ignored}",
-        counted(count(Level::Error), "error"),
-        counted(count(Level::Warning), "warning"),
-        counted(count(Level::Info), "note")
-    );
+    let counts = format!("{}{ignored}", counted_levels(levels, "note"));
     match (checked.judged.verdict, checked.intention.isolations.is_empty()) {
         (_, true) => "Nothing is isolated here, so there is nothing to check.".to_owned(),
         (CheckVerdict::Quiet, _) => {

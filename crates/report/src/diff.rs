@@ -1,34 +1,23 @@
 //! Formats `diff`: what changed, grouped by importance for the isolated CPUs.
 
 use crate::KnobDetail;
-use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use crate::plan::SchemaDocument;
+use crate::report_text::ReportText;
+use crate::style::{Style, TextRole, counted, safe};
 use plan::diff::{Diff, MachineDifference};
 use plan::{FindingId, Level};
 use serde::Serialize;
-use std::fmt::Write as _;
-use std::io::{self, Write};
 
 /// The schema of the document.
 pub const DIFF_SCHEMA: &str = "quietcore.diff/1";
 
-#[derive(Serialize)]
-struct DiffDocument<'a> {
-    schema: &'static str,
-    #[serde(flatten)]
-    diff: &'a Diff,
-}
-
-/// Writes the JSON document `quietcore.diff/1`.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn diff_json(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
-    let document = DiffDocument {
+/// The JSON document `quietcore.diff/1`.
+#[must_use]
+pub fn diff_json<'a>(diff: &'a Diff) -> impl Serialize + 'a {
+    SchemaDocument {
         schema: DIFF_SCHEMA,
-        diff,
-    };
-    serde_json::to_writer(&mut *out, &document)?;
-    out.write_all(b"\n")
+        content: diff,
+    }
 }
 
 /// Changes of one sort that are printed; the rest is only counted.
@@ -37,24 +26,22 @@ const MAX_PER_SORT: usize = 4;
 /// Formats a comparison of two machines for a terminal.
 #[must_use]
 pub fn diff_text(diff: &Diff, length: KnobDetail, style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     if !diff.different_machines.is_empty() {
-        let head = "These are probably two different machines:";
-        let _ = writeln!(text, "{}", style.paint(TextRole::Bad, head));
+        text.painted(TextRole::Bad, "These are probably two different machines:");
         for why in &diff.different_machines {
-            let _ = writeln!(text, "  {}", wrap(&safe(why), 2, COLUMNS));
+            text.wrapped(2, 2, &safe(why));
         }
-        text.push('\n');
+        writeln!(text);
     }
     let isolated = if diff.isolated.is_empty() {
         "No CPU is isolated in either; --cpus names those that matter".to_owned()
     } else {
         format!("Isolated: CPU {}", diff.isolated)
     };
-    let _ = writeln!(text, "{}", wrap(&isolated, 0, COLUMNS));
+    text.wrapped(0, 0, &isolated);
     if diff.changes.is_empty() {
-        let _ = writeln!(text, "Nothing changed that could matter.");
-        return text;
+        writeln!(text, "Nothing changed that could matter.");
     }
     let groups = [
         (
@@ -72,7 +59,7 @@ pub fn diff_text(diff: &Diff, length: KnobDetail, style: Style) -> String {
             continue;
         }
         let head = format!("{head}: {}", counted(count, "change"));
-        let _ = writeln!(text, "\n{}", style.paint(role, &head));
+        writeln!(text, "\n{}", style.paint(role, &head));
         let mut ids: Vec<FindingId> = Vec::new();
         for change in of_level() {
             if !ids.contains(&change.id) {
@@ -84,10 +71,10 @@ pub fn diff_text(diff: &Diff, length: KnobDetail, style: Style) -> String {
             sort(&mut text, &alike, length);
         }
     }
-    text
+    text.into_string()
 }
 
-fn sort(text: &mut String, alike: &[&MachineDifference], length: KnobDetail) {
+fn sort(text: &mut ReportText, alike: &[&MachineDifference], length: KnobDetail) {
     let shown = match length {
         KnobDetail::Whole => alike.len(),
         // Omitting one line would save nothing, because a line must say so.
@@ -95,13 +82,10 @@ fn sort(text: &mut String, alike: &[&MachineDifference], length: KnobDetail) {
         KnobDetail::Short => MAX_PER_SORT,
     };
     for change in alike.iter().take(shown) {
-        let _ = writeln!(text, "  {}", wrap(&safe(&change.message), 4, COLUMNS));
+        text.wrapped(2, 4, &safe(&change.message));
     }
     if alike.len() > shown {
-        let _ = writeln!(
-            text,
-            "  and {} more of this sort (-v shows all of them)",
-            alike.len() - shown
-        );
+        let more = alike.len() - shown;
+        writeln!(text, "  and {more} more of this sort (-v shows all of them)");
     }
 }

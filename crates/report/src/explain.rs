@@ -11,9 +11,9 @@ pub use line::{LintReport, lint_text};
 pub use surroundings::Surroundings;
 pub use tables::{SimilarWords, contents_text, explain, words};
 
+use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// The schema of both documents.
 pub const EXPLAIN_SCHEMA: &str = "quietcore.explain/1";
@@ -64,21 +64,21 @@ impl Explanation {
 /// Formats these entries for a terminal.
 #[must_use]
 pub fn explain_text(entries: &[Explanation], style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     for (place, entry) in entries.iter().enumerate() {
         if place > 0 {
-            text.push('\n');
+            writeln!(text);
         }
         let name = style.paint(TextRole::Head, &safe(&entry.name));
-        let _ = writeln!(text, "{name}  {}", style.paint(TextRole::Quiet, entry.kind));
-        let _ = writeln!(text, "  {}", wrap(&safe(&entry.what), 2, COLUMNS));
+        writeln!(text, "{name}  {}", style.paint(TextRole::Quiet, entry.kind));
+        text.wrapped(2, 2, &safe(&entry.what));
         let width = entry.parts.iter().map(|part| part.label.len()).max().unwrap_or(0);
         for part in &entry.parts {
             let label = style.paint(TextRole::Quiet, &format!("{:width$}", part.label));
-            let _ = writeln!(text, "  {label}  {}", wrap(&safe(&part.text), width + 4, COLUMNS));
+            writeln!(text, "  {label}  {}", wrap(&safe(&part.text), width + 4, COLUMNS));
         }
     }
-    text
+    text.into_string()
 }
 
 /// Formats text of a table as a sentence.

@@ -14,7 +14,6 @@ use crate::style::{safe, wrap};
 use machine::{Hierarchy, Machine};
 use plan::{Action, Change, ChangeKind, Intent, Level, Plan};
 use serde::{Serialize, Serializer};
-use std::io::{self, Write};
 
 /// The schema of the document.
 pub const EXPORT_SCHEMA: &str = "quietcore.export/1";
@@ -76,18 +75,14 @@ struct ExportDocument<'a> {
     files: &'a [ExportedFile],
 }
 
-/// Writes the JSON document `quietcore.export/1`.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn export_json(form: &ExportForm, files: &[ExportedFile], out: &mut dyn Write) -> io::Result<()> {
-    let document = ExportDocument {
+/// The JSON document `quietcore.export/1`.
+#[must_use]
+pub fn export_json<'a>(form: &'a ExportForm, files: &'a [ExportedFile]) -> impl Serialize + 'a {
+    ExportDocument {
         schema: EXPORT_SCHEMA,
         form: form.name,
         files,
-    };
-    serde_json::to_writer(&mut *out, &document)?;
-    out.write_all(b"\n")
+    }
 }
 
 /// The files one after the other, each under a line with its path; a single file is printed alone, so that it can be

@@ -6,12 +6,12 @@ mod isolation;
 mod json;
 mod tasks;
 
-pub use json::INSPECT_SCHEMA;
+pub use json::{INSPECT_SCHEMA, inspect_json};
 
-use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use crate::report_text::ReportText;
+use crate::style::{COLUMNS, Style, TextRole, counted, safe};
 use machine::{CpuSet, Machine, Preemption, Topology, Version};
 use root::Origin;
-use std::io::{self, Write};
 
 /// Which parts of a machine to show, and for which CPUs.
 #[derive(Clone, Debug, Default)]
@@ -47,34 +47,36 @@ impl PartDetail {
             PartDetail::Whole => usize::MAX,
         }
     }
+
+    /// Writes as many rows as this detail shows, then how many are left.
+    fn write_rows<T>(self, text: &mut ReportText, all: &[T], write: impl Fn(&mut ReportText, &T)) {
+        let rows = self.rows();
+        all.iter().take(rows).for_each(|row| write(text, row));
+        if all.len() > rows {
+            let more = all.len() - rows;
+            writeln!(text, "  and {more} more (-v shows all of them, --json too)");
+        }
+    }
 }
 
-/// Writes the JSON document `quietcore.inspect/1`, streaming.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn inspect_json(machine: &Machine, view: &InspectView, out: &mut dyn Write) -> io::Result<()> {
-    json::write(machine, view, out)
-}
-
-/// Writes the screen: at most 80 columns.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn inspect_text(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    headline(machine, style, out)?;
+/// The screen: at most 80 columns.
+#[must_use]
+pub fn inspect_text(machine: &Machine, view: &InspectView, style: Style) -> String {
+    let mut text = ReportText::new(style);
+    headline(&mut text, machine);
     if view.tasks == PartDetail::Left && view.interrupts == PartDetail::Left {
-        drawing::write(machine, view, style, out)?;
-        isolation::write(machine, style, out)?;
-        cgroups(machine, style, out)?;
+        drawing::write(&mut text, machine, view);
+        isolation::write(&mut text, machine);
+        cgroups(&mut text, machine);
     }
     if view.tasks != PartDetail::Left {
-        tasks::write(machine, view, style, out)?;
+        tasks::write(&mut text, machine, view);
     }
     if view.interrupts != PartDetail::Left {
-        interrupts::write(machine, view, style, out)?;
+        interrupts::write(&mut text, machine, view);
     }
-    unreadable(machine, style, out)
+    unreadable(&mut text, machine);
+    text.into_string()
 }
 
 /// All isolated CPUs, by any mechanism that the machine reports.
@@ -86,12 +88,8 @@ pub fn isolated_cpus(machine: &Machine) -> CpuSet {
         &isolation.nohz_full,
         &isolation.cpuset_isolated,
     ];
-    let known = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));
-    isolation
-        .partitions
-        .iter()
-        .filter_map(isolation::partition_cpus)
-        .fold(known, |all, set| all.or(set))
+    let partitioned = isolation.partitions.iter().filter_map(isolation::partition_cpus);
+    CpuSet::union(known.into_iter().flatten().chain(partitioned))
 }
 
 /// The CPUs for a list of tasks or interrupts: the requested ones, else the isolated ones, else all.
@@ -118,7 +116,7 @@ pub(crate) fn preemption_name(preemption: Option<Preemption>) -> &'static str {
     }
 }
 
-fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn headline(text: &mut ReportText, machine: &Machine) {
     let topology = &machine.topology;
     let model = topology
         .model_name
@@ -130,13 +128,8 @@ fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<
     };
     let model = crate::style::cut(&model, COLUMNS - origin.len() - 2);
     let gap = COLUMNS - model.chars().count() - origin.len();
-    writeln!(
-        out,
-        "{}{:gap$}{}",
-        style.paint(TextRole::Head, &model),
-        "",
-        style.paint(TextRole::Quiet, origin)
-    )?;
+    let model = text.paint(TextRole::Head, &model);
+    writeln!(text, "{model}{:gap$}{}", "", text.paint(TextRole::Quiet, origin));
     let release = machine
         .kernel
         .release
@@ -150,12 +143,8 @@ fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<
         "Linux {release} · {} · {guest}",
         preemption_name(machine.kernel.preemption)
     );
-    writeln!(
-        out,
-        "{}",
-        wrap(&line.replace("Linux kernel unknown", "kernel unknown"), 0, COLUMNS)
-    )?;
-    writeln!(out, "{}\n", counts(topology))
+    text.wrapped(0, 0, &line.replace("Linux kernel unknown", "kernel unknown"));
+    writeln!(text, "{}\n", counts(topology));
 }
 
 /// `8 CPUs online · 1 package · 2 memory nodes`
@@ -176,14 +165,14 @@ fn counts(topology: &Topology) -> String {
     parts.join(" · ")
 }
 
-fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn cgroups(text: &mut ReportText, machine: &Machine) {
     let groups = &machine.cgroups;
-    writeln!(out, "\n{}", style.paint(TextRole::Head, "Control groups"))?;
+    text.heading("Control groups");
     match &groups.cpuset {
         None if groups.mounts.is_empty() => {
-            writeln!(out, "  cpuset         unknown, or no control groups are mounted")?
+            writeln!(text, "  cpuset         unknown, or no control groups are mounted");
         }
-        None => writeln!(out, "  cpuset         no mounted hierarchy has the controller")?,
+        None => writeln!(text, "  cpuset         no mounted hierarchy has the controller"),
         Some(cpuset) => {
             let version = match cpuset.version {
                 Version::V1 => "v1",
@@ -192,10 +181,10 @@ fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<(
             let read_only = if cpuset.read_only { ", read-only" } else { "" };
             let sets = counted(cpuset.sets.len(), "set");
             writeln!(
-                out,
+                text,
                 "  cpuset         {version} at {} ({sets}{read_only})",
                 safe(&cpuset.mount)
-            )?;
+            );
         }
     }
     let owners: Vec<String> = groups
@@ -208,31 +197,23 @@ fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<(
     } else {
         owners.join(", ")
     };
-    writeln!(out, "  used by        {owners}")
+    writeln!(text, "  used by        {owners}");
 }
 
-fn unreadable(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn unreadable(text: &mut ReportText, machine: &Machine) {
     if machine.unreadable.is_empty() {
-        return Ok(());
+        return;
     }
-    writeln!(
-        out,
-        "\n{}",
-        style.paint(TextRole::Warning, "Could not be read, so it is unknown here")
-    )?;
+    writeln!(text);
+    text.painted(TextRole::Warning, "Could not be read, so it is unknown here");
     const MAX_LISTED: usize = 8;
     for file in machine.unreadable.iter().take(MAX_LISTED) {
-        writeln!(
-            out,
-            "  {}",
-            wrap(&format!("{}: {}", safe(&file.path), safe(&file.why)), 4, COLUMNS)
-        )?;
+        text.wrapped(2, 4, &format!("{}: {}", safe(&file.path), safe(&file.why)));
     }
     if machine.unreadable.len() > MAX_LISTED {
-        writeln!(out, "  and {} more", machine.unreadable.len() - MAX_LISTED)?;
+        writeln!(text, "  and {} more", machine.unreadable.len() - MAX_LISTED);
     }
     if machine.unreadable.iter().any(|file| file.why.contains("denied")) && machine.origin == Origin::Live {
-        writeln!(out, "  As root (sudo quietcore inspect) more can be read.")?;
+        writeln!(text, "  As root (sudo quietcore inspect) more can be read.");
     }
-    Ok(())
 }

@@ -22,6 +22,7 @@ mod page;
 mod plan;
 pub mod prove;
 mod recording;
+mod report_text;
 mod residue;
 mod statistics;
 pub mod study;
@@ -53,5 +54,5 @@ pub use recording::{
 pub use study_forms::{STUDY_FORMS, StudyForm};
 pub use study_page::StudyPage;
 pub use study_samples::StudyCell;
-pub use style::{Style, for_terminal, safe, safe_lines};
+pub use style::{Style, for_terminal, safe, safe_lines, safe_path};
 pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};

@@ -10,12 +10,12 @@ pub(crate) use accounts::measured_text;
 pub use page::measurement_html;
 
 use self::accounts::{accounts, programs};
+use crate::report_text::ReportText;
 use crate::statistics::stolen_percent;
-use crate::style::{COLUMNS, Style, TextRole, grouped, safe, wrap};
+use crate::style::{Style, TextRole, grouped, safe};
 use crate::units::{maybe_mean, maybe_time, percent, time};
 use machine::Policy;
-use measure::{Measurement, MeasurementKind, Note, NoteLevel, ThreadResult, condition_words};
-use std::fmt::Write as _;
+use measure::{Measurement, MeasurementKind, ThreadResult, condition_words};
 
 /// Whether to draw histograms below the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub enum Histograms {
 /// The screen of a measurement.
 #[must_use]
 pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style: Style) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &title(measurement)));
+    let mut text = ReportText::new(style);
+    text.painted(TextRole::Head, &title(measurement));
     if !measurement.complete {
         let note = match measurement.broke {
             Some(broke) => format!(
@@ -46,10 +46,10 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
                 time(measurement.duration_ns)
             ),
         };
-        let _ = writeln!(text, "{}", style.paint(TextRole::Bad, &note));
+        text.painted(TextRole::Bad, &note);
     }
     if let Some(line) = not_representative(measurement) {
-        let _ = writeln!(text, "{}", style.paint(TextRole::Bad, &wrap(&line, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Bad, 0, 2, &line);
     }
     let environment = &measurement.environment;
     let release = environment
@@ -63,24 +63,22 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
         .hypervisor
         .as_deref()
         .map_or_else(String::new, |name| format!(" · guest of {}", safe(name)));
-    let _ = writeln!(
-        text,
-        "{}\n",
-        style.paint(TextRole::Quiet, &format!("{release} · {preemption}{guest}"))
-    );
-    text.push_str(&table(measurement, style));
-    text.push_str(&programs(&measurement.programs));
+    text.painted(TextRole::Quiet, &format!("{release} · {preemption}{guest}"));
+    writeln!(text);
+    table(&mut text, measurement);
+    programs(&mut text, &measurement.programs);
     if histograms == Histograms::Drawn {
         for thread in &measurement.threads {
-            text.push_str(&bars::of_thread(thread, style));
+            bars::of_thread(&mut text, thread);
         }
     }
-    text.push_str(&notes_text(&measurement.findings, style));
+    text.notes(&measurement.findings);
     if environment.emulated {
         let note = "EMULATED PROCESSOR: these times are those of the emulator and say nothing about any machine";
-        let _ = writeln!(text, "\n{}", style.paint(TextRole::Bad, note));
+        writeln!(text);
+        text.painted(TextRole::Bad, note);
     }
-    text
+    text.into_string()
 }
 
 /// Why a measurement does not represent the machine, in a few words each; `None` if no such reason was found.
@@ -150,22 +148,25 @@ pub(crate) fn policy_text(thread: &ThreadResult) -> String {
 }
 
 /// One table per kind of thread.
-fn table(measurement: &Measurement, style: Style) -> String {
-    let of = |kind: MeasurementKind| measurement.threads.iter().filter(move |thread| thread.kind == kind);
-    let kinds = [MeasurementKind::Latency, MeasurementKind::Noise];
-    let present = kinds.into_iter().filter(|&kind| of(kind).next().is_some());
-    let tables: Vec<String> = present
-        .map(|kind| table_of(kind, &of(kind).collect::<Vec<_>>(), style))
-        .collect();
-    match (tables.is_empty(), measurement.kind) {
-        (true, MeasurementKind::Noise) => table_of(MeasurementKind::Noise, &[], style),
-        (true, _) => table_of(MeasurementKind::Latency, &[], style),
-        (false, _) => tables.join("\n"),
+fn table(text: &mut ReportText, measurement: &Measurement) {
+    let tables = [MeasurementKind::Latency, MeasurementKind::Noise].map(|kind| {
+        let threads = measurement.threads.iter().filter(|thread| thread.kind == kind);
+        (kind, threads.collect::<Vec<_>>())
+    });
+    let mut tables = tables.to_vec();
+    tables.retain(|(_, threads)| !threads.is_empty());
+    if tables.is_empty() {
+        tables.push((measurement.kind, Vec::new()));
+    }
+    for (place, (kind, threads)) in tables.iter().enumerate() {
+        if place > 0 {
+            writeln!(text);
+        }
+        table_of(text, *kind, threads);
     }
 }
 
-fn table_of(kind: MeasurementKind, threads: &[&ThreadResult], style: Style) -> String {
-    let mut text = String::new();
+fn table_of(text: &mut ReportText, kind: MeasurementKind, threads: &[&ThreadResult]) {
     let last = match kind {
         MeasurementKind::Latency | MeasurementKind::All => "missed",
         MeasurementKind::Noise => "stolen",
@@ -174,13 +175,13 @@ fn table_of(kind: MeasurementKind, threads: &[&ThreadResult], style: Style) -> S
         "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {last}",
         "CPU", "min", "mean", "p50", "p99", "p99.9", "max",
     );
-    let _ = writeln!(text, "{}", style.paint(TextRole::Quiet, &head));
+    text.painted(TextRole::Quiet, &head);
     for thread in threads {
         let last = match kind {
             MeasurementKind::Latency | MeasurementKind::All => grouped(thread.missed),
             MeasurementKind::Noise => stolen_percent(thread).map_or_else(|| "-".to_owned(), percent),
         };
-        let _ = writeln!(
+        writeln!(
             text,
             "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {last}",
             thread.cpu.0,
@@ -193,42 +194,6 @@ fn table_of(kind: MeasurementKind, threads: &[&ThreadResult], style: Style) -> S
         );
     }
     for thread in threads {
-        text.push_str(&accounts(thread));
+        accounts(text, thread);
     }
-    text
-}
-
-/// Notes of a measurement, with what to do about them.
-pub(crate) fn notes_text(notes: &[Note], style: Style) -> String {
-    let mut text = String::new();
-    for note in notes {
-        let (name, role) = match note.level {
-            NoteLevel::Error => ("error", TextRole::Bad),
-            NoteLevel::Warning => ("warning", TextRole::Warning),
-            NoteLevel::Info => ("info", TextRole::Quiet),
-        };
-        let message = wrap(
-            &format!("{}: {}", safe(&note.subject), safe(&note.message)),
-            11,
-            COLUMNS,
-        );
-        let _ = write!(
-            text,
-            "\n  {}{:gap$}{message}",
-            style.paint(role, name),
-            "",
-            gap = 9 - name.len()
-        );
-        if !note.fix.is_empty() {
-            let _ = write!(
-                text,
-                "\n           {}",
-                wrap(&format!("-> {}", safe(&note.fix)), 14, COLUMNS)
-            );
-        }
-    }
-    if !notes.is_empty() {
-        text.push('\n');
-    }
-    text
 }

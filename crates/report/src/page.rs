@@ -8,11 +8,12 @@ pub(crate) mod picture;
 pub(crate) mod strip;
 pub(crate) mod text;
 
-use self::text::percent;
+use self::text::{percent, unit};
 use crate::inspect::preemption_name;
+use crate::report_text::note_level;
 use crate::style::safe;
 use maud::{Markup, PreEscaped, html};
-use measure::{Environment, Note, NoteLevel};
+use measure::{Environment, Note};
 use plan::{Finding, Level};
 
 const STYLE: &str = include_str!("page/page.css");
@@ -43,6 +44,31 @@ pub(crate) fn page(title: &str, style: &'static str, script: &'static str, conte
     page.into_string()
 }
 
+/// The line above the headline: the command, its CPUs, the machine, and when it began.
+pub(crate) fn brand(command: &str, cpus: &str, environment: &Environment, started_at: &str) -> Markup {
+    let model = environment.model_name.as_deref().unwrap_or("processor unknown");
+    let release = environment
+        .release
+        .as_deref()
+        .map_or_else(|| "kernel unknown".to_owned(), |release| format!("Linux {release}"));
+    html! {
+        div.brand {
+            b { (command) } span { (cpus) } span { (safe(model)) } span { (safe(&release)) } time { (safe(started_at)) }
+        } "\n"
+    }
+}
+
+/// The most important numbers, large.
+pub(crate) fn tiles(numbers: impl IntoIterator<Item = (&'static str, String)>) -> Markup {
+    html! {
+        dl.tiles { "\n"
+            @for (what, value) in numbers {
+                div.tile { dt { (what) } dd.during { (unit(&value)) } } "\n"
+            }
+        } "\n"
+    }
+}
+
 /// The page's generator, and all its numbers as a file to be saved with one click.
 pub(crate) fn footer(tool_version: &str, name: &str, json: Option<&[u8]>) -> Markup {
     html! {
@@ -67,15 +93,7 @@ pub(crate) fn notes<'a>(notes: impl Iterator<Item = &'a Note>, shown: &[&Note]) 
         }
     }
     html! {
-        @for note in new { (finding(level(note), &note.subject, &note.message, &note.fix)) }
-    }
-}
-
-const fn level(note: &Note) -> Level {
-    match note.level {
-        NoteLevel::Error => Level::Error,
-        NoteLevel::Warning => Level::Warning,
-        NoteLevel::Info => Level::Info,
+        @for note in new { (finding(note_level(note), &note.subject, &note.message, &note.fix)) }
     }
 }
 

@@ -2,36 +2,30 @@
 
 mod changes;
 
-use self::changes::{Title, knob};
+use self::changes::knob;
+use crate::report_text::{GOOD_TO_KNOW, ReportText};
 use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
-use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Level, Plan};
+use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Plan};
 use serde::Serialize;
-use std::fmt::Write as _;
-use std::io::{self, Write};
 
 /// The schema of the document.
 pub const PLAN_SCHEMA: &str = "quietcore.plan/1";
 
+/// A document of a schema, with the fields of its content.
 #[derive(Serialize)]
-struct PlanDocument<'a> {
-    schema: &'static str,
+pub(crate) struct SchemaDocument<'a, T> {
+    pub schema: &'static str,
     #[serde(flatten)]
-    plan: &'a Plan,
+    pub content: &'a T,
 }
 
-/// Writes the JSON document `quietcore.plan/1`.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn plan_json(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(
-        &mut *out,
-        &PlanDocument {
-            schema: PLAN_SCHEMA,
-            plan,
-        },
-    )?;
-    out.write_all(b"\n")
+/// The JSON document `quietcore.plan/1`.
+#[must_use]
+pub fn plan_json<'a>(plan: &'a Plan) -> impl Serialize + 'a {
+    SchemaDocument {
+        schema: PLAN_SCHEMA,
+        content: plan,
+    }
 }
 
 /// Changes of one knob that are printed; the rest is only counted.
@@ -47,7 +41,7 @@ pub enum KnobDetail {
 /// The screen: the purpose of each knob, each change with before and after, the reason, and how it is undone.
 #[must_use]
 pub fn plan_text(plan: &Plan, length: KnobDetail, style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     let now = plan
         .changes
         .iter()
@@ -55,42 +49,36 @@ pub fn plan_text(plan: &Plan, length: KnobDetail, style: Style) -> String {
         .count();
     let boot = plan.changes.len() - now;
     let head = format!("Partition `{}`: {}", safe(&plan.partition), promise(plan));
-    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&head, 0, COLUMNS)));
-    let keep = format!("CPU {} keeps everything else", plan.housekeeping);
-    let _ = writeln!(text, "{}", wrap(&keep, 0, COLUMNS));
-    let boot = if boot > 0 {
-        format!(", {boot} at the next boot")
-    } else {
-        String::new()
+    text.wrapped_as(TextRole::Head, 0, 0, &head);
+    text.wrapped(0, 0, &format!("CPU {} keeps everything else", plan.housekeeping));
+    let boot = match boot {
+        0 => String::new(),
+        boot => format!(", {boot} at the next boot"),
     };
-    let _ = writeln!(text, "{} now{boot}; nothing has been done yet", counted(now, "change"));
-    let _ = writeln!(text, "{}", wrap(&usage_text(plan), 2, COLUMNS));
-    text.push_str(
-        &plan
-            .choice
-            .as_ref()
-            .map_or_else(String::new, |choice| choice_text(choice, style)),
-    );
+    writeln!(text, "{} now{boot}; nothing has been done yet", counted(now, "change"));
+    text.wrapped(0, 2, &usage_text(plan));
+    if let Some(choice) = &plan.choice {
+        choice_text(&mut text, choice);
+    }
     for (name, changes) in by_knob(plan) {
         let by_name = plan
             .knobs
             .iter()
             .any(|knob| knob.name == name && knob.because == KnobReason::Name);
         let because = if by_name { ", by name" } else { "" };
-        let title = Title { name, because };
-        knob(&mut text, &title, &changes, length, style);
+        knob(&mut text, (name, because), &changes, length);
     }
     if length == KnobDetail::Whole {
-        text.push_str(&nothing_to_do(plan, style));
+        nothing_to_do(&mut text, plan);
     }
     if let Some(line) = &plan.boot_line {
-        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Boot line"));
+        text.heading("Boot line");
         let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
-        let _ = writeln!(text, "  {}", wrap(why, 2, COLUMNS));
-        let _ = writeln!(text, "    {}", safe(line));
+        text.wrapped(2, 2, why);
+        writeln!(text, "    {}", safe(line));
     }
-    text.push_str(&findings_text(&plan.findings, style));
-    text
+    text.findings(GOOD_TO_KNOW, &plan.findings);
+    text.into_string()
 }
 
 /// The owners of the isolated CPUs after the changes: one owner alone, or also others, which are named.
@@ -147,40 +135,9 @@ fn has_no_partition(plan: &Plan) -> bool {
 /// Findings with their fixes; empty text if there are none.
 #[must_use]
 pub fn findings_text(findings: &[Finding], style: Style) -> String {
-    let mut text = String::new();
-    if findings.is_empty() {
-        return text;
-    }
-    let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Good to know"));
-    let mut findings: Vec<&Finding> = findings.iter().collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
-    for finding in findings {
-        let (name, role) = match finding.level {
-            Level::Error => ("error", TextRole::Bad),
-            Level::Warning => ("warning", TextRole::Warning),
-            Level::Info => ("info", TextRole::Quiet),
-        };
-        let message = wrap(
-            &format!("{}: {}", safe(&finding.subject), safe(&finding.message)),
-            11,
-            COLUMNS,
-        );
-        let _ = writeln!(
-            text,
-            "  {}{:gap$}{message}",
-            style.paint(role, name),
-            "",
-            gap = 9 - name.len()
-        );
-        if !finding.fix.is_empty() {
-            let _ = writeln!(
-                text,
-                "           {}",
-                wrap(&format!("-> {}", safe(&finding.fix)), 14, COLUMNS)
-            );
-        }
-    }
-    text
+    let mut text = ReportText::new(style);
+    text.findings(GOOD_TO_KNOW, findings);
+    text.into_string()
 }
 
 /// Changes by knob, in the order of their first change. A change's id starts with the knob's name.
@@ -216,8 +173,7 @@ fn usage_text(plan: &Plan) -> String {
 }
 
 /// Selected knobs that change nothing, so that users find them.
-fn nothing_to_do(plan: &Plan, style: Style) -> String {
-    let mut text = String::new();
+fn nothing_to_do(text: &mut ReportText, plan: &Plan) {
     let lists = [
         (KnobState::Already, "As it should be already"),
         (KnobState::Absent, "Not on this machine"),
@@ -230,39 +186,29 @@ fn nothing_to_do(plan: &Plan, style: Style) -> String {
             .map(|knob| knob.name)
             .collect();
         if !names.is_empty() {
-            let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, title));
-            let _ = writeln!(text, "  {}", wrap(&names.join(", "), 2, COLUMNS));
+            text.heading(title);
+            text.wrapped(2, 2, &names.join(", "));
         }
     }
-    text
 }
 
 /// The part of the plan's screen about the selection.
-fn choice_text(choice: &Choice, style: Style) -> String {
-    let mut text = String::new();
-    let head = format!("Why CPU {}", choice.cpus);
-    let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, &wrap(&head, 0, COLUMNS)));
+fn choice_text(text: &mut ReportText, choice: &Choice) {
+    text.heading(&wrap(&format!("Why CPU {}", choice.cpus), 0, COLUMNS));
     for reason in &choice.reasons {
-        let role = if reason.message.starts_with("could not be avoided") {
-            TextRole::Warning
-        } else {
-            TextRole::Good
+        let mark = match reason.message.starts_with("could not be avoided") {
+            true => ("!", TextRole::Warning),
+            false => ("+", TextRole::Good),
         };
-        let _ = writeln!(
-            text,
-            "  {} {}",
-            style.paint(role, if role == TextRole::Warning { "!" } else { "+" }),
-            wrap(&safe(&reason.message), 4, COLUMNS)
-        );
-        let because = wrap(&format!("because {}", safe(&reason.because)), 6, COLUMNS);
-        let _ = writeln!(text, "      {}", style.paint(TextRole::Quiet, &because));
+        text.marked(mark, 2, 4, &safe(&reason.message));
+        let because = format!("because {}", safe(&reason.because));
+        text.wrapped_as(TextRole::Quiet, 6, 6, &because);
     }
     if !choice.runners_up.is_empty() {
-        let _ = writeln!(text, "{}", style.paint(TextRole::Head, "Runners-up"));
+        text.painted(TextRole::Head, "Runners-up");
     }
     for other in &choice.runners_up {
         let line = format!("CPU {}: {}", other.cpus, safe(&other.because));
-        let _ = writeln!(text, "  - {}", wrap(&line, 4, COLUMNS));
+        writeln!(text, "  - {}", wrap(&line, 4, COLUMNS));
     }
-    text
 }

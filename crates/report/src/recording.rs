@@ -10,43 +10,39 @@ pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
 pub use sets::sets_text;
 
 use crate::bound::{at_least, at_most};
-use crate::measurement::{measured_text, notes_text};
+use crate::measurement::measured_text;
+use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, cut, grouped, safe, wrap};
 use crate::units::{maybe_mean, time};
 use formats::statistics::{SHARES, Statistics, ValueRange, best_quantile, statistics};
 use formats::{Basis, Recording, Series, SeriesKind};
 use machine::Nanos;
-use std::fmt::Write as _;
 
 /// The screen of one file.
 #[must_use]
 pub fn recording_text(recording: &Recording, style: Style) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &title(recording)));
+    let mut text = ReportText::new(style);
+    text.painted(TextRole::Head, &title(recording));
     for (name, value) in &recording.facts {
-        let line = wrap(&format!("{}: {}", safe(name), safe(value)), 4, COLUMNS);
-        let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &line));
+        let line = format!("{}: {}", safe(name), safe(value));
+        text.wrapped_as(TextRole::Quiet, 2, 4, &line);
     }
-    let _ = writeln!(text, "\n{}", head(style));
+    writeln!(text);
+    head(&mut text);
     let all = || recording.series.iter().flat_map(Series::with_those_beside);
     for series in all() {
-        text.push_str(&row(recording, series));
+        row(&mut text, recording, series);
     }
-    for series in all() {
-        if let Some(details) = details(recording, series) {
-            let _ = writeln!(text, "{details}");
-        }
+    for details in all().filter_map(|series| details(recording, series)) {
+        writeln!(text, "{details}");
     }
     if let Some(own) = &recording.own {
-        text.push_str(&measured_text(own));
+        measured_text(&mut text, own);
     }
-    let _ = writeln!(
-        text,
-        "\n  {}",
-        style.paint(TextRole::Quiet, &wrap(&reading(recording), 2, COLUMNS))
-    );
-    text.push_str(&notes_text(&recording.notes, style));
-    text
+    writeln!(text);
+    text.wrapped_as(TextRole::Quiet, 2, 2, &reading(recording));
+    text.notes(&recording.notes);
+    text.into_string()
 }
 
 /// `cyclictest 2.40: latency of wake-ups, in whole microseconds`
@@ -110,13 +106,14 @@ fn reading(recording: &Recording) -> String {
     )
 }
 
-pub(crate) fn head(style: Style) -> String {
-    let mut head = format!("{:<14} {:>11}", "", "samples");
-    for share in SHARES.iter().filter(|share| **share != 0.9) {
-        let _ = write!(head, " {:>8}", share_name(*share));
-    }
-    let _ = write!(head, " {:>8}", "max");
-    style.paint(TextRole::Quiet, &head)
+pub(crate) fn head(text: &mut ReportText) {
+    let names = SHARES
+        .iter()
+        .filter(|share| **share != 0.9)
+        .map(|share| share_name(*share));
+    let names: String = names.map(|name| format!(" {name:>8}")).collect();
+    let head = format!("{:<14} {:>11}{names} {:>8}", "", "samples", "max");
+    text.painted(TextRole::Quiet, &head);
 }
 
 /// `p99.9`
@@ -125,8 +122,9 @@ pub(crate) fn share_name(share: f64) -> String {
     format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
-pub(crate) fn row(recording: &Recording, series: &Series) -> String {
-    let mut text = format!(
+pub(crate) fn row(text: &mut ReportText, recording: &Recording, series: &Series) {
+    write!(
+        text,
         "{:<14} {:>11}",
         cut(&recording.name_of(series), 14),
         series.samples().map_or_else(|| "-".to_owned(), grouped)
@@ -137,11 +135,9 @@ pub(crate) fn row(recording: &Recording, series: &Series) -> String {
             // The tool's own value is the fallback.
             None => stated(series, *share).map_or_else(|| "-".to_owned(), short),
         };
-        let _ = write!(text, " {value:>8}");
+        write!(text, " {value:>8}");
     }
-    let _ = write!(text, " {:>8}", largest(series).map_or_else(|| "-".to_owned(), short));
-    text.push('\n');
-    text
+    writeln!(text, " {:>8}", largest(series).map_or_else(|| "-".to_owned(), short));
 }
 
 fn stated(series: &Series, share: f64) -> Option<u64> {

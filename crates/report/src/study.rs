@@ -2,10 +2,10 @@
 
 use crate::bound::BoundSide;
 use crate::recording::sets::{bound, cautions, name, number_text, range, runs};
+use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
 use compare::{ComparisonAnswer, NoVerdictReason, Quantity, SetComparison, Verdict};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// The validity of the verdicts: they are those of `compare`.
 const PROMISE: &str = "Means over the runs. Within one pair, the chance that any number is called different without being so is \
@@ -31,17 +31,15 @@ pub struct PairRow<'a> {
 /// The screen of a study.
 #[must_use]
 pub fn study_text(rows: &[PairRow], style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     for row in rows {
-        let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&head(row), 2, COLUMNS)));
-        for line in differences(row.compared, style) {
-            let _ = writeln!(text, "{line}");
-        }
+        text.wrapped_as(TextRole::Head, 0, 2, &head(row));
+        differences(&mut text, row.compared);
     }
     for line in remarks(rows) {
-        let _ = writeln!(text, "{}", style.paint(TextRole::Warning, &wrap(&line, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Warning, 0, 2, &line);
     }
-    text
+    text.into_string()
 }
 
 /// One number of a pair in a table.
@@ -174,10 +172,9 @@ pub(crate) fn head(row: &PairRow) -> String {
 }
 
 /// One line for every number that differs, and one for all others of a thread.
-fn differences(compared: &SetComparison, style: Style) -> Vec<String> {
-    let mut lines = Vec::new();
+fn differences(text: &mut ReportText, compared: &SetComparison) {
     if compared.withheld.is_some() {
-        lines.push(format!("  {}", style.paint(TextRole::Quiet, "no verdict")));
+        text.wrapped_as(TextRole::Quiet, 2, 2, "no verdict");
     }
     let mut threads: Vec<&str> = Vec::new();
     for (quantity, _) in &compared.answers {
@@ -186,15 +183,13 @@ fn differences(compared: &SetComparison, style: Style) -> Vec<String> {
         }
     }
     for thread in threads {
-        let of_thread = || {
-            compared
-                .answers
-                .iter()
-                .filter(|(quantity, _)| quantity.thread == thread)
-        };
+        let of_thread = compared
+            .answers
+            .iter()
+            .filter(|(quantity, _)| quantity.thread == thread);
         let mut alike = Vec::new();
-        for (quantity, answer) in of_thread() {
-            let (word, role) = match answer.verdict {
+        for (quantity, answer) in of_thread {
+            let mark = match answer.verdict {
                 Verdict::Lower => ("better", TextRole::Good),
                 Verdict::Higher => ("WORSE ", TextRole::Bad),
                 Verdict::NotShown => {
@@ -207,14 +202,13 @@ fn differences(compared: &SetComparison, style: Style) -> Vec<String> {
                 number_text(quantity.number, answer.first_mean),
             );
             let line = format!("{} {}: {now}, was {was}", safe(thread), name(quantity.number));
-            lines.push(format!("  {}  {}", style.paint(role, word), wrap(&line, 10, COLUMNS)));
+            text.marked(mark, 2, 10, &line);
         }
         if !alike.is_empty() {
             let line = format!("{}: no difference shown in {}", safe(thread), alike.join(", "));
-            lines.push(format!("  -       {}", wrap(&line, 10, COLUMNS)));
+            writeln!(text, "  -       {}", wrap(&line, 10, COLUMNS));
         }
     }
-    lines
 }
 
 #[cfg(test)]

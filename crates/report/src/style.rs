@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Maximum width of every screen, in columns.
 pub const COLUMNS: usize = 80;
@@ -125,6 +126,12 @@ pub fn safe(name: &str) -> String {
         }
     }
     text
+}
+
+/// A path made safe as with [`safe`].
+#[must_use]
+pub fn safe_path(path: &Path) -> String {
+    safe(&path.display().to_string())
 }
 
 /// A name made safe and cut to a width.

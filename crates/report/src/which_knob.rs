@@ -1,10 +1,10 @@
 //! Reports which knob helped: one sentence, one table sorted by effect, and the evidence for each line of it.
 
 use crate::recording::sets::{name, runs, words};
+use crate::report_text::ReportText;
 use crate::study::common_remarks;
-use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
+use crate::style::{Style, TextRole, safe};
 use compare::{ComparisonAnswer, Quantity, Verdict};
-use std::fmt::Write as _;
 use study::which_knob::{KnobAnswer, KnobComparison, KnobEffect};
 
 /// The validity of the sentences.
@@ -25,18 +25,13 @@ pub struct KnobReportContext<'a> {
 /// The answers, in their order.
 #[must_use]
 pub fn which_knob_text(answers: &[KnobAnswer], context: &KnobReportContext, style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     for line in summary(answers) {
-        let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&line, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Head, 0, 2, &line);
     }
-    let _ = writeln!(
-        text,
-        "\n{}",
-        style.paint(
-            TextRole::Quiet,
-            &row(["knob", "", "alone", "beside the others"]).join(" ")
-        )
-    );
+    writeln!(text);
+    let head = row(["knob", "", "alone", "beside the others"]);
+    text.painted(TextRole::Quiet, &head.join(" "));
     for one in answers {
         let (word, role) = verdict(one.effect);
         let [knob, word, alone, in_plan] = row([
@@ -46,16 +41,16 @@ pub fn which_knob_text(answers: &[KnobAnswer], context: &KnobReportContext, styl
             &cell(one.in_plan.as_ref(), &[]),
         ]);
         let line = format!("{knob} {} {alone} {in_plan}", style.paint(role, &word));
-        let _ = writeln!(text, "{}", line.trim_end());
+        writeln!(text, "{}", line.trim_end());
     }
-    text.push('\n');
+    writeln!(text);
     for one in answers {
-        text.push_str(&evidence(one, context, style));
+        evidence(&mut text, one, context);
     }
     for line in remarks(answers, context) {
-        let _ = writeln!(text, "{}", style.paint(TextRole::Warning, &wrap(&line, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Warning, 0, 2, &line);
     }
-    text
+    text.into_string()
 }
 
 /// One sentence for each result about a knob.
@@ -120,9 +115,7 @@ fn cell(side: Option<&KnobComparison>, needs: &[String]) -> String {
     }
 }
 
-fn evidence(one: &KnobAnswer, context: &KnobReportContext, style: Style) -> String {
-    let knob = safe(&one.question.knob);
-    let mut text = String::new();
+fn evidence(text: &mut ReportText, one: &KnobAnswer, context: &KnobReportContext) {
     let mut lines = Vec::new();
     let needs: Vec<String> = one.question.needs.iter().map(|knob| safe(knob)).collect();
     if !needs.is_empty() {
@@ -145,11 +138,10 @@ fn evidence(one: &KnobAnswer, context: &KnobReportContext, style: Style) -> Stri
             }
         }
     }
-    let _ = writeln!(text, "{knob}");
+    writeln!(text, "{}", safe(&one.question.knob));
     for line in lines {
-        let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &wrap(&line, 6, COLUMNS)));
+        text.wrapped_as(TextRole::Quiet, 2, 6, &line);
     }
-    text
 }
 
 /// All numbers that are significant over all knobs, largest relative difference first; otherwise the most certain one.

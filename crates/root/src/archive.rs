@@ -1,7 +1,8 @@
 //! Unpacks a tar archive, plain or compressed, into a [`ArchiveTree`]. The content decides the format, never the name.
 
 use crate::RootError;
-use crate::capture_rules::{hostile, not_a_machine};
+use crate::error::OnPath;
+use crate::files::{hostile, not_a_machine};
 use crate::tree::{ArchiveTree, TreeBuilder};
 use crate::zstd::ZstdFrames;
 use std::borrow::Cow;
@@ -34,8 +35,7 @@ const BLOCK: usize = 512;
 
 /// Unpacks an archive.
 pub(crate) fn unpack(path: &Path) -> Result<ArchiveTree, RootError> {
-    let shown = path.display().to_string();
-    let file = File::open(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
+    let file = File::open(path).on(path, "open")?;
     let meter = Rc::new(Meter::default());
     let outcome = fill(file, &meter).and_then(TreeBuilder::finish);
     match outcome {

@@ -1,6 +1,7 @@
 //! Sends one datagram to a local socket: service notifications for systemd, and lines for its journal.
 
 use crate::RootError;
+use crate::error::failed;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -12,7 +13,7 @@ pub const JOURNAL: &str = "/run/systemd/journal/socket";
 /// # Errors
 /// The errno: `ENOENT` or `ECONNREFUSED` if no process listens, `EAGAIN` if the receiver's queue is full.
 pub fn send(address: &str, message: &[u8]) -> Result<(), RootError> {
-    let failed = |errno: Errno| RootError::from_io(address, "send to", &errno.into());
+    let failed = |errno: Errno| failed(address, "send to", errno);
     let name = match address.strip_prefix('@') {
         Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
         None => SocketAddrUnix::new(address),

@@ -2,6 +2,7 @@
 //! still be reported.
 
 use crate::RootError;
+use crate::error::OnPath;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -52,6 +53,5 @@ pub fn readable(path: &str) -> Result<OwnedFd, RootError> {
 }
 
 fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, RootError> {
-    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))
-        .map_err(|errno| RootError::from_io(&path.display().to_string(), "open", &errno.into()))
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666)).on(path, "open")
 }

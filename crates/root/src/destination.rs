@@ -6,6 +6,7 @@
 //! before it.
 
 use crate::RootError;
+use crate::error::failed;
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -58,7 +59,7 @@ impl Destination {
     }
 
     fn find(path: &Path, last: LastLinkPolicy) -> Result<Destination, RootError> {
-        let failed = |errno: Errno| RootError::from_io(&path.display().to_string(), "create", &errno.into());
+        let failed = |errno: Errno| failed(path, "create", errno);
         let mut rest: VecDeque<OsString> = VecDeque::new();
         let mut dir = open_start(path, &mut rest).map_err(failed)?;
         let mut links = 0;
@@ -135,13 +136,13 @@ impl Destination {
     ///
     /// # Errors
     /// The errno of fsync.
-    pub fn sync(&self, shown: &str) -> Result<(), RootError> {
+    pub fn sync(&self, path: &Path) -> Result<(), RootError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.dir, ".", flags, Mode::empty()) {
-            Ok(dir) => crate::state::sync(&dir, shown),
+            Ok(dir) => crate::state::sync(&dir, path),
             // A directory that is writable but not readable cannot be synced by itself.
             Err(Errno::ACCESS) => Ok(()),
-            Err(errno) => Err(RootError::from_io(shown, "open", &errno.into())),
+            Err(errno) => Err(failed(path, "open", errno)),
         }
     }
 }

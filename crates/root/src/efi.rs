@@ -1,6 +1,6 @@
 //! Writes EFI variables, which are special files that the kernel protects from an accidental `rm`.
 
-use crate::live::is_absence;
+use crate::error::{OnPath, failed};
 use crate::{Live, RootError};
 use rustix::fs::{IFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -19,8 +19,7 @@ impl Live {
         let mut bytes = ATTRIBUTES.to_le_bytes().to_vec();
         bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file =
-            rustix::fs::open(&place, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(path, "open", errno))?;
+        let file = rustix::fs::open(&place, flags, Mode::RUSR | Mode::WUSR).on(path, "open")?;
         // One write is one call of the firmware.
         match rustix::io::write(&file, &bytes) {
             Ok(written) if written == bytes.len() => Ok(()),
@@ -33,20 +32,13 @@ impl Live {
     /// `efivar_variable_is_removable`).
     fn allow_change(&self, path: &str) -> Result<(), RootError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = match rustix::fs::open(self.locate(path), flags, Mode::empty()) {
-            Ok(file) => file,
-            Err(errno) if is_absence(errno) => return Ok(()),
-            Err(errno) => return Err(failed(path, "open", errno)),
+        let Some(file) = rustix::fs::open(self.locate(path), flags, Mode::empty()).if_there(path, "open")? else {
+            return Ok(());
         };
-        let flags = rustix::fs::ioctl_getflags(&file).map_err(|errno| failed(path, "ask for flags of", errno))?;
+        let flags = rustix::fs::ioctl_getflags(&file).on(path, "ask for flags of")?;
         if flags.contains(IFlags::IMMUTABLE) {
-            rustix::fs::ioctl_setflags(&file, flags - IFlags::IMMUTABLE)
-                .map_err(|errno| failed(path, "take the protection from", errno))?;
+            rustix::fs::ioctl_setflags(&file, flags - IFlags::IMMUTABLE).on(path, "take the protection from")?;
         }
         Ok(())
     }
-}
-
-fn failed(path: &str, doing: &'static str, errno: Errno) -> RootError {
-    RootError::from_io(path, doing, &errno.into())
 }

@@ -1,8 +1,10 @@
 //! Defines errors about the machine's files, always with the path.
 
 use crate::{Failure, Status};
+use rustix::io::Errno;
 use std::fmt;
-use std::path::PathBuf;
+use std::io::Error;
+use std::path::{Path, PathBuf};
 
 /// An error while reading or writing the machine's files. Absence is not an error.
 #[derive(Debug)]
@@ -104,6 +106,41 @@ impl RootError {
             },
         }
     }
+}
+
+/// The error of an operation on a path.
+pub(crate) fn failed(path: impl AsRef<Path>, operation: &'static str, error: impl Into<Error>) -> RootError {
+    RootError::from_io(&path.as_ref().display().to_string(), operation, &error.into())
+}
+
+/// Adds the path and the operation to an error of the system.
+pub(crate) trait OnPath<T> {
+    fn on(self, path: impl AsRef<Path>, operation: &'static str) -> Result<T, RootError>;
+
+    /// `None` if nothing has that name.
+    fn if_there(self, path: impl AsRef<Path>, operation: &'static str) -> Result<Option<T>, RootError>;
+}
+
+impl<T, E: Into<Error>> OnPath<T> for Result<T, E> {
+    fn on(self, path: impl AsRef<Path>, operation: &'static str) -> Result<T, RootError> {
+        self.map_err(|error| failed(path, operation, error))
+    }
+
+    fn if_there(self, path: impl AsRef<Path>, operation: &'static str) -> Result<Option<T>, RootError> {
+        match self.map_err(Into::into) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if Errno::from_io_error(&error).is_some_and(is_absence) => Ok(None),
+            Err(error) => Err(failed(path, operation, error)),
+        }
+    }
+}
+
+/// Whether an error means that nothing has that name.
+pub(crate) fn is_absence(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOENT | Errno::NOTDIR | Errno::SRCH | Errno::NXIO | Errno::NODEV
+    )
 }
 
 impl From<RootError> for Failure {

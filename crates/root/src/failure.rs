@@ -68,23 +68,33 @@ impl Failure {
     }
 
     /// Creates a failure from its three parts.
-    pub fn new(status: Status, what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
+    pub fn new(status: Status, what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> Failure {
         Failure {
             status,
             what: what.into(),
-            why: why.into(),
+            why: why.to_string(),
             next: next.into(),
         }
     }
 
     /// Wrong usage: what, why, next.
-    pub fn usage(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
+    pub fn usage(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> Failure {
         Failure::new(Status::Usage, what, why, next)
     }
 
     /// Not possible on this kernel or machine: what, why, next.
-    pub fn unable(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
+    pub fn unable(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> Failure {
         Failure::new(Status::Unable, what, why, next)
+    }
+
+    /// In conflict with another program or with what is there: what, why, next.
+    pub fn conflict(what: impl Into<String>, why: impl ToString, next: impl Into<String>) -> Failure {
+        Failure::new(Status::Conflict, what, why, next)
+    }
+
+    /// A bug of quietcore: what, why.
+    pub fn bug(what: impl Into<String>, why: impl ToString) -> Failure {
+        Failure::new(Status::Bug, what, why, "please report this as a bug")
     }
 }
 

@@ -2,6 +2,7 @@
 //! It also provides the serial port on which a guest sends data out.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use crate::state::write_all;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::MountFlags;
@@ -33,7 +34,7 @@ pub fn mount_all() -> Vec<RootError> {
         let _ = std::fs::create_dir_all(place);
         rustix::mount::mount(*kind, *place, *kind, MountFlags::empty(), *options)
             .err()
-            .map(|errno| RootError::from_io(place, "mount", &errno.into()))
+            .map(|errno| failed(place, "mount", errno))
     };
     MOUNTS.iter().filter_map(one).collect()
 }
@@ -70,13 +71,11 @@ impl Port {
     /// # Errors
     /// The errno: ENOENT if there is no such port, ENOTTY if it is not a terminal.
     pub fn open(path: &str) -> Result<Port, RootError> {
-        let failed = |doing, errno: rustix::io::Errno| RootError::from_io(path, doing, &errno.into());
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let descriptor = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno))?;
-        let mut settings = rustix::termios::tcgetattr(&descriptor).map_err(|errno| failed("set up", errno))?;
+        let descriptor = rustix::fs::open(path, flags, Mode::empty()).on(path, "open")?;
+        let mut settings = rustix::termios::tcgetattr(&descriptor).on(path, "set up")?;
         settings.make_raw();
-        rustix::termios::tcsetattr(&descriptor, OptionalActions::Now, &settings)
-            .map_err(|errno| failed("set up", errno))?;
+        rustix::termios::tcsetattr(&descriptor, OptionalActions::Now, &settings).on(path, "set up")?;
         Ok(Port {
             path: path.to_owned(),
             descriptor,
@@ -89,7 +88,6 @@ impl Port {
     /// The errno of write.
     pub fn send(&self, bytes: &[u8]) -> Result<(), RootError> {
         write_all(&self.descriptor, bytes, &self.path)?;
-        rustix::termios::tcdrain(&self.descriptor)
-            .map_err(|errno| RootError::from_io(&self.path, "write", &errno.into()))
+        rustix::termios::tcdrain(&self.descriptor).on(&self.path, "write")
     }
 }

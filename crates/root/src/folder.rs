@@ -3,9 +3,9 @@
 //! The kernel resolves the whole path in one call and refuses to leave the directory (`openat2`, 5.6 and later). If that fails,
 //! for an absolute link or because the call is missing, we walk name by name ourselves, and open each without following links.
 
-use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
-use crate::files::FileQueries;
-use crate::live::{each_line, is_absence, kind_of, list, read_whole};
+use crate::error::{OnPath, failed, is_absence};
+use crate::files::{CLIMBS_OUT, FileQueries, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
+use crate::live::{each_line, kind_of, list, read_whole};
 use crate::{DirectoryEntry, DirectoryEntryType, PathKind, RootError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
@@ -24,10 +24,8 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn open(path: &Path) -> Result<Folder, RootError> {
-        let shown = path.display().to_string();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| RootError::from_io(&shown, "open", &errno.into()))?;
+        let dir = rustix::fs::open(path, flags, Mode::empty()).on(path, "open")?;
         let folder = Folder {
             dir,
             has_openat2: AtomicBool::new(true),
@@ -41,7 +39,7 @@ impl Folder {
             return Err(not_a_machine(path));
         };
         let dir = rustix::fs::openat(&folder.dir, &only.name, flags | OFlags::NOFOLLOW, Mode::empty())
-            .map_err(|errno| RootError::from_io(&only.name, "open", &errno.into()))?;
+            .on(&only.name, "open")?;
         let folder = Folder {
             dir,
             has_openat2: AtomicBool::new(true),
@@ -66,7 +64,7 @@ impl Folder {
         let Some(file) = self.reach(path, OFlags::PATH)? else {
             return Ok(None);
         };
-        let stat = rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
+        let stat = rustix::fs::fstat(&file).on(path, "stat")?;
         Ok(Some(stat))
     }
 
@@ -76,7 +74,7 @@ impl Folder {
         let Some(file) = self.reach(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)? else {
             return Ok(None);
         };
-        let stat = rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
+        let stat = rustix::fs::fstat(&file).on(path, "stat")?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok(Some((file, u64::try_from(stat.st_size).unwrap_or(0)))),
             FileType::Directory => Ok(None),
@@ -98,14 +96,13 @@ impl Folder {
                 Err(Errno::NOSYS | Errno::PERM) => self.has_openat2.store(false, Ordering::Relaxed),
                 // EXDEV: an absolute link, or one that leaves the root. ELOOP: a loop. EAGAIN: a concurrent rename.
                 Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => {}
-                Err(errno) => return Err(RootError::from_io(path, "open", &errno.into())),
+                Err(errno) => return Err(failed(path, "open", errno)),
             }
         }
         self.walk(path, relative, flags)
     }
 
     fn walk(&self, path: &str, relative: &str, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
-        let failed = |errno: Errno| RootError::from_io(path, "open", &errno.into());
         let mut way: Vec<OwnedFd> = Vec::new();
         let mut pending: Vec<Vec<u8>> = Vec::new();
         push_names(&mut pending, relative.as_bytes());
@@ -118,10 +115,9 @@ impl Folder {
                 }
                 continue;
             }
-            let stat = match rustix::fs::statat(at, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => stat,
-                Err(errno) if is_absence(errno) => return Ok(None),
-                Err(errno) => return Err(failed(errno)),
+            let stat = rustix::fs::statat(at, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW);
+            let Some(stat) = stat.if_there(path, "open")? else {
+                return Ok(None);
             };
             let is_last = pending.is_empty();
             match FileType::from_raw_mode(stat.st_mode) {
@@ -130,7 +126,7 @@ impl Folder {
                     if links > MAX_LINKS {
                         return Err(hostile(path, LOOPS));
                     }
-                    let target = rustix::fs::readlinkat(at, name.as_slice(), Vec::new()).map_err(failed)?;
+                    let target = rustix::fs::readlinkat(at, name.as_slice(), Vec::new()).on(path, "open")?;
                     if target.as_bytes().starts_with(b"/") {
                         way.clear();
                     }
@@ -148,20 +144,15 @@ impl Folder {
             } else {
                 OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
             };
-            match rustix::fs::openat(at, name.as_slice(), open_flags | OFlags::NOFOLLOW, Mode::empty()) {
-                Ok(file) if is_last => return Ok(Some(file)),
-                Ok(dir) => way.push(dir),
-                Err(errno) if is_absence(errno) => return Ok(None),
-                Err(errno) => return Err(failed(errno)),
+            let opened = rustix::fs::openat(at, name.as_slice(), open_flags | OFlags::NOFOLLOW, Mode::empty());
+            match opened.if_there(path, "open")? {
+                Some(dir) if !is_last => way.push(dir),
+                file => return Ok(file),
             }
         }
         // The path ended in `..` or is the root itself.
         let at = way.last().unwrap_or(&self.dir);
-        match rustix::fs::openat(at.as_fd(), ".", flags, Mode::empty()) {
-            Ok(file) => Ok(Some(file)),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(failed(errno)),
-        }
+        rustix::fs::openat(at.as_fd(), ".", flags, Mode::empty()).if_there(path, "open")
     }
 }
 
@@ -205,7 +196,7 @@ impl FileQueries for Folder {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
             // EINVAL: it exists, but is not a link.
             Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
+            Err(errno) => Err(failed(path, "readlink", errno)),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Reads files that the user names, such as a kernel configuration: whole, with a size limit, without ever blocking.
 //! Files that may exceed memory are [mapped](crate::mapped).
 
+use crate::error::{OnPath, failed};
 use crate::{MAX_INFLATED, RootError};
 use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -12,15 +14,13 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// As [`text`], without those of unpacking.
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, RootError> {
-    let name = path.display().to_string();
     let mut content = Vec::new();
     regular(path)?
         .take(most + 1)
         .read_to_end(&mut content)
-        .map_err(|error| RootError::from_io(&name, "read", &error))?;
+        .on(path, "read")?;
     if content.len() as u64 > most {
-        let error = std::io::Error::from_raw_os_error(libc::EFBIG);
-        return Err(RootError::from_io(&name, "read", &error));
+        return Err(failed(path, "read", Errno::FBIG));
     }
     Ok(content)
 }
@@ -42,8 +42,7 @@ pub fn files_in(dir: &Path) -> Result<Option<Vec<PathBuf>>, RootError> {
     if !dir.is_dir() {
         return Ok(None);
     }
-    let name = dir.display().to_string();
-    let failed = |error: std::io::Error| RootError::from_io(&name, "list", &error);
+    let failed = |error: std::io::Error| failed(dir, "list", error);
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -57,14 +56,12 @@ pub fn files_in(dir: &Path) -> Result<Option<Vec<PathBuf>>, RootError> {
 }
 
 pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
-    let name = path.display().to_string();
-    let failed = |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
     // A fifo must not block us, so open does not wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno.raw_os_error()))?;
-    let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno.raw_os_error()))?;
+    let file = rustix::fs::open(path, flags, Mode::empty()).on(path, "open")?;
+    let stat = rustix::fs::fstat(&file).on(path, "stat")?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(failed("read", libc::EISDIR));
+        return Err(failed(path, "read", Errno::ISDIR));
     }
     Ok(File::from(file))
 }
@@ -75,8 +72,6 @@ pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
 /// [`RootError::Io`] with `ENOENT` for a missing file, `EISDIR` for anything but a regular file, `EFBIG` for a file
 /// that is too large, `EILSEQ` for invalid gzip; [`RootError::Denied`] without permission.
 pub fn text(path: &Path) -> Result<String, RootError> {
-    let name = path.display().to_string();
-    let failed = |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
     let limited = |content: &[u8]| content.len() as u64 <= MAX_INFLATED;
     let mut content = bytes(path, MAX_INFLATED)?;
     if content.starts_with(&[0x1f, 0x8b]) {
@@ -85,7 +80,7 @@ pub fn text(path: &Path) -> Result<String, RootError> {
             .take(MAX_INFLATED + 1)
             .read_to_end(&mut unpacked);
         if read.is_err() || !limited(&unpacked) {
-            return Err(failed("unpack", libc::EILSEQ));
+            return Err(failed(path, "unpack", Errno::ILSEQ));
         }
         content = unpacked;
     }

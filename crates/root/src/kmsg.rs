@@ -3,6 +3,7 @@
 //! `/proc/kmsg` is not used: reading it consumes the messages.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
@@ -18,15 +19,13 @@ const RECORD: usize = 8192;
 /// # Errors
 /// [`RootError::Denied`] without permission (`kernel.dmesg_restrict`), [`RootError::Io`] otherwise.
 pub(crate) fn messages(path: &Path) -> Result<Option<Vec<String>>, RootError> {
-    let name = path.display().to_string();
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let failed = |doing, errno: Errno| RootError::from_io(&name, doing, &errno.into());
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Ok(None),
-        Err(errno) => return Err(failed("open", errno)),
+        Err(errno) => return Err(failed(path, "open", errno)),
     };
-    let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno))?;
+    let stat = rustix::fs::fstat(&file).on(path, "stat")?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::CharacterDevice {
         return Ok(None);
     }
@@ -38,7 +37,7 @@ pub(crate) fn messages(path: &Path) -> Result<Option<Vec<String>>, RootError> {
             Ok(length) => length,
             // Overwritten while we read: the next read continues after the gap.
             Err(Errno::PIPE | Errno::INTR) => continue,
-            Err(errno) => return Err(failed("read", errno)),
+            Err(errno) => return Err(failed(path, "read", errno)),
         };
         let text = String::from_utf8_lossy(record.get(..length).unwrap_or_default());
         let Some((sequence, message)) = split(&text) else {

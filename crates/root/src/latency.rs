@@ -1,6 +1,7 @@
 //! Requests that every CPU stays out of idle states with a long exit latency, for as long as a file is open.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 
@@ -13,12 +14,10 @@ pub const DEVICE: &str = "/dev/cpu_dma_latency";
 /// # Errors
 /// The errno of open or write; ENOENT if the kernel has no such file.
 pub fn request(microseconds: i32) -> Result<OwnedFd, RootError> {
-    let failed = |doing, errno: rustix::io::Errno| RootError::from_io(DEVICE, doing, &errno.into());
-    let file = rustix::fs::open(DEVICE, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| failed("open", errno))?;
+    let file = rustix::fs::open(DEVICE, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).on(DEVICE, "open")?;
     match rustix::io::write(&file, &microseconds.to_ne_bytes()) {
         Ok(4) => Ok(file),
-        Ok(_) => Err(failed("write", rustix::io::Errno::IO)),
-        Err(errno) => Err(failed("write", errno)),
+        Ok(_) => Err(failed(DEVICE, "write", rustix::io::Errno::IO)),
+        Err(errno) => Err(failed(DEVICE, "write", errno)),
     }
 }

@@ -6,7 +6,6 @@
 
 mod archive;
 mod attributes;
-mod capture_rules;
 pub mod datagram;
 pub mod descriptor;
 mod destination;
@@ -54,6 +53,7 @@ pub use socket_query::Address;
 pub use spinner::Spinner;
 pub use tracefs::Tracefs;
 
+use crate::error::OnPath;
 use files::FileQueries;
 use folder::Folder;
 use std::io::Read;
@@ -159,8 +159,7 @@ impl Root {
     /// [`RootError::Hostile`] for names that are absolute or leave the root, link loops, links that leave the root,
     /// device nodes and fifos; [`RootError::Archive`] for truncated or corrupt archives and decompression bombs.
     pub fn open(path: &Path) -> Result<Root, RootError> {
-        let shown = path.display().to_string();
-        let meta = std::fs::metadata(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
+        let meta = std::fs::metadata(path).on(path, "open")?;
         let backend = match meta.is_dir() {
             true => Backend::Folder(Folder::open(path)?),
             false => Backend::Archive(archive::unpack(path)?),
@@ -245,6 +244,24 @@ impl Root {
         let mut content = Vec::new();
         let found = self.record_into(path, &mut content)?;
         Ok(found.then(|| into_text(content).trim_matches(blank).to_owned()))
+    }
+
+    /// As [`Root::text`], for a caller to whom an unreadable file is as good as none.
+    #[must_use]
+    pub fn readable_text(&self, path: &str) -> Option<String> {
+        self.text(path).ok().flatten()
+    }
+
+    /// As [`Root::value`], for a caller to whom an unreadable file is as good as none.
+    #[must_use]
+    pub fn readable_value(&self, path: &str) -> Option<String> {
+        self.value(path).ok().flatten()
+    }
+
+    /// As [`Root::names`], for a caller to whom an unreadable directory is as good as none.
+    #[must_use]
+    pub fn readable_names(&self, dir: &str) -> Option<Vec<String>> {
+        self.names(dir).ok().flatten()
     }
 
     /// Calls `each` with every line of a file that may be too large for memory. `false` if the file does not exist.

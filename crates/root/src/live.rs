@@ -2,9 +2,10 @@
 //!
 //! Every kernel file is written with exactly one `write(2)`: the kernel treats each write as one command.
 
+use crate::error::{OnPath, failed, is_absence};
 use crate::files::FileQueries;
 use crate::{DirectoryEntry, DirectoryEntryType, Ownership, PathKind, RootError};
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -55,12 +56,12 @@ impl Live {
             .write(true)
             .truncate(!self.is_host())
             .open(self.locate(path))
-            .map_err(|error| RootError::from_io(path, "open", &error))?;
+            .on(path, "open")?;
         let written = loop {
             match file.write(value) {
                 // Interrupted before the kernel accepted anything: a retry is still one command.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                outcome => break outcome.map_err(|error| RootError::from_io(path, "write", &error))?,
+                outcome => break outcome.on(path, "write")?,
             }
         };
         if written == value.len() {
@@ -88,7 +89,7 @@ impl Live {
         let mut file = OpenOptions::new()
             .write(true)
             .open(self.locate(path))
-            .map_err(|error| RootError::from_io(path, "open", &error))?;
+            .on(path, "open")?;
         let mut text = String::new();
         for value in values {
             text.clear();
@@ -100,9 +101,7 @@ impl Live {
                     outcome => break outcome,
                 }
             };
-            let written = written
-                .map(|_| ())
-                .map_err(|error| RootError::from_io(path, "write", &error));
+            let written = written.map(|_| ()).on(path, "write");
             if answer(value, written).is_break() {
                 break;
             }
@@ -115,15 +114,11 @@ impl Live {
     /// # Errors
     /// The errno of stat.
     pub fn ownership(&self, path: &str) -> Result<Option<Ownership>, RootError> {
-        match rustix::fs::stat(self.locate(path)) {
-            Ok(stat) => Ok(Some(Ownership {
-                uid: stat.st_uid,
-                gid: stat.st_gid,
-                mode: stat.st_mode & 0o7777,
-            })),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
-        }
+        Ok(self.stat(path)?.map(|stat| Ownership {
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            mode: stat.st_mode & 0o7777,
+        }))
     }
 
     /// Sets the owner and group of a file, then its permission bits: `chown` may clear some.
@@ -132,10 +127,8 @@ impl Live {
     /// The errno of chown or chmod.
     pub fn set_ownership(&self, path: &str, ownership: Ownership) -> Result<(), RootError> {
         let (uid, gid) = (Uid::from_raw(ownership.uid), Gid::from_raw(ownership.gid));
-        rustix::fs::chown(self.locate(path), Some(uid), Some(gid))
-            .map_err(|errno| RootError::from_io(path, "chown", &errno.into()))?;
-        rustix::fs::chmod(self.locate(path), Mode::from_raw_mode(ownership.mode))
-            .map_err(|errno| RootError::from_io(path, "chmod", &errno.into()))
+        rustix::fs::chown(self.locate(path), Some(uid), Some(gid)).on(path, "chown")?;
+        rustix::fs::chmod(self.locate(path), Mode::from_raw_mode(ownership.mode)).on(path, "chmod")
     }
 
     /// Creates a directory (a cgroup) whose parent exists.
@@ -143,7 +136,7 @@ impl Live {
     /// # Errors
     /// The errno of mkdir.
     pub fn make_dir(&self, path: &str) -> Result<(), RootError> {
-        std::fs::create_dir(self.locate(path)).map_err(|error| RootError::from_io(path, "create", &error))
+        std::fs::create_dir(self.locate(path)).on(path, "create")
     }
 
     /// Removes a directory (a cgroup).
@@ -151,17 +144,17 @@ impl Live {
     /// # Errors
     /// The errno of rmdir: EBUSY while tasks or children remain.
     pub fn remove_dir(&self, path: &str) -> Result<(), RootError> {
-        std::fs::remove_dir(self.locate(path)).map_err(|error| RootError::from_io(path, "remove", &error))
+        std::fs::remove_dir(self.locate(path)).on(path, "remove")
     }
 
     fn open(&self, path: &str) -> Result<Option<OwnedFd>, RootError> {
         // NONBLOCK: some kernel files (`trace_pipe`, `kmsg`) wait for new data instead of ending.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        match rustix::fs::open(self.locate(path), flags, Mode::empty()) {
-            Ok(file) => Ok(Some(file)),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "open", &errno.into())),
-        }
+        rustix::fs::open(self.locate(path), flags, Mode::empty()).if_there(path, "open")
+    }
+
+    fn stat(&self, path: &str) -> Result<Option<Stat>, RootError> {
+        rustix::fs::stat(self.locate(path)).if_there(path, "stat")
     }
 }
 
@@ -189,27 +182,18 @@ impl FileQueries for Live {
 
     fn entries(&self, dir: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match rustix::fs::open(self.locate(dir), flags, Mode::empty()) {
-            Ok(file) => list(file, dir),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(dir, "list", &errno.into())),
+        match rustix::fs::open(self.locate(dir), flags, Mode::empty()).if_there(dir, "list")? {
+            Some(file) => list(file, dir),
+            None => Ok(None),
         }
     }
 
     fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
-        match rustix::fs::stat(self.locate(path)) {
-            Ok(stat) => Ok(Some(stat.st_mode & 0o7777)),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
-        }
+        Ok(self.stat(path)?.map(|stat| stat.st_mode & 0o7777))
     }
 
     fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError> {
-        match rustix::fs::stat(self.locate(path)) {
-            Ok(stat) => Ok(kind_of(stat.st_mode)),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
-        }
+        Ok(self.stat(path)?.and_then(|stat| kind_of(stat.st_mode)))
     }
 
     fn link(&self, path: &str) -> Result<Option<String>, RootError> {
@@ -217,7 +201,7 @@ impl FileQueries for Live {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
             // EINVAL: it exists, but is not a link.
             Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
+            Err(errno) => Err(failed(path, "readlink", errno)),
         }
     }
 }
@@ -242,7 +226,7 @@ fn no_content(errno: Errno, path: &str, content: &mut Vec<u8>) -> Result<bool, R
         content.clear();
         return Ok(false);
     }
-    Err(RootError::from_io(path, "read", &errno.into()))
+    Err(failed(path, "read", errno))
 }
 
 /// Reads to the end. Files of `/proc` have no size, and a short read is not their end.
@@ -277,14 +261,14 @@ pub(crate) fn each_line(source: impl Read, path: &str, each: &mut dyn FnMut(&[u8
                 if is_absence(errno) || errno == Errno::ISDIR {
                     return Ok(false);
                 }
-                return Err(RootError::from_io(path, "read", &error));
+                return Err(failed(path, "read", error));
             }
         }
     }
 }
 
 pub(crate) fn list(dir: OwnedFd, path: &str) -> Result<Option<Vec<DirectoryEntry>>, RootError> {
-    let failed = |errno: Errno| RootError::from_io(path, "list", &errno.into());
+    let failed = |errno: Errno| failed(path, "list", errno);
     let mut dir = rustix::fs::Dir::new(dir).map_err(failed)?;
     let mut entries = Vec::new();
     while let Some(entry) = dir.read() {
@@ -334,13 +318,6 @@ pub(crate) fn kind_of(mode: u32) -> Option<PathKind> {
         FileType::Directory => Some(PathKind::Dir),
         _ => None,
     }
-}
-
-pub(crate) fn is_absence(errno: Errno) -> bool {
-    matches!(
-        errno,
-        Errno::NOENT | Errno::NOTDIR | Errno::SRCH | Errno::NXIO | Errno::NODEV
-    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::RootError;
 use crate::destination::Destination;
+use crate::error::{OnPath, failed};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
@@ -12,31 +13,28 @@ use std::path::Path;
 /// [`RootError::ForeignLink`]; the errno of open or write; `ENOSPC` if not all of it fits; `ELOOP` for a symbolic link,
 /// `EINVAL` for a directory.
 pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
-    let failed = |doing, errno: Errno| RootError::from_io(&path.display().to_string(), doing, &errno.into());
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
     {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| RootError::from_io(&folder.display().to_string(), "create", &error))?;
+        std::fs::create_dir_all(folder).on(folder, "create")?;
     }
     // NONBLOCK: opening a fifo without a reader must not block forever.
     let flags =
         OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let Destination { dir, name, .. } = Destination::of_no_link(path)?;
-    let file =
-        rustix::fs::openat(&dir, &name, flags, Mode::from_raw_mode(0o640)).map_err(|errno| failed("open", errno))?;
-    let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno))?;
+    let file = rustix::fs::openat(&dir, &name, flags, Mode::from_raw_mode(0o640)).on(path, "open")?;
+    let stat = rustix::fs::fstat(&file).on(path, "stat")?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     match rustix::io::retry_on_intr(|| rustix::io::write(&file, line)) {
         Ok(written) if written == line.len() => Ok(()),
         // A partial write is truncated again, so that the next line starts on its own.
         Ok(_) if is_file => {
-            rustix::fs::ftruncate(&file, stat.st_size.unsigned_abs()).map_err(|errno| failed("cut", errno))?;
-            Err(failed("write", Errno::NOSPC))
+            rustix::fs::ftruncate(&file, stat.st_size.unsigned_abs()).on(path, "cut")?;
+            Err(failed(path, "write", Errno::NOSPC))
         }
-        Ok(_) => Err(failed("write", Errno::NOSPC)),
-        Err(errno) => Err(failed("write", errno)),
+        Ok(_) => Err(failed(path, "write", Errno::NOSPC)),
+        Err(errno) => Err(failed(path, "write", errno)),
     }
 }
 

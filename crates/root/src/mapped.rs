@@ -3,6 +3,8 @@
 //! A trace of several minutes exceeds the memory of many machines, and copying it takes as long as reading it.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::ffi::c_void;
 use std::ops::Deref;
@@ -44,25 +46,17 @@ impl Drop for MappedFile {
 /// # Errors
 /// As [`input::bytes`](crate::input::bytes).
 pub fn mapped(path: &Path, most: u64) -> Result<MappedFile, RootError> {
-    let name = path.display().to_string();
     let file = crate::input::regular(path)?;
-    let len = file
-        .metadata()
-        .map_err(|error| RootError::from_io(&name, "stat", &error))?
-        .len();
-    let too_long = || RootError::from_io(&name, "read", &std::io::Error::from_raw_os_error(libc::EFBIG));
+    let len = file.metadata().on(path, "stat")?.len();
     let fits = usize::try_from(len).ok().filter(|_| len <= most);
-    let len = fits.ok_or_else(too_long)?;
+    let len = fits.ok_or_else(|| failed(path, "read", Errno::FBIG))?;
     if len == 0 {
         let at = std::ptr::null_mut();
         return Ok(MappedFile { at, len });
     }
     // SAFETY: a new, unused range of addresses, for reading only.
     let at = unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::PRIVATE, &file, 0) };
-    let at = at.map_err(|errno| {
-        let error = std::io::Error::from_raw_os_error(errno.raw_os_error());
-        RootError::from_io(&name, "map", &error)
-    })?;
+    let at = at.on(path, "map")?;
     Ok(MappedFile { at, len })
 }
 

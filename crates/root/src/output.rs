@@ -7,6 +7,7 @@ mod folder;
 
 use crate::attributes;
 use crate::destination::Destination;
+use crate::error::{OnPath, failed};
 use crate::state::{sync, write_all};
 use crate::{Failure, RootError, Status};
 pub use folder::make_folder;
@@ -55,7 +56,7 @@ pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let Destination { dir, name, .. } = Destination::of_no_link(file.path)?;
         let opened = open(&dir, &name, file.path, flags, Mode::from_raw_mode(file.mode))?;
-        write_all(&opened, file.content, &file.path.display().to_string())?;
+        write_all(&opened, file.content, &file.path)?;
     }
     Ok(())
 }
@@ -209,8 +210,7 @@ impl Draft {
             ReadAccess::All => Mode::RWXU | Mode::RWXG | Mode::RWXO,
             ReadAccess::Owner => Mode::RUSR | Mode::WUSR,
         };
-        rustix::fs::fchmod(&self.file, attributes::permissions(old) & most)
-            .map_err(|errno| failed(&self.path, "chmod", errno))
+        rustix::fs::fchmod(&self.file, attributes::permissions(old) & most).on(&self.path, "chmod")
     }
 
     /// Appends to it.
@@ -218,7 +218,7 @@ impl Draft {
     /// # Errors
     /// The errno of write.
     pub fn append(&mut self, content: &[u8]) -> Result<(), RootError> {
-        write_all(&self.file, content, &self.path.display().to_string())
+        write_all(&self.file, content, &self.path)
     }
 
     /// Moves the file to its place, and waits until it is on disk, under its name.
@@ -242,18 +242,15 @@ impl Draft {
             return Ok(());
         };
         let Destination { dir, name, .. } = &self.destination;
-        let shown = self.path.display().to_string();
         let synced = match durability {
-            OutputDurability::Synced => sync(&self.file, &shown),
+            OutputDurability::Synced => sync(&self.file, &self.path),
             OutputDurability::Cached => Ok(()),
         };
-        let outcome = synced.and_then(|()| {
-            rustix::fs::renameat(dir, &temporary, dir, name).map_err(|errno| failed(&self.path, "rename", errno))
-        });
+        let outcome = synced.and_then(|()| rustix::fs::renameat(dir, &temporary, dir, name).on(&self.path, "rename"));
         if outcome.is_err() {
             let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
         } else if durability == OutputDurability::Synced {
-            self.destination.sync(&shown)?;
+            self.destination.sync(&self.path)?;
         }
         outcome
     }
@@ -315,18 +312,18 @@ impl Appender {
     /// # Errors
     /// The errno of fsync.
     pub fn finish(self) -> Result<(), RootError> {
-        let shown = self.0.path.display().to_string();
-        sync(&self.0.file, &shown).and_then(|()| self.0.destination.sync(&shown))
+        let Draft {
+            path,
+            file,
+            destination,
+            ..
+        } = &self.0;
+        sync(file, path).and_then(|()| destination.sync(path))
     }
 }
 
 fn open(dir: impl AsFd, name: impl AsRef<Path>, shown: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, RootError> {
-    rustix::fs::openat(dir, name.as_ref(), flags | OFlags::CLOEXEC, mode)
-        .map_err(|errno| failed(shown, "create", errno))
-}
-
-fn failed(path: &Path, doing: &'static str, errno: Errno) -> RootError {
-    RootError::from_io(&path.display().to_string(), doing, &errno.into())
+    rustix::fs::openat(dir, name.as_ref(), flags | OFlags::CLOEXEC, mode).on(shown, "create")
 }
 
 #[cfg(test)]

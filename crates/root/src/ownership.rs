@@ -2,6 +2,7 @@
 //! who may change a file.
 
 use crate::RootError;
+use crate::error::OnPath;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -51,8 +52,7 @@ impl Ownership {
 pub fn changeable_by_others(path: &Path) -> Result<Option<(PathBuf, Ownership)>, RootError> {
     const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
     for place in path.ancestors() {
-        let stat = rustix::fs::lstat(place)
-            .map_err(|errno| RootError::from_io(&place.display().to_string(), "stat", &errno.into()))?;
+        let stat = rustix::fs::lstat(place).on(place, "stat")?;
         let ownership = Ownership {
             uid: stat.st_uid,
             gid: stat.st_gid,

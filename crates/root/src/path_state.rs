@@ -3,8 +3,8 @@
 //! Everything is written under a temporary name and then renamed, and is on disk when the call returns: after a power
 //! cut either the old or the new state exists.
 
+use crate::error::{OnPath, failed};
 use crate::files::FileQueries;
-use crate::live::is_absence;
 use crate::state::{sync, sync_above, write_all};
 use crate::{Live, RootError, attributes};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
@@ -90,10 +90,8 @@ impl Live {
     pub fn path_state(&self, path: &str) -> Result<PathState, RootError> {
         const MOST: u64 = 4 << 20;
         let place = self.locate(path);
-        let stat = match rustix::fs::lstat(&place) {
-            Ok(stat) => stat,
-            Err(errno) if is_absence(errno) => return Ok(PathState::Nothing),
-            Err(errno) => return Err(failed(path, "stat", errno)),
+        let Some(stat) = rustix::fs::lstat(&place).if_there(path, "stat")? else {
+            return Ok(PathState::Nothing);
         };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Ok(PathState::Dir),
@@ -118,7 +116,7 @@ impl Live {
         const IN_STEPS: [u64; 2] = [0x4d44, 0x2011_bab0];
         let place = self.locate(path);
         let dir = place.parent().unwrap_or(&place);
-        let stat = rustix::fs::statfs(dir).map_err(|errno| failed(path, "ask for the file system of", errno))?;
+        let stat = rustix::fs::statfs(dir).on(path, "ask for the file system of")?;
         // The size of this field differs on 32-bit machines.
         let kind = stat.f_type as u64 & 0xffff_ffff;
         Ok(match IN_STEPS.contains(&kind) {
@@ -137,7 +135,7 @@ impl Live {
         match rustix::fs::open(self.locate(path), flags, Mode::empty()) {
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
             Err(errno) => Err(failed(path, "open", errno)),
-            Ok(dir) => rustix::fs::syncfs(&dir).map_err(|errno| failed(path, "sync the file system of", errno)),
+            Ok(dir) => rustix::fs::syncfs(&dir).on(path, "sync the file system of"),
         }
     }
 
@@ -151,16 +149,14 @@ impl Live {
         match state {
             PathState::Nothing => match self.path_state(path)? {
                 PathState::Nothing => return Ok(()),
-                PathState::Dir => rustix::fs::rmdir(&place).map_err(|errno| failed(path, "remove", errno))?,
-                _ => rustix::fs::unlink(&place).map_err(|errno| failed(path, "remove", errno))?,
+                PathState::Dir => rustix::fs::rmdir(&place).on(path, "remove")?,
+                _ => rustix::fs::unlink(&place).on(path, "remove")?,
             },
-            PathState::Dir => {
-                rustix::fs::mkdir(&place, Mode::from_raw_mode(0o755)).map_err(|errno| failed(path, "create", errno))?
-            }
+            PathState::Dir => rustix::fs::mkdir(&place, Mode::from_raw_mode(0o755)).on(path, "create")?,
             PathState::Link(target) => {
                 let beside = beside(&place);
                 let _ = rustix::fs::unlink(&beside);
-                rustix::fs::symlink(target.as_str(), &beside).map_err(|errno| failed(path, "create", errno))?;
+                rustix::fs::symlink(target.as_str(), &beside).on(path, "create")?;
                 into_place(&beside, &place, path)?;
             }
             PathState::File { content, mode } => {
@@ -187,18 +183,16 @@ impl Live {
 
 fn write(beside: &Path, place: &Path, content: &[u8], mode: u32, shown: &str) -> Result<(), RootError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file =
-        rustix::fs::open(beside, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(shown, "create", errno))?;
+    let file = rustix::fs::open(beside, flags, Mode::RUSR | Mode::WUSR).on(shown, "create")?;
     write_all(&file, content, shown)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::open(place, flags, Mode::empty()) {
-        Ok(old) => attributes::copy(&old, &file)
-            .map_err(|errno| failed(shown, "keep owner, group and attributes of", errno))?,
+        Ok(old) => attributes::copy(&old, &file).on(shown, "keep owner, group and attributes of")?,
         // Nothing exists there, or a link.
         Err(Errno::NOENT | Errno::LOOP) => {}
         Err(errno) => return Err(failed(shown, "open", errno)),
     }
-    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)).map_err(|errno| failed(shown, "chmod", errno))?;
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)).on(shown, "chmod")?;
     sync(&file, shown)
 }
 
@@ -212,10 +206,6 @@ fn into_place(beside: &Path, place: &Path, shown: &str) -> Result<(), RootError>
         let _ = rustix::fs::unlinkat(CWD, beside, AtFlags::empty());
         failed(shown, "rename", errno)
     })
-}
-
-fn failed(path: &str, doing: &'static str, errno: Errno) -> RootError {
-    RootError::from_io(path, doing, &errno.into())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads a file that returns the available data and never blocks: a CPU's raw trace buffer.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,8 +20,7 @@ impl Pipe {
     /// The errno of open.
     pub fn open(path: &str) -> Result<Pipe, RootError> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let descriptor = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| RootError::from_io(path, "open", &errno.into()))?;
+        let descriptor = rustix::fs::open(path, flags, Mode::empty()).on(path, "open")?;
         Ok(Pipe {
             path: path.to_owned(),
             descriptor,
@@ -37,7 +37,7 @@ impl Pipe {
                 Ok(read) => return Ok(read),
                 Err(Errno::AGAIN) => return Ok(0),
                 Err(Errno::INTR) => {}
-                Err(errno) => return Err(RootError::from_io(&self.path, "read", &errno.into())),
+                Err(errno) => return Err(failed(&self.path, "read", errno)),
             }
         }
     }

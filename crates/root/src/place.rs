@@ -3,7 +3,8 @@
 //! With a hundred thousand threads the kernel would otherwise walk `/proc/PID/task` once for every file of every
 //! thread, and look up the process each time.
 
-use crate::live::{is_absence, read_record};
+use crate::error::{OnPath, failed, is_absence};
+use crate::live::read_record;
 use crate::{Backend, Root, RootError, folder};
 use rustix::fs::{Mode, OFlags, RawDir};
 use std::mem::MaybeUninit;
@@ -29,11 +30,7 @@ impl Root {
             dir,
         };
         let dir = match &self.backend {
-            Backend::Live(live) => match rustix::fs::open(live.locate(path), flags, Mode::empty()) {
-                Ok(dir) => Some(dir),
-                Err(errno) if is_absence(errno) => None,
-                Err(errno) => return Err(RootError::from_io(path, "list", &errno.into())),
-            },
+            Backend::Live(live) => rustix::fs::open(live.locate(path), flags, Mode::empty()).if_there(path, "list")?,
             Backend::Folder(folder) => folder.reach(path, flags)?,
             // An archive has no descriptors, and needs none.
             Backend::Archive(_) => {
@@ -67,7 +64,7 @@ impl DirectoryHandle<'_> {
                         }
                         // The directory of a task vanishes with the task.
                         Err(errno) if is_absence(errno) => break,
-                        Err(errno) => return Err(RootError::from_io(&self.path, "list", &errno.into())),
+                        Err(errno) => return Err(failed(&self.path, "list", errno)),
                     }
                 }
             }
@@ -94,7 +91,7 @@ impl DirectoryHandle<'_> {
                 match rustix::fs::openat(dir, name, flags, Mode::empty()) {
                     Ok(file) => file,
                     Err(errno) if is_absence(errno) => return Ok(false),
-                    Err(errno) => return Err(RootError::from_io(&self.path_of(name), "open", &errno.into())),
+                    Err(errno) => return Err(failed(self.path_of(name), "open", errno)),
                 }
             }
             (Backend::Folder(_), Some(dir)) => {

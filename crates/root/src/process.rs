@@ -2,7 +2,7 @@
 //!
 //! Raw calls, all in one file, because each needs `unsafe`. [`fork`] is for a process with one thread.
 
-use crate::sched::{errno, kernel_words};
+use crate::sched::{errno, kernel_words, outcome};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ pub fn bind_memory(nodes: &[u64]) -> Result<(), i32> {
     // SAFETY: the kernel reads that many bits, rounded up to whole words. It reads nothing beyond `bytes`, because it
     // ignores the last bit.
     let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, bytes.as_ptr(), bits) };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    outcome(done)
 }
 
 /// Disables transparent huge pages for this process, also after exec (`PR_SET_THP_DISABLE`).
@@ -88,7 +88,7 @@ pub fn bind_memory(nodes: &[u64]) -> Result<(), i32> {
 pub fn disable_thp() -> Result<(), i32> {
     // SAFETY: plain numbers.
     let done = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    outcome(done)
 }
 
 /// Makes the kernel kill this process when its parent dies. The kernel resets this when the process changes its user,
@@ -168,7 +168,7 @@ pub fn unblock_signals() -> Result<(), i32> {
         libc::sigemptyset(none.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
     };
-    if done == 0 { Ok(()) } else { Err(errno()) }
+    outcome(done)
 }
 
 /// Restores the former mask.

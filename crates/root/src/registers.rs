@@ -1,5 +1,6 @@
 //! Reads numbers at an offset of a file: the registers of a processor (`/dev/cpu/N/msr`).
 
+use crate::error::failed;
 use crate::{Backend, Root, RootError};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -14,19 +15,18 @@ impl Root {
     pub fn register(&self, path: &str, offset: u64) -> Result<Option<u64>, RootError> {
         match &self.backend {
             Backend::Live(live) => {
-                let failed = |doing, errno: Errno| RootError::from_io(path, doing, &errno.into());
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
                 let file = match rustix::fs::open(live.locate(path), flags, Mode::empty()) {
                     Ok(file) => file,
                     // ENXIO: the driver exists, the CPU does not.
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::NXIO | Errno::NODEV) => return Ok(None),
-                    Err(errno) => return Err(failed("open", errno)),
+                    Err(errno) => return Err(failed(path, "open", errno)),
                 };
                 let mut bytes = [0; 8];
                 match rustix::io::pread(&file, &mut bytes, offset) {
                     Ok(8) => Ok(Some(u64::from_le_bytes(bytes))),
-                    Ok(_) => Err(failed("read", Errno::IO)),
-                    Err(errno) => Err(failed("read", errno)),
+                    Ok(_) => Err(failed(path, "read", Errno::IO)),
+                    Err(errno) => Err(failed(path, "read", errno)),
                 }
             }
             Backend::Folder(_) | Backend::Archive(_) => {

@@ -5,6 +5,7 @@
 //! after the data that it has already passed to the reader.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -71,8 +72,7 @@ impl Ring {
     /// The errno of open.
     pub fn open(path: &str) -> Result<Option<Ring>, RootError> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let descriptor = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| RootError::from_io(path, "open", &errno.into()))?;
+        let descriptor = rustix::fs::open(path, flags, Mode::empty()).on(path, "open")?;
         let Ok(head) = Mapping::of(&descriptor, LEAST) else {
             return Ok(None);
         };
@@ -99,7 +99,7 @@ impl Ring {
     /// # Errors
     /// The errno of ioctl; EIO for a position outside the buffer.
     pub fn take(&mut self, into: &mut [u8]) -> Result<ReaderPage, RootError> {
-        let failed = |errno: Errno| RootError::from_io(&self.path, "map", &errno.into());
+        let failed = |errno: Errno| failed(&self.path, "map", errno);
         loop {
             // SAFETY: this request has no argument and returns only its status.
             let done = unsafe { libc::ioctl(self.descriptor.as_raw_fd(), GET_READER as _, 0) };

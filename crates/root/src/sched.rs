@@ -11,7 +11,7 @@ pub fn set_affinity(tid: u32, words: &[u64]) -> Result<(), i32> {
     let bytes = kernel_words(words);
     // SAFETY: the kernel reads `bytes.len()` bytes from a buffer that lives across the call.
     let done = unsafe { libc::syscall(libc::SYS_sched_setaffinity, tid, bytes.len(), bytes.as_ptr()) };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    outcome(done)
 }
 
 /// `sched_getaffinity`: the active CPUs of the mask, in the format of [`set_affinity`]. The buffer grows until the
@@ -46,7 +46,7 @@ pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
 pub fn set_scheduler(tid: u32, policy: i32, priority: i32) -> Result<(), i32> {
     // SAFETY: the kernel's struct sched_param is one int, which lives across the call.
     let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, tid, policy, std::ptr::from_ref(&priority)) };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    outcome(done)
 }
 
 /// `SCHED_DEADLINE` (`sched_setattr`): in every period the kernel gives the thread its runtime before the deadline.
@@ -81,7 +81,7 @@ pub fn set_deadline(tid: u32, runtime_ns: u64, deadline_ns: u64, period_ns: u64)
     };
     // SAFETY: the kernel reads `size` bytes of a structure that lives across the call.
     let done = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, std::ptr::from_ref(&attributes), 0) };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    outcome(done)
 }
 
 /// `setpriority` of a thread: -20 is the highest priority, 19 the lowest.
@@ -91,7 +91,7 @@ pub fn set_deadline(tid: u32, runtime_ns: u64, deadline_ns: u64, period_ns: u64)
 pub fn set_nice(tid: u32, nice: i32) -> Result<(), i32> {
     // SAFETY: plain numbers.
     let done = unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, tid, nice) };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    outcome(done)
 }
 
 /// A set of bits in the kernel's layout: on 32 bits its words are half as long, and in little-endian the two layouts
@@ -105,6 +105,14 @@ fn kernel_bytes(word: u64) -> [u8; 8] {
         word.to_ne_bytes()
     } else {
         word.to_le_bytes()
+    }
+}
+
+/// The outcome of a system call that returned this.
+pub(crate) fn outcome(done: impl Into<i64>) -> Result<(), i32> {
+    match done.into() {
+        -1 => Err(errno()),
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Writes the archive of `snapshot`: tar, compressed according to the name of the output, with one folder at the top.
 
 use crate::RootError;
+use crate::error::OnPath;
 use crate::output::{Draft, ReadAccess};
 use std::io::{BufWriter, Error, Write};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ impl Snapshot {
     pub fn create(path: &Path, top: &str, mtime: u64) -> Result<Snapshot, RootError> {
         let format = SnapshotFormat::of(path)?;
         let draft = BufWriter::with_capacity(1 << 16, Draft::create(path, ReadAccess::Owner)?);
-        let packer = Packer::new(format, draft).map_err(|error| failed(path, &error))?;
+        let packer = Packer::new(format, draft).on(path, "write")?;
         Ok(Snapshot {
             path: path.to_owned(),
             top: top.to_owned(),
@@ -43,8 +44,9 @@ impl Snapshot {
     pub fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<(), RootError> {
         let mut header = self.header(EntryType::Regular, mode, content.len() as u64);
         let name = self.name(path);
-        let outcome = self.builder.append_data(&mut header, name, content);
-        outcome.map_err(|error| failed(&self.path, &error))
+        self.builder
+            .append_data(&mut header, name, content)
+            .on(&self.path, "write")
     }
 
     /// Adds a symbolic link.
@@ -54,8 +56,9 @@ impl Snapshot {
     pub fn link(&mut self, path: &str, target: &str) -> Result<(), RootError> {
         let mut header = self.header(EntryType::Symlink, 0o777, 0);
         let name = self.name(path);
-        let outcome = self.builder.append_link(&mut header, name, target);
-        outcome.map_err(|error| failed(&self.path, &error))
+        self.builder
+            .append_link(&mut header, name, target)
+            .on(&self.path, "write")
     }
 
     /// Adds a directory that may be empty; those of files need not be added.
@@ -65,8 +68,9 @@ impl Snapshot {
     pub fn dir(&mut self, path: &str) -> Result<(), RootError> {
         let mut header = self.header(EntryType::Directory, 0o755, 0);
         let name = format!("{}/", self.name(path));
-        let outcome = self.builder.append_data(&mut header, name, std::io::empty());
-        outcome.map_err(|error| failed(&self.path, &error))
+        self.builder
+            .append_data(&mut header, name, std::io::empty())
+            .on(&self.path, "write")
     }
 
     /// Ends the archive and moves it to its place.
@@ -75,11 +79,8 @@ impl Snapshot {
     /// The errno of write, fsync or rename.
     pub fn finish(self) -> Result<(), RootError> {
         let Snapshot { path, builder, .. } = self;
-        let written = builder
-            .into_inner()
-            .and_then(Packer::finish)
-            .map_err(|error| failed(&path, &error))?;
-        let draft = written.into_inner().map_err(|error| failed(&path, error.error()))?;
+        let written = builder.into_inner().and_then(Packer::finish).on(&path, "write")?;
+        let draft = written.into_inner().on(&path, "write")?;
         draft.finish()
     }
 
@@ -217,10 +218,6 @@ impl ZstdWriter {
         self.frame.clear();
         self.output.write_all(&packed)
     }
-}
-
-fn failed(path: &Path, error: &Error) -> RootError {
-    RootError::from_io(&path.display().to_string(), "write", error)
 }
 
 #[cfg(test)]

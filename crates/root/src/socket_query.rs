@@ -3,6 +3,7 @@
 //! Some daemons accept settings over a socket instead of a file, and admit only root: the kernel provides the caller's
 //! credentials (`SCM_CREDENTIALS`, see unix(7)).
 
+use crate::error::failed;
 use crate::{Live, RootError};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -47,7 +48,7 @@ impl Live {
                 // the error.
                 Err((SocketOperation::Connect, Errno::NOENT | Errno::CONNREFUSED)) => {}
                 Err((doing, errno)) => {
-                    failure = RootError::from_io(&address.text(), doing.text(), &late(errno).into());
+                    failure = failed(address.text(), doing.text(), late(errno));
                     break;
                 }
             }

@@ -2,6 +2,7 @@
 //! final length. It is limited by the disk, not by memory, and disappears with its process.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use crate::output::Draft;
 use crate::pipe::Pipe;
 use crate::state::write_all;
@@ -35,7 +36,7 @@ impl Spool {
             _ => Path::new("."),
         };
         let shown = folder.display().to_string();
-        let failed = |errno: Errno| RootError::from_io(&shown, "create a file in", &errno.into());
+        let failed = |errno: Errno| failed(&shown, "create a file in", errno);
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o600);
         let file = match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
@@ -70,7 +71,7 @@ impl Spool {
     /// # Errors
     /// The errno of splice: ENOSPC for a full disk; EINVAL from a kernel that does not support it for this pipe.
     pub fn take(&mut self, from: &Pipe, most: usize) -> Result<usize, RootError> {
-        let failed = |errno: Errno| RootError::from_io(&self.display_path, "write to a file in", &errno.into());
+        let failed = |errno: Errno| failed(&self.display_path, "write to a file in", errno);
         let (out, into) = (self.through.0.as_fd(), self.through.1.as_fd());
         let quick = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
         let taken = loop {
@@ -115,13 +116,9 @@ impl Spool {
         let mut at = 0;
         while at < self.len {
             let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, piece.as_mut_slice(), at))
-                .map_err(|errno| RootError::from_io(&self.display_path, "read a file in", &errno.into()))?;
+                .on(&self.display_path, "read a file in")?;
             let Some(content) = piece.get(..read).filter(|content| !content.is_empty()) else {
-                return Err(RootError::from_io(
-                    &self.display_path,
-                    "read a file in",
-                    &Errno::IO.into(),
-                ));
+                return Err(failed(&self.display_path, "read a file in", Errno::IO));
             };
             draft.append(content)?;
             at += read as u64;

@@ -11,6 +11,7 @@ mod read;
 pub use lock::{Lock, LockFile};
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use append::AppendedFile;
 use read::ReadFile;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
@@ -95,7 +96,7 @@ impl StateDir {
         let Some(file) = self.open_file(&place, OFlags::RDONLY)? else {
             return Ok(None);
         };
-        let stat = rustix::fs::fstat(&file).map_err(|errno| io(&self.display_path(name), "stat", errno))?;
+        let stat = rustix::fs::fstat(&file).on(&self.display_path(name), "stat")?;
         Ok(Some(stat.st_size.unsigned_abs()))
     }
 
@@ -111,13 +112,10 @@ impl StateDir {
         // A leftover file with the same number belongs to a process that died.
         let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(dir, &temporary, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|errno| io(&shown, "create", errno))?;
+        let file = rustix::fs::openat(dir, &temporary, flags, Mode::RUSR | Mode::WUSR).on(&shown, "create")?;
         let outcome = write_all(&file, content, &shown)
             .and_then(|()| sync(&file, &shown))
-            .and_then(|()| {
-                rustix::fs::renameat(dir, &temporary, dir, &place.file).map_err(|errno| io(&shown, "rename", errno))
-            })
+            .and_then(|()| rustix::fs::renameat(dir, &temporary, dir, &place.file).on(&shown, "rename"))
             .and_then(|()| sync(dir, &shown));
         if outcome.is_err() {
             let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
@@ -132,7 +130,7 @@ impl StateDir {
     pub fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
         let shown = self.display_path(from);
         let Some(old) = self.place(from, MissingDirectory::Leave)? else {
-            return Err(io(&shown, "rename", Errno::NOENT));
+            return Err(failed(&shown, "rename", Errno::NOENT));
         };
         let new = self.made_place(to)?;
         let (old_dir, new_dir) = (old.dir(self), new.dir(self));
@@ -140,23 +138,15 @@ impl StateDir {
             // Some file systems support no flags; the caller holds the lock, so checking first is enough.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 if rustix::fs::statat(new_dir, &new.file, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-                    return Err(io(&self.display_path(to), "rename", Errno::EXIST));
+                    return Err(failed(&self.display_path(to), "rename", Errno::EXIST));
                 }
                 rustix::fs::renameat(old_dir, &old.file, new_dir, &new.file)
             }
             outcome => outcome,
         }
         .map_err(|errno| {
-            io(
-                if errno == Errno::EXIST {
-                    self.display_path(to)
-                } else {
-                    shown.clone()
-                }
-                .as_str(),
-                "rename",
-                errno,
-            )
+            let name = if errno == Errno::EXIST { to } else { from };
+            failed(self.display_path(name), "rename", errno)
         })?;
         sync(new_dir, &shown)?;
         sync(old_dir, &shown)
@@ -178,11 +168,11 @@ impl StateDir {
         let dir = match opened {
             Ok(dir) => dir,
             Err(Errno::NOENT) => return Ok(Vec::new()),
-            Err(errno) => return Err(io(&shown, "open", errno)),
+            Err(errno) => return Err(failed(&shown, "open", errno)),
         };
         let mut names = Vec::new();
-        for entry in rustix::fs::Dir::new(dir).map_err(|errno| io(&shown, "list", errno))? {
-            let entry = entry.map_err(|errno| io(&shown, "list", errno))?;
+        for entry in rustix::fs::Dir::new(dir).on(&shown, "list")? {
+            let entry = entry.on(&shown, "list")?;
             let name = entry.file_name().to_string_lossy();
             if !name.starts_with('.') {
                 names.push(name.into_owned());
@@ -204,7 +194,7 @@ impl StateDir {
         match rustix::fs::unlinkat(place.dir(self), &place.file, AtFlags::empty()) {
             Ok(()) => sync(place.dir(self), &shown),
             Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(io(&shown, "remove", errno)),
+            Err(errno) => Err(failed(&shown, "remove", errno)),
         }
     }
 
@@ -254,7 +244,7 @@ impl StateDir {
 
     fn made_place(&self, name: &str) -> Result<StatePath, RootError> {
         self.place(name, MissingDirectory::Make)?
-            .ok_or_else(|| io(&self.display_path(name), "open", Errno::NOENT))
+            .ok_or_else(|| failed(&self.display_path(name), "open", Errno::NOENT))
     }
 
     /// Splits a name, and opens (or creates) its subdirectory; `None` if that is missing.
@@ -273,7 +263,7 @@ impl StateDir {
             match rustix::fs::mkdirat(&self.dir, sub, Mode::RWXU) {
                 Ok(()) => sync(&self.dir, &shown)?,
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(io(&shown, "create", errno)),
+                Err(errno) => return Err(failed(&shown, "create", errno)),
             }
         }
         match rustix::fs::openat(&self.dir, sub, dir_flags(), Mode::empty()) {
@@ -282,7 +272,7 @@ impl StateDir {
                 file: file.to_owned(),
             })),
             Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(io(&shown, "open", errno)),
+            Err(errno) => Err(failed(&shown, "open", errno)),
         }
     }
 
@@ -295,9 +285,9 @@ impl StateDir {
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => return Err(foreign_file_error(shown, "it is a symbolic link")),
             Err(Errno::NXIO) => return Err(foreign_file_error(shown, "it is no plain file")),
-            Err(errno) => return Err(io(&shown, "open", errno)),
+            Err(errno) => return Err(failed(&shown, "open", errno)),
         };
-        let stat = rustix::fs::fstat(&file).map_err(|errno| io(&shown, "stat", errno))?;
+        let stat = rustix::fs::fstat(&file).on(&shown, "stat")?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(foreign_file_error(shown, "it is no plain file"));
         }
@@ -327,23 +317,23 @@ impl StatePath {
     }
 }
 
-pub(crate) fn write_all(file: &OwnedFd, mut content: &[u8], shown: &str) -> Result<(), RootError> {
+pub(crate) fn write_all(file: &OwnedFd, mut content: &[u8], path: impl AsRef<Path>) -> Result<(), RootError> {
     while !content.is_empty() {
         match rustix::io::write(file, content) {
-            Ok(0) => return Err(io(shown, "write", Errno::NOSPC)),
+            Ok(0) => return Err(failed(path, "write", Errno::NOSPC)),
             Ok(written) => content = content.get(written..).unwrap_or_default(),
             Err(Errno::INTR) => {}
-            Err(errno) => return Err(io(shown, "write", errno)),
+            Err(errno) => return Err(failed(path, "write", errno)),
         }
     }
     Ok(())
 }
 
-pub(crate) fn sync(file: &OwnedFd, shown: &str) -> Result<(), RootError> {
+pub(crate) fn sync(file: &OwnedFd, path: impl AsRef<Path>) -> Result<(), RootError> {
     match rustix::io::retry_on_intr(|| rustix::fs::fsync(file)) {
         // File systems without a disk may not support fsync of a directory.
         Ok(()) | Err(Errno::INVAL) => Ok(()),
-        Err(errno) => Err(io(shown, "fsync", errno)),
+        Err(errno) => Err(failed(path, "fsync", errno)),
     }
 }
 
@@ -366,10 +356,8 @@ fn make_dir(path: &Path, mode: Mode) -> Result<(), RootError> {
 pub(crate) fn sync_above(path: &Path) -> Result<(), RootError> {
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let shown = path.display().to_string();
-    let dir = rustix::fs::open(above.unwrap_or(Path::new(".")), flags, Mode::empty())
-        .map_err(|errno| io(&shown, "open", errno))?;
-    sync(&dir, &shown)
+    let dir = rustix::fs::open(above.unwrap_or(Path::new(".")), flags, Mode::empty()).on(path, "open")?;
+    sync(&dir, path)
 }
 
 fn dir_error(path: &Path, doing: &'static str, errno: Errno) -> RootError {
@@ -378,7 +366,7 @@ fn dir_error(path: &Path, doing: &'static str, errno: Errno) -> RootError {
     match errno {
         Errno::LOOP | Errno::NOTDIR if is_link => foreign_file_error(shown, "it is a symbolic link"),
         Errno::NOTDIR => foreign_file_error(shown, "it is no directory"),
-        _ => io(&shown, doing, errno),
+        _ => failed(path, doing, errno),
     }
 }
 
@@ -387,10 +375,6 @@ fn foreign_file_error(path: String, what: &str) -> RootError {
         path,
         what: format!("{what}; quietcore did not make it: remove it, then try again"),
     }
-}
-
-fn io(path: &str, doing: &'static str, errno: Errno) -> RootError {
-    RootError::from_io(path, doing, &errno.into())
 }
 
 fn check_component(name: &str, shown: &str) -> Result<(), RootError> {

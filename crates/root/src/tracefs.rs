@@ -1,6 +1,7 @@
 //! Finds the kernel's tracing files. If they are not mounted, they are accessed through a detached mount that no
 //! directory shows and that ends with this process, so that nothing is left behind.
 
+use crate::error::failed;
 use crate::files::FileQueries;
 use crate::{Live, RootError};
 use rustix::io::Errno;
@@ -30,7 +31,7 @@ impl Tracefs {
             match rustix::fs::stat(format!("{path}/trace_marker")) {
                 Ok(_) => return Ok(Some(Tracefs::at(path))),
                 Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(errno) => return Err(RootError::from_io(path, "open", &errno.into())),
+                Err(errno) => return Err(failed(path, "open", errno)),
             }
         }
         match mount() {
@@ -43,7 +44,7 @@ impl Tracefs {
                 }))
             }
             Err(Errno::NODEV) => Ok(None),
-            Err(errno) => Err(RootError::from_io("tracefs", "mount", &errno.into())),
+            Err(errno) => Err(failed("tracefs", "mount", errno)),
         }
     }
 

@@ -7,8 +7,8 @@ mod store;
 
 pub(crate) use builder::TreeBuilder;
 
-use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
-use crate::files::FileQueries;
+use crate::error::OnPath;
+use crate::files::{CLIMBS_OUT, FileQueries, LOOPS, MAX_LINKS, hostile};
 use crate::live::{each_line, too_large};
 use crate::{DirectoryEntry, DirectoryEntryType, PathKind, RootError};
 use nodes::{ArchiveNode, NodeContent, Nodes};
@@ -31,7 +31,7 @@ impl FileQueries for ArchiveTree {
             return Err(too_large(path));
         }
         let read = self.store.read_into(span, content);
-        read.map_err(|error| RootError::from_io(path, "read", &error))?;
+        read.on(path, "read")?;
         Ok(true)
     }
 

@@ -47,7 +47,7 @@ pub fn user(root: &Root, text: &str) -> Result<u32, Failure> {
 
 /// User names by number. If a number has several names, the first one wins.
 pub fn user_names(root: &Root) -> BTreeMap<u32, String> {
-    let passwd = root.text("/etc/passwd").ok().flatten().unwrap_or_default();
+    let passwd = root.readable_text("/etc/passwd").unwrap_or_default();
     let mut names = BTreeMap::new();
     for account in passwd.lines().filter_map(PasswdEntry::parse) {
         names.entry(account.uid).or_insert_with(|| account.name.to_owned());

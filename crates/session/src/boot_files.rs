@@ -11,10 +11,10 @@ use crate::{ChangeLock, Session};
 use apply::boot_line::{BootChange, BootNotes, BootObservation, Runner, carry_out, finish, note_state, read_captured};
 use apply::{ApplyError, DurableStorage};
 use boot::{
-    BootError, BootSinceWrite, BootState, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, choose,
+    BootError, BootSinceWrite, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, Work, choose,
     limit, missing_words, on_line, state_after,
 };
-use plan::boot_check::{BootWordStage, OwnBootWords};
+use plan::boot_check::OwnBootWords;
 use root::state::LIB_DIR;
 use root::{Failure, Origin, Root};
 
@@ -75,10 +75,7 @@ impl<'s> BootScene<'s> {
                 scene.observed_boot = notes.observed_boot();
                 scene.unfinished = notes.is_unfinished();
             }
-            Err(error) => {
-                let Failure { what, why, .. } = error.into();
-                scene.unknown = Some(format!("{what}: {why}"));
-            }
+            Err(error) => scene.unknown = Some(Failure::from(error).reason()),
         }
         Ok(scene)
     }
@@ -99,12 +96,24 @@ impl<'s> BootScene<'s> {
     /// The maximum length of the line on this machine.
     #[must_use]
     pub fn limit(&self) -> LineLimit {
-        let kernel_arch = self.root.value("/proc/sys/kernel/arch").ok().flatten();
+        let kernel_arch = self.root.readable_value("/proc/sys/kernel/arch");
         let query_arch = || {
             let here = self.root.origin() == Origin::Live;
             here.then(|| rustix::system::uname().machine().to_string_lossy().into_owned())
         };
         limit(kernel_arch.or_else(query_arch).as_deref())
+    }
+
+    /// A change that does this work, from the words that are ours now to these.
+    #[must_use]
+    pub fn change(&self, after: RecordedWords, work: &Work) -> BootChange {
+        BootChange {
+            before: self.own_words.clone(),
+            after,
+            edits: work.edits.clone(),
+            runs: work.runs.clone(),
+            once: None,
+        }
     }
 
     /// Rejects words that would make the running line too long. Loaders and firmware add words that are in no file.
@@ -215,12 +224,11 @@ pub fn record_first_boot(changing: &ChangeLock) -> Result<(), Failure> {
     if scene.after == BootSinceWrite::AnotherBoot
         && let Some(ours) = expected_words(&scene).first()
     {
-        let seen = match ours.stage {
-            BootWordStage::Pending => BootState::Pending,
-            BootWordStage::Live => BootState::Live,
-            BootWordStage::Reverted => BootState::Reverted,
-        };
-        note_state(&DurableStorage(&state), changing.session.boot_id().as_deref(), seen)?;
+        note_state(
+            &DurableStorage(&state),
+            changing.session.boot_id().as_deref(),
+            ours.stage,
+        )?;
     }
     Ok(())
 }
@@ -228,14 +236,9 @@ pub fn record_first_boot(changing: &ChangeLock) -> Result<(), Failure> {
 /// Our words that this boot should have. A trial boot has the words of the trial, not those of the default line.
 #[must_use]
 pub fn expected_words(scene: &BootScene) -> Vec<OwnBootWords> {
-    let stage = |words: &[String]| match state_after(words, &scene.running, scene.after) {
-        BootState::Pending => BootWordStage::Pending,
-        BootState::Live => BootWordStage::Live,
-        BootState::Reverted => BootWordStage::Reverted,
-    };
     let of = |words: &Vec<String>| OwnBootWords {
         words: words.clone(),
-        stage: stage(words),
+        stage: state_after(words, &scene.running, scene.after),
     };
     let (line, trial) = (scene.own_words.line.as_ref(), scene.own_words.trial.as_ref());
     let tried = missing_words(&[MARK.to_owned()], &scene.running).is_empty();

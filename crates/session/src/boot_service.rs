@@ -44,7 +44,7 @@ pub fn program(session: &Session) -> Result<String, Failure> {
             &path,
             &format!(
                 "root would run at each boot what others put there: {} is {ownership} (owner and group, mode)",
-                report::safe(&place.display().to_string())
+                report::safe_path(&place)
             ),
         )),
     }

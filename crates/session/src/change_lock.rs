@@ -2,7 +2,8 @@
 
 use crate::Session;
 use crate::signals::SignalBlock;
-use apply::{ApplyError, Force, Host, UndoOutcome, UndoRequest, UndoTarget};
+use apply::{ApplyError, Force, Host, MoveContext, UndoOutcome, UndoRequest, UndoTarget};
+use machine::{CpuSet, Hierarchy};
 use root::state::{Lock, LockFile, StateDir};
 use root::{Failure, RootError, Status};
 use std::sync::Arc;
@@ -42,10 +43,9 @@ impl Session {
         let state = self.made_state()?;
         let lock = loop {
             match state.lock(LOCK_WAIT) {
-                Err(error @ RootError::Busy { .. }) => self.warn(&Failure::new(
-                    Status::Conflict,
+                Err(error @ RootError::Busy { .. }) => self.warn(&Failure::conflict(
                     "the partition is not undone yet",
-                    error.to_string(),
+                    error,
                     "this command waits for the lock",
                 )),
                 outcome => break outcome?,
@@ -149,6 +149,16 @@ impl ChangeLock<'_> {
     #[must_use]
     pub fn state(&self) -> &StateDir {
         &self.state
+    }
+
+    /// What a move of tasks works with: the hierarchy, and the CPUs that partitions took from all other tasks.
+    #[must_use]
+    pub fn move_context<'a>(&'a self, hierarchy: &'a Hierarchy, isolated: &'a CpuSet) -> MoveContext<'a> {
+        MoveContext {
+            system: &self.host,
+            hierarchy,
+            isolated,
+        }
     }
 
     /// Locks the boot files too, as long as the result lives.

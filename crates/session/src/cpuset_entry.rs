@@ -1,8 +1,8 @@
 //! Moves a sampler into the cpuset that owns its CPU. Outside of it the kernel would reject the CPU.
 
 use crate::Session;
-use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
-use root::{Failure, Root, Status};
+use machine::{CpuSet, Hierarchy, Machine, Partition};
+use root::{Failure, Root};
 
 /// The file that moves a process into the cpuset of these CPUs. `None` if our own cpuset has them already, or if no other
 /// single cpuset does.
@@ -20,10 +20,9 @@ pub fn enter(session: &Session, door: Option<&str>, pid: u32) -> Result<(), Fail
     let Some(door) = door else { return Ok(()) };
     let written = session.writable()?.write(door, pid.to_string().as_bytes());
     written.map_err(|error| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             format!("process {pid} cannot enter the cpuset of its CPUs"),
-            error.to_string(),
+            error,
             "look at the path named above",
         )
     })
@@ -40,11 +39,7 @@ fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
         .iter()
         .filter(|set| set.name != own && set.name != "/" && holds(set));
     let set = others.min_by_key(|set| effective(set).map_or(usize::MAX, CpuSet::len))?;
-    let file = match hierarchy.version {
-        Version::V1 => "tasks",
-        Version::V2 => "cgroup.procs",
-    };
-    Some(format!("{}{}/{file}", hierarchy.mount, set.name))
+    Some(hierarchy.door(&set.name))
 }
 
 fn effective(set: &Partition) -> Option<&CpuSet> {
@@ -57,6 +52,7 @@ fn effective(set: &Partition) -> Option<&CpuSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::Version;
 
     fn hierarchy(version: Version) -> Hierarchy {
         let set = |name: &str, cpus: &str| Partition {

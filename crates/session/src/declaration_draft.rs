@@ -39,7 +39,7 @@ impl DeclarationDraft {
             Some(path) => std::path::absolute(path)
                 .map_err(|error| {
                     let what = format!("{}: is no path", path.display());
-                    Failure::usage(what, error.to_string(), "name a file")
+                    Failure::usage(what, error, "name a file")
                 })?
                 .display()
                 .to_string(),

@@ -14,7 +14,7 @@ pub fn cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
     machine::evaluate_cpus(expression, &machine.topology).map_err(|error| {
         Failure::usage(
             "the CPU expression cannot be used",
-            error.to_string(),
+            error,
             "write a list such as 2-3,7; `quietcore cpus EXPR` evaluates one, `quietcore inspect` shows the CPUs",
         )
     })

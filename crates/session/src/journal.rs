@@ -3,10 +3,9 @@
 //! An unreadable journal counts as empty here. The command that has to write to it reports the error.
 
 use crate::Session;
-use apply::{ApplyLayer, CapturedStorage, Host, Journal, JournalState, PartitionStatus};
+use apply::{ApplyLayer, CapturedStorage, Host, Journal, JournalState, PartitionStatus, System};
 use machine::Machine;
 use plan::Intent;
-use root::state::StateDir;
 
 impl Session {
     /// The active partitions, as far as this user can see: only root can read the journal. None on a captured machine.
@@ -25,25 +24,20 @@ impl Session {
     /// the machine.
     #[must_use]
     pub fn active_partitions(&self, machine: &Machine) -> Option<Vec<PartitionStatus>> {
-        let boot_id = machine.kernel.boot_id.as_deref();
+        let of = |system: &dyn System, journal: &Journal| match journal.state(machine.kernel.boot_id.as_deref()) {
+            JournalState::Void => Vec::new(),
+            _ => apply::active_partitions(system, journal, machine),
+        };
         let Some(live) = self.live_root() else {
             let captured = CapturedStorage(self.root());
             let journal = Journal::open(&captured).ok()??;
-            return Some(match journal.state(boot_id) {
-                JournalState::Void => Vec::new(),
-                _ => apply::active_partitions(&captured, &journal, machine),
-            });
+            return Some(of(&captured, &journal));
         };
         let Some(state) = self.state().ok()? else {
             return Some(Vec::new());
         };
-        let Some(journal) = Journal::open(&*state).ok()? else {
-            return Some(Vec::new());
-        };
-        Some(match journal.state(boot_id) {
-            JournalState::Void => Vec::new(),
-            _ => apply::active_partitions(&Host::new(live.clone()), &journal, machine),
-        })
+        let journal = Journal::open(&*state).ok()?;
+        Some(journal.map_or_else(Vec::new, |journal| of(&Host::new(live.clone()), &journal)))
     }
 
     /// Whether the journal of this boot can be read, or does not exist. Only root can read it.
@@ -72,8 +66,7 @@ impl Session {
         let Some(state) = self.state().ok().flatten() else {
             return Vec::new();
         };
-        let state: &StateDir = &state;
-        let Ok(Some(journal)) = Journal::open(state) else {
+        let Ok(Some(journal)) = Journal::open(&*state) else {
             return Vec::new();
         };
         if journal.state(self.boot_id().as_deref()) == JournalState::Void {

@@ -11,7 +11,6 @@ pub mod comm_pattern;
 pub mod cpuset_entry;
 pub mod declaration_draft;
 pub mod declared;
-pub mod entries;
 pub mod isolation;
 mod journal;
 pub mod own_process;

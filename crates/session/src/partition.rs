@@ -3,9 +3,7 @@
 use crate::comm_pattern::{Glob, Pin};
 use crate::rt_group::NoRuntime;
 use crate::{ChangeLock, isolation};
-use apply::{
-    ApplyLayer, ChangeOutcome, Journal, JournalState, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove,
-};
+use apply::{ApplyLayer, ChangeOutcome, Journal, JournalState, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::{Intent, partition_path};
 use root::{Failure, Root, Status};
@@ -47,24 +45,19 @@ impl ActivePartition {
     /// The file that takes a task: one thread on v1, a process on v2.
     #[must_use]
     pub fn door(&self) -> String {
-        match self.version {
-            Version::V1 => format!("{}/tasks", self.path),
-            Version::V2 => format!("{}/cgroup.procs", self.path),
-        }
+        format!("{}/{}", self.path, self.version.entry_file())
     }
 
     /// Whether the scheduler spreads unpinned tasks over its CPUs.
     #[must_use]
     pub fn is_balanced(&self, root: &Root, prefix: &str) -> bool {
-        let value = |file: String| root.value(&file).ok().flatten().unwrap_or_default();
+        let value = |file: String| root.readable_value(&file).unwrap_or_default();
         match self.version {
             Version::V1 => value(format!("{}/{prefix}sched_load_balance", self.path)) != "0",
             Version::V2 => !value(format!("{}/cpuset.cpus.partition", self.path)).starts_with("isolated"),
         }
     }
-}
 
-impl ActivePartition {
     /// The CPUs of an expression; all must be in the partition and at least one online.
     fn cpus_of(&self, expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
         let cpus = isolation::cpus(expression, machine)?;
@@ -76,8 +69,7 @@ impl ActivePartition {
             ));
         }
         if !cpus.intersects(&machine.topology.online) {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!("CPU {cpus} is offline"),
                 format!("online are {}", machine.topology.online),
                 "choose CPUs of the partition that are online",
@@ -90,8 +82,7 @@ impl ActivePartition {
 /// The error when no such partition is active.
 #[must_use]
 pub fn no_partition(name: &str) -> Failure {
-    Failure::new(
-        Status::Unable,
+    Failure::unable(
         format!("there is no partition {}", report::safe(name)),
         "nothing with that name is in force",
         "make it with `quietcore apply --cpus LIST`, see `quietcore history`",
@@ -142,7 +133,7 @@ pub fn join(
     let root = changing.session.root();
     let failed = |why: String, next: String| {
         let what = format!("the process could not join {}", partition.path);
-        Failure::new(Status::Unable, what, why, next)
+        Failure::unable(what, why, next)
     };
     let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?) else {
         return Err(failed(
@@ -163,21 +154,16 @@ pub fn join(
         later: later.to_vec(),
         stay: MovePurpose::Belongs,
     };
-    let ground = MoveContext {
-        system: &changing.host,
-        hierarchy,
-        isolated: &partition.reserved_cpus,
-    };
+    let ground = changing.move_context(hierarchy, &partition.reserved_cpus);
     let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
     let arrival = arrivals
         .first()
         .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
     match (&arrival.outcome, arrival.pin_refused) {
         (ChangeOutcome::Done, None) => Ok(()),
-        (ChangeOutcome::Done, Some(errno)) => Err(Failure::new(
-            Status::Unable,
+        (ChangeOutcome::Done, Some(errno)) => Err(Failure::unable(
             "the program cannot be pinned",
-            std::io::Error::from_raw_os_error(errno).to_string(),
+            std::io::Error::from_raw_os_error(errno),
             "leave out the CPUs, or look at the error above",
         )),
         (ChangeOutcome::Refused(errno), _) => {
@@ -203,7 +189,7 @@ pub fn become_program(command: &[OsString]) -> Failure {
     Failure::new(
         Status::Program(code),
         format!("{} was not started", program.to_string_lossy()),
-        error.to_string(),
+        error,
         next,
     )
 }

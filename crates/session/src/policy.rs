@@ -2,8 +2,7 @@
 
 use crate::rt_group::NoRuntime;
 use apply::FormerPolicy;
-use machine::Machine;
-use machine::parse_duration;
+use machine::{Machine, parse_duration};
 use root::Root;
 
 /// A scheduling policy with its parameters.

@@ -67,10 +67,9 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
         .transpose()
         .map_err(ours)?;
     let failed = |what: &str, error: std::io::Error| {
-        ours(Failure::new(
-            Status::Unable,
+        ours(Failure::unable(
             what,
-            error.to_string(),
+            error,
             "try again; there may be too many processes or open files",
         ))
     };
@@ -267,10 +266,9 @@ impl<'s> PreparedRun<'s> {
             Ok(()) => Ok(()),
             // A kernel without NUMA has only node 0, which was requested.
             Err(libc::ENOSYS) if nodes.to_string() == "0" => Ok(()),
-            Err(errno) => Err(Failure::new(
-                Status::Unable,
+            Err(errno) => Err(Failure::unable(
                 format!("memory cannot be bound to node {nodes}"),
-                std::io::Error::from_raw_os_error(errno).to_string(),
+                std::io::Error::from_raw_os_error(errno),
                 format!(
                     "the cpuset may allow other nodes only: see {}/cpuset.mems",
                     self.partition.path
@@ -281,13 +279,8 @@ impl<'s> PreparedRun<'s> {
 }
 
 fn nodes(list: &str, machine: &Machine) -> Result<CpuSet, Failure> {
-    let nodes = CpuSet::parse_list(list).map_err(|error| {
-        Failure::usage(
-            "the list of memory nodes cannot be used",
-            error.to_string(),
-            "write it as 0 or 0-1",
-        )
-    })?;
+    let nodes = CpuSet::parse_list(list)
+        .map_err(|error| Failure::usage("the list of memory nodes cannot be used", error, "write it as 0 or 0-1"))?;
     let mut there: CpuSet = machine
         .topology
         .memory_nodes()
@@ -312,5 +305,5 @@ fn refusal(what: &str, errno: i32) -> Failure {
         _ => "leave this option out, or look at the error above",
     };
     let error = std::io::Error::from_raw_os_error(errno);
-    Failure::new(Status::Unable, what, error.to_string(), next)
+    Failure::unable(what, error, next)
 }

@@ -13,11 +13,11 @@ pub fn read_recording(path: &Path) -> Result<Recording, Failure> {
     if path == Path::new("-") {
         return read("standard input", &mut std::io::stdin().lock());
     }
-    let name = report::safe(&path.display().to_string());
+    let name = report::safe_path(path);
     let mut input = root::input::lines(path).map_err(|error| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
             format!("{name} cannot be read"),
-            error.to_string(),
+            error,
             "name a file that a measuring tool wrote, or `-` for standard input",
         ),
         _ => error.into(),
@@ -36,6 +36,6 @@ fn read(name: &str, input: &mut dyn BufRead) -> Result<Recording, Failure> {
             ReadError::Io(_) => "look at the disk that it is on".to_owned(),
             _ => "give it the whole output of one run, as the tool wrote it".to_owned(),
         };
-        Failure::usage(format!("{name} cannot be understood"), error.to_string(), next)
+        Failure::usage(format!("{name} cannot be understood"), error, next)
     })
 }

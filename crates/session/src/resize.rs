@@ -8,12 +8,12 @@ use crate::isolation::plan_on;
 use crate::{ChangeLock, partition};
 use apply::resize::{begin, end};
 use apply::{
-    ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, MoveContext, PartitionTasks, TaskDestination,
-    UndoOutcome, UndoRequest, UndoTarget,
+    ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, PartitionTasks, TaskDestination, UndoOutcome,
+    UndoRequest, UndoTarget,
 };
 use machine::Machine;
 use plan::{Finding, FindingId, Intent, Level};
-use root::{Failure, Status};
+use root::Failure;
 use std::sync::atomic::AtomicBool;
 
 /// A partition that was undone to be created again.
@@ -60,16 +60,14 @@ pub fn make_room(
         &partition_tasks,
     )?;
     for line in &undone.tasks {
-        changing.session.warn(&Failure::new(
-            Status::Conflict,
+        changing.session.warn(&Failure::conflict(
             "a task keeps its affinity",
             line,
             "give it another one with `taskset`, if that is not what it wants",
         ));
     }
     if undone.is_open(Force::No) {
-        return Err(Failure::new(
-            Status::Conflict,
+        return Err(Failure::conflict(
             format!("partition {name} cannot be undone to be recreated"),
             undone.remains().join("; "),
             "see `quietcore undo --force` and `undo --keep`, then apply again",
@@ -101,11 +99,7 @@ impl FormerPartition {
         let Some(mut journal) = Journal::open(changing.state())? else {
             return Err(partition::no_partition(name));
         };
-        let ground = MoveContext {
-            system: &changing.host,
-            hierarchy,
-            isolated: &partition.reserved_cpus,
-        };
+        let ground = changing.move_context(hierarchy, &partition.reserved_cpus);
         let dwelling = TaskDestination {
             path: &partition.path,
             cpus: &partition.cpus,

@@ -20,7 +20,7 @@ impl NoRuntime {
     /// The cpu cgroup that blocks a task from a real-time policy, if any.
     #[must_use]
     pub fn of(root: &Root, machine: &Machine, tid: u32) -> Option<NoRuntime> {
-        let text = root.text(&format!("/proc/{tid}/cgroup")).ok().flatten()?;
+        let text = root.readable_text(&format!("/proc/{tid}/cgroup"))?;
         let mounts = &machine.cgroups.mounts;
         let v1 = mounts.iter().find(|(version, _, controllers)| {
             *version == Version::V1 && controllers.iter().any(|controller| controller == "cpu")
@@ -28,7 +28,7 @@ impl NoRuntime {
         if let Some((_, mount, _)) = v1 {
             let cgroup = cpu_cgroup(&text)?;
             let file = format!("{mount}{}/cpu.rt_runtime_us", cgroup.trim_end_matches('/'));
-            let runtime = root.value(&file).ok().flatten()?;
+            let runtime = root.readable_value(&file)?;
             return (runtime == "0").then_some(NoRuntime {
                 cgroup,
                 file: Some(file),

@@ -124,7 +124,7 @@ impl Session {
     /// The identifier of this boot, if the machine has one.
     #[must_use]
     pub fn boot_id(&self) -> Option<String> {
-        self.root.value("/proc/sys/kernel/random/boot_id").ok().flatten()
+        self.root.readable_value("/proc/sys/kernel/random/boot_id")
     }
 
     /// The state of this boot, `/run/quietcore`; `None` if it does not exist, and on a captured machine.

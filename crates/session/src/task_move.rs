@@ -287,11 +287,8 @@ impl Mover<'_> {
     }
 
     fn ground(&self) -> MoveContext<'_> {
-        MoveContext {
-            system: &self.changing.host,
-            hierarchy: self.hierarchy,
-            isolated: &self.partition.reserved_cpus,
-        }
+        self.changing
+            .move_context(self.hierarchy, &self.partition.reserved_cpus)
     }
 
     /// The destination for tasks of unknown origin.
@@ -338,12 +335,17 @@ impl Mover<'_> {
         }
     }
 
+    /// The line of a task that was not touched.
+    fn line(&self, task: &Task, fate: ThreadOutcome) -> MovedTask {
+        let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
+        MovedTask::of(task, fate, from, task.allowed.clone())
+    }
+
     fn preview(&mut self, parcels: &[PlannedMove]) {
         for parcel in parcels {
             for passenger in &parcel.tasks {
                 if let Some(task) = machine::tasks::read_one(self.root, passenger.tid) {
-                    let from = machine::tasks::cgroup_of(self.root, passenger.tid, self.partition.version);
-                    let mut line = MovedTask::of(&task, ThreadOutcome::Would, from, task.allowed.clone());
+                    let mut line = self.line(&task, ThreadOutcome::Would);
                     line.to = parcel.to.strip_prefix(&self.hierarchy.mount).map(name_of);
                     let whole = (self.way == MoveDirection::In).then(|| self.partition.cpus.clone());
                     line.cpus_after = passenger.pin.clone().or(whole);
@@ -356,10 +358,9 @@ impl Mover<'_> {
     fn report_left(&mut self, one: &MoveSelection, reason: &str) {
         for task in &one.tasks {
             if self.settled.insert(task.key) {
-                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
-                let mut line = MovedTask::of(task, ThreadOutcome::Left, from, task.allowed.clone());
-                line.reason = Some(reason.to_owned());
-                self.lines.push(line);
+                let reason = Some(reason.to_owned());
+                let line = self.line(task, ThreadOutcome::Left);
+                self.lines.push(MovedTask { reason, ..line });
             }
         }
     }
@@ -367,9 +368,8 @@ impl Mover<'_> {
     fn already(&mut self, one: &MoveSelection) {
         for task in &one.tasks {
             if self.settled.insert(task.key) {
-                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
-                let mut line = MovedTask::of(task, ThreadOutcome::Already, from.clone(), task.allowed.clone());
-                (line.to, line.cpus_after) = (from, task.allowed.clone());
+                let mut line = self.line(task, ThreadOutcome::Already);
+                (line.to, line.cpus_after) = (line.from.clone(), task.allowed.clone());
                 self.lines.push(line);
             }
         }
@@ -395,7 +395,6 @@ impl Mover<'_> {
             line.to.clone_from(&after.cgroup);
             line.cpus_after = Some(after.mask.clone());
         }
-        let refused = |errno: i32| std::io::Error::from_raw_os_error(errno).to_string();
         match (&arrival.outcome, arrival.pin_refused) {
             (ChangeOutcome::Done, None) => {
                 if let Some(policy) = passenger.and_then(|passenger| passenger.policy) {
@@ -403,20 +402,16 @@ impl Mover<'_> {
                 }
             }
             (ChangeOutcome::Done, Some(errno)) => {
-                line.fate = ThreadOutcome::Left;
-                line.errno = Some(errno);
-                line.reason = Some(format!("it is in, but cannot be pinned: {}", refused(errno)));
+                let error = std::io::Error::from_raw_os_error(errno);
+                line.leave(Some(errno), format!("it is in, but cannot be pinned: {error}"));
             }
             (ChangeOutcome::Refused(errno), _) => {
                 let (why, next) =
                     partition::refused(*errno, Some(&task), self.root, self.machine, &self.partition.path);
-                line.fate = ThreadOutcome::Left;
-                line.errno = Some(*errno);
-                line.reason = Some(format!("{why}; {next}"));
+                line.leave(Some(*errno), format!("{why}; {next}"));
             }
             (other, _) => {
-                line.fate = ThreadOutcome::Left;
-                line.reason = Some(format!("another program moved it at once: {}", other.text()));
+                line.leave(None, format!("another program moved it at once: {}", other.text()));
             }
         }
         self.lines.push(line);
@@ -448,9 +443,10 @@ impl Mover<'_> {
                     "run it as root (sudo quietcore ...)".to_owned(),
                 ),
             };
-            line.fate = ThreadOutcome::Left;
-            line.errno = Some(errno);
-            line.reason = Some(format!("it is in, but its policy was refused: {why}; {next}"));
+            line.leave(
+                Some(errno),
+                format!("it is in, but its policy was refused: {why}; {next}"),
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Parses `study.toml` as a document: its tables, the line numbers of their values, and its errors.
 
 use machine::parse_duration;
+use measure::MeasurementKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -54,30 +55,6 @@ pub struct SourceText {
     pub line: usize,
 }
 
-/// What a run measures: the value of `measure`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MeasuredQuantity {
-    /// Wake-up latency.
-    Latency,
-    /// Gaps in a busy loop.
-    Noise,
-    /// Both at once.
-    All,
-}
-
-impl MeasuredQuantity {
-    /// The word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            MeasuredQuantity::Latency => "latency",
-            MeasuredQuantity::Noise => "noise",
-            MeasuredQuantity::All => "all",
-        }
-    }
-}
-
 /// Where the load of a cell runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -112,7 +89,7 @@ pub(crate) struct StudyDocument {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MeasureTable {
-    pub what: MeasuredQuantity,
+    pub what: MeasurementKind,
     pub cpus: Spanned<String>,
     #[serde(rename = "for")]
     pub each: Spanned<String>,

@@ -1,13 +1,13 @@
 //! The measurement of each cell, as text of the file: the head of every study that is generated for the user.
 
-use crate::document::MeasuredQuantity;
+use measure::MeasurementKind;
 use std::fmt::Write as _;
 
 /// The measurement of each cell, as text of the file. The values are checked when the file is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
     /// Latency, noise, or both.
-    pub what: MeasuredQuantity,
+    pub what: MeasurementKind,
     /// A CPU expression.
     pub cpus: String,
     /// How long a run measures.

@@ -24,7 +24,7 @@ pub mod which_knob;
 pub use boot_state::CurrentMachine;
 pub use boots::{Boot, is_image};
 pub use cells::{Axis, CellPair, LevelCombination, MOST_CELLS, MOST_RUNS, pairs};
-pub use document::{LoadPlace, MOST_BYTES, MeasuredQuantity, SourceText, StudyError};
+pub use document::{LoadPlace, MOST_BYTES, SourceText, StudyError};
 pub use experiment::{Experiment, LoadLevel};
 pub use isolations::PARTITION;
 pub use order::blocks;

@@ -2,8 +2,9 @@
 
 use crate::boots::Boot;
 use crate::cells::{Axis, LevelCombination, MOST_RUNS, Product, product};
-use crate::document::{LoadPlace, MeasureTable, MeasuredQuantity, ParseContext, SourceText, StudyDocument, StudyError};
+use crate::document::{LoadPlace, MeasureTable, ParseContext, SourceText, StudyDocument, StudyError};
 use crate::which_knob::{self, KnobQuestion};
+use measure::MeasurementKind;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Spanned;
@@ -12,7 +13,7 @@ use toml::Spanned;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     /// What each run measures.
-    pub what: MeasuredQuantity,
+    pub what: MeasurementKind,
     /// A CPU expression: the CPUs that are measured, and isolated in cells that isolate.
     pub cpus: SourceText,
     /// How long one run measures: 100 ms to 24 h.
@@ -160,7 +161,7 @@ fn run_time(measure: &MeasureTable, context: &ParseContext) -> Result<Duration, 
 
 fn check_policy(measure: &MeasureTable, context: &ParseContext) -> Result<(), StudyError> {
     match (measure.what, &measure.policy) {
-        (MeasuredQuantity::All, Some(policy)) => Err(StudyError::new(
+        (MeasurementKind::All, Some(policy)) => Err(StudyError::new(
             context.line(&policy.span()),
             "`measure all` chooses its policies itself",
             "leave `policy` out, or measure latency or noise",
@@ -174,7 +175,7 @@ fn check_interval(measure: &MeasureTable, each: Duration, context: &ParseContext
         return Ok(());
     };
     let line = context.line(&interval.span());
-    if measure.what == MeasuredQuantity::Noise {
+    if measure.what == MeasurementKind::Noise {
         return Err(StudyError::new(
             line,
             "noise has no `interval`: its thread never sleeps",

@@ -5,8 +5,8 @@
 
 use crate::instance::{TraceInstance, found};
 use apply::tracing::{TracingSetting, TracingSettings};
-use measure::{BreakAction, LimitHit, Measurement, MeasurementKind, Note, NoteLevel};
-use root::{Failure, Status};
+use measure::{BreakAction, BreakSample, Measurement, MeasurementKind, Note, NoteLevel, note};
+use root::Failure;
 use session::Session;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -81,7 +81,7 @@ pub struct BreakTraceFiles {
 }
 
 impl BreakAction for BreakTraceFiles {
-    fn hit(&self, hit: &LimitHit) {
+    fn hit(&self, hit: &BreakSample) {
         let mut line = [0_u8; 192];
         let mut room = line.as_mut_slice();
         let (what, late) = match hit.kind {
@@ -184,13 +184,8 @@ impl<'s> ArmedTrace<'s> {
 
     fn save(&self, session: &Session) -> Result<Note, Failure> {
         let shown = self.instance.display_path("trace");
-        let frozen = |subject: String, message: String, fix: &str| Note {
-            id: "trace_frozen".to_owned(),
-            level: NoteLevel::Info,
-            subject,
-            message,
-            fix: fix.to_owned(),
-        };
+        let frozen =
+            |subject: String, message: String, fix: &str| note(NoteLevel::Info, "trace_frozen", subject, message, fix);
         let text = || -> Result<Vec<u8>, Failure> {
             let mut text = Vec::new();
             match session
@@ -198,12 +193,7 @@ impl<'s> ArmedTrace<'s> {
                 .bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)?
             {
                 true => Ok(text),
-                false => Err(Failure::new(
-                    Status::Unable,
-                    shown.clone(),
-                    "it is gone",
-                    "look who removed it",
-                )),
+                false => Err(Failure::unable(shown.clone(), "it is gone", "look who removed it")),
             }
         };
         let go_on = "echo 1 > /sys/kernel/tracing/tracing_on lets it go on";
@@ -236,11 +226,6 @@ impl<'s> ArmedTrace<'s> {
 }
 
 fn unavailable(error: &Failure) -> Note {
-    Note {
-        id: "trace_not_recorded".to_owned(),
-        level: NoteLevel::Info,
-        subject: "tracefs".to_owned(),
-        message: format!("No trace of that moment was kept: {}: {}.", error.what, error.why),
-        fix: error.next.clone(),
-    }
+    let message = format!("No trace of that moment was kept: {}.", error.reason());
+    note(NoteLevel::Info, "trace_not_recorded", "tracefs", message, &error.next)
 }

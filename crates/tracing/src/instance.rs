@@ -4,8 +4,8 @@ use crate::refusal::{absent, refused};
 use apply::ApplyError;
 use apply::tracing::TracingSettings;
 use machine::TaskKey;
-use measure::{Note, NoteLevel};
-use root::{Failure, Status, Tracefs};
+use measure::{Note, NoteLevel, note};
+use root::{Failure, Tracefs};
 use session::Session;
 
 /// A directory with a trace.
@@ -26,8 +26,7 @@ pub fn found(session: &Session) -> Result<Tracefs, Failure> {
     match Tracefs::find() {
         Ok(Some(tracefs)) => Ok(tracefs),
         Ok(None) => Err(absent(session)),
-        Err(error) if error.errno() == Some(libc::ENOSYS) => Err(Failure::new(
-            Status::Unable,
+        Err(error) if error.errno() == Some(libc::ENOSYS) => Err(Failure::unable(
             "tracefs",
             "it is not mounted",
             "mount -t tracefs nodev /sys/kernel/tracing",
@@ -116,13 +115,14 @@ impl<'s> TraceInstance<'s> {
     pub fn end(&mut self) -> Option<Note> {
         let subject = self.display_path("");
         let error = self.remove().err()?;
-        Some(Note {
-            id: "trace_left_behind".to_owned(),
-            level: NoteLevel::Warning,
+        let message = format!("The trace could not be taken down: {}.", error.reason());
+        Some(note(
+            NoteLevel::Warning,
+            "trace_left_behind",
             subject,
-            message: format!("The trace could not be taken down: {}: {}.", error.what, error.why),
-            fix: error.next,
-        })
+            message,
+            &error.next,
+        ))
     }
 
     /// Removes it and restores what it changed. Its files must be closed.
@@ -146,14 +146,14 @@ impl<'s> TraceInstance<'s> {
 pub(crate) fn own_key(session: &Session) -> Result<TaskKey, Failure> {
     let own = machine::tasks::read_stat(session.root(), std::process::id());
     own.map(|task| task.key)
-        .ok_or_else(|| Failure::new(Status::Unable, "/proc/self/stat", "it cannot be read", "mount /proc"))
+        .ok_or_else(|| Failure::unable("/proc/self/stat", "it cannot be read", "mount /proc"))
 }
 
 /// Returns an error if something could not be restored, because another process changed or uses it.
 pub(crate) fn conflict(left: &[String]) -> Result<(), Failure> {
     match left.first() {
         None => Ok(()),
-        Some(left) => Err(Failure::new(Status::Conflict, "tracefs", left, "quietcore undo")),
+        Some(left) => Err(Failure::conflict("tracefs", left, "quietcore undo")),
     }
 }
 

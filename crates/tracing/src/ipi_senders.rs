@@ -73,19 +73,13 @@ impl<'s> IpiSenders<'s> {
     /// There is no tracing, or another quietcore is running. Refusals of the kernel are in the report instead.
     pub fn start(session: &'s Session, kprobes: Kprobes, machine: &Machine) -> Result<IpiSenders<'s>, Failure> {
         let tracefs = found(session)?;
-        let without = |by: SenderSource, why: Option<String>| SendersReport {
-            by,
-            probes: Vec::new(),
-            refused: Vec::new(),
-            why,
-        };
-        let unknown = |why: &str| without(SenderSource::Nobody, Some(why.to_owned()));
+        let unknown = |why: &str| SendersReport::without_probes(SenderSource::Nobody, Some(why.to_owned()));
         let host = apply::Host::new(session.writable()?.clone());
         let has_events = !trace::events_of(host.root(), &tracefs.file("."), "ipi/ipi_send_cpu")
             .map_err(|error| crate::refusal::untraceable(session, error))?
             .is_empty();
         let (holder, report) = match apply::kprobes::exist(&host, &tracefs) {
-            _ if has_events => (None, without(SenderSource::Events, None)),
+            _ if has_events => (None, SendersReport::without_probes(SenderSource::Events, None)),
             _ if kprobes == Kprobes::Forbidden => (
                 None,
                 unknown("this kernel has no events for it, and --no-kprobes forbids kprobes"),
@@ -168,15 +162,10 @@ fn make(session: &Session, tracefs: &Tracefs, machine: &Machine) -> Result<(Opti
     let held = apply::kprobes::hold(&changing.host, changing.state(), tracefs, group, &probes);
     Ok(match held {
         Ok(placed) => report_of(holder, placed),
-        Err(error) => (
-            None,
-            SendersReport {
-                by: SenderSource::Nobody,
-                probes: Vec::new(),
-                refused: Vec::new(),
-                why: Some(error.to_string().replace('\n', ": ")),
-            },
-        ),
+        Err(error) => {
+            let why = error.to_string().replace('\n', ": ");
+            (None, SendersReport::without_probes(SenderSource::Nobody, Some(why)))
+        }
     })
 }
 
@@ -191,29 +180,30 @@ fn report_of(holder: TaskKey, placed: InstalledKprobes) -> (Option<TaskKey>, Sen
         .iter()
         .map(|(event, error)| format!("{event}: {error}"))
         .collect();
-    match placed.probes.is_empty() {
-        true => (
-            None,
-            SendersReport {
-                by: SenderSource::Nobody,
-                probes: Vec::new(),
-                why: Some(refused.join("; ")),
-                refused,
-            },
-        ),
-        false => (
-            Some(holder),
-            SendersReport {
-                by: SenderSource::Kprobes,
-                probes: placed.probes.into_iter().map(probe).collect(),
-                refused,
-                why: None,
-            },
-        ),
-    }
+    let (holder, by, why) = match placed.probes.is_empty() {
+        true => (None, SenderSource::Nobody, Some(refused.join("; "))),
+        false => (Some(holder), SenderSource::Kprobes, None),
+    };
+    let probes = placed.probes.into_iter().map(probe).collect();
+    let report = SendersReport {
+        by,
+        probes,
+        refused,
+        why,
+    };
+    (holder, report)
 }
 
 impl SendersReport {
+    fn without_probes(by: SenderSource, why: Option<String>) -> SendersReport {
+        SendersReport {
+            by,
+            probes: Vec::new(),
+            refused: Vec::new(),
+            why,
+        }
+    }
+
     /// Sets the missed count of each event.
     fn missed(&mut self, missed: &[(String, u64)]) {
         for probe in &mut self.probes {

@@ -39,8 +39,7 @@ fn none(lockdown: Option<&str>) -> Failure {
             "it is empty: the kernel is locked down (confidentiality)",
             UNLOCK,
         ),
-        _ => Failure::new(
-            Status::Unable,
+        _ => Failure::unable(
             "tracefs",
             "this kernel has no tracing (CONFIG_FTRACE), or was locked down at boot (lockdown=confidentiality)",
             "use a kernel that has it",
@@ -52,10 +51,9 @@ fn none(lockdown: Option<&str>) -> Failure {
 pub fn untraceable(session: &Session, error: TraceError) -> Failure {
     match error {
         TraceError::Root(error) => refused(session, error),
-        error => Failure::new(
-            Status::Unable,
+        error => Failure::unable(
             "the kernel's trace cannot be read",
-            error.to_string(),
+            error,
             "`measure noise` says how much is stolen, without names",
         ),
     }

@@ -4,7 +4,7 @@ use crate::instance::{TraceInstance, found};
 use apply::tracing::{TracingSetting, TracingSettings};
 use machine::CpuSet;
 use measure::{KernelTracer, MeasureRequest};
-use root::{Failure, Root, Status, Tracefs};
+use root::{Failure, Root, Tracefs};
 use session::Session;
 use std::time::Duration;
 
@@ -27,8 +27,7 @@ pub fn start<'s>(
     let read = |name: &str| root.value(&tracefs.file(name));
     let available = read("available_tracers")?.unwrap_or_default();
     if !available.split_whitespace().any(|tracer| tracer == method.tracer()) {
-        return Err(Failure::new(
-            Status::Unable,
+        return Err(Failure::unable(
             format!("--method {}", method.tracer()),
             format!(
                 "this kernel has no such tracer: {} is not set (it has: {available})",
@@ -38,16 +37,14 @@ pub fn start<'s>(
         ));
     }
     if let Some(place) = running_tracer(root, &tracefs)? {
-        return Err(Failure::new(
-            Status::Conflict,
+        return Err(Failure::conflict(
             format!("--method {}", method.tracer()),
             format!("{place} runs a tracer whose settings are the same for all"),
             "end what measures there (rtla?), or measure without --method",
         ));
     }
     if let Some(option) = unsuitable(&read("osnoise/options")?.unwrap_or_default()) {
-        return Err(Failure::new(
-            Status::Conflict,
+        return Err(Failure::conflict(
             format!("--method {}", method.tracer()),
             format!(
                 "another program has set {option} in {}",

@@ -62,7 +62,7 @@ pub fn examine_boot_on(
     let words = cmdline::words(&scene.running).chain(ours.iter().flat_map(|one| one.words.iter().map(String::as_str)));
     let mut settings = Settings::default();
     for path in paths(words) {
-        if let Some(value) = root.value(&path).ok().flatten() {
+        if let Some(value) = root.readable_value(&path) {
             settings.values.insert(path, value);
         }
     }
@@ -85,7 +85,7 @@ pub fn examine_boot_on(
             .map(|file| declaration::for_verdict(file, machine))
             .unwrap_or_default(),
         declared_words: file.and_then(|file| declaration::required_words(file, scene, machine, &facts)),
-        in_force: declaration::in_force(session, root, machine),
+        in_force: declaration::in_force(session, machine),
     };
     let verdict = boot_check(&evidence);
     let mut unread: Vec<String> = machine

@@ -3,14 +3,13 @@
 //!
 //! A loop on a CPU of a partition must be started from inside it: this process enters the partition to start it, and leaves again.
 
-use machine::{CpuId, CpuSet, Machine, Task, Version};
+use machine::{CpuId, CpuSet, Machine, Task};
 use measure::MeasureError;
 use measure::load::{LoadKind, RunningLoad};
 use observe::{Activity, Class, CloseSample, CounterSample, CpuActivity, activity, close_up};
 use plan::boot_check::{CountWindow, CpuCounts, CpuOccupant};
 use root::{Failure, Root};
-use session::Session;
-use session::cpuset_entry;
+use session::{Session, cpuset_entry};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -251,11 +250,7 @@ fn inside(
 fn own_door(root: &Root, machine: &Machine) -> Option<String> {
     let hierarchy = machine.cgroups.cpuset.as_ref()?;
     let own = machine::tasks::cgroup_of(root, std::process::id(), hierarchy.version)?;
-    let file = match hierarchy.version {
-        Version::V1 => "tasks",
-        Version::V2 => "cgroup.procs",
-    };
-    Some(format!("{}{}/{file}", hierarchy.mount, own.trim_end_matches('/')))
+    Some(hierarchy.door(&own))
 }
 
 fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {

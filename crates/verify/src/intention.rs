@@ -38,13 +38,6 @@ pub fn find(session: &Session, machine: &Machine, scope: &CheckScope) -> Result<
     let known = session.active_partitions(machine);
     let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
     let standing = known.as_deref().unwrap_or_default();
-    let some = |source, isolations: Vec<IntendedIsolation>| {
-        (!isolations.is_empty()).then(|| Intention {
-            source,
-            isolations,
-            unseen: unseen.clone(),
-        })
-    };
     if let Some(expression) = scope.cpus {
         let cpus = existing_cpus(expression, machine)?;
         return Ok(Intention {
@@ -53,22 +46,22 @@ pub fn find(session: &Session, machine: &Machine, scope: &CheckScope) -> Result<
             unseen,
         });
     }
-    if let Some(found) = some(
-        IntentionSource::Declared,
-        of_file(session, machine, standing, scope.declarations)?,
-    ) {
-        return Ok(found);
-    }
-    let found = some(IntentionSource::Journal, standing.iter().map(in_force).collect())
-        .or_else(|| some(IntentionSource::BootLine, boot_line(machine)))
-        .or_else(|| some(IntentionSource::Cpuset, cpusets(machine)))
-        .or_else(|| some(IntentionSource::Slices, slices(machine)))
-        .or_else(|| some(IntentionSource::Tuned, tuned(machine)));
-    Ok(found.unwrap_or(Intention {
-        source: IntentionSource::Nobody,
-        isolations: Vec::new(),
+    let declared = of_file(session, machine, standing, scope.declarations)?;
+    let sources = [
+        (IntentionSource::Declared, declared),
+        (IntentionSource::Journal, standing.iter().map(in_force).collect()),
+        (IntentionSource::BootLine, boot_line(machine)),
+        (IntentionSource::Cpuset, cpusets(machine)),
+        (IntentionSource::Slices, slices(machine)),
+        (IntentionSource::Tuned, tuned(machine)),
+    ];
+    let found = sources.into_iter().find(|(_, isolations)| !isolations.is_empty());
+    let (source, isolations) = found.unwrap_or((IntentionSource::Nobody, Vec::new()));
+    Ok(Intention {
+        source,
+        isolations,
         unseen,
-    }))
+    })
 }
 
 /// Reports an existing journal that cannot be read: it may contain more than any other source shows.
@@ -112,23 +105,22 @@ fn of_file(
     declarations: Declarations,
 ) -> Result<Vec<IntendedIsolation>, Failure> {
     let root = session.root();
-    let read = match declarations {
-        Declarations::OfMachine => declared::read(session, None)?,
-        Declarations::These(_) => None,
-    };
+    let read;
     let file = match declarations {
-        Declarations::OfMachine => read.as_ref(),
+        Declarations::OfMachine => {
+            read = declared::read(session, None)?;
+            read.as_ref()
+        }
         Declarations::These(file) => file,
     };
     let Some(file) = file.filter(|file| !file.declarations.is_empty()) else {
         return Ok(Vec::new());
     };
     let reserved = file.named_cpus(machine)?;
-    let mut isolations = Vec::new();
-    for one in &file.declarations {
-        let isolation = declaration(root, machine, active, one, &reserved);
-        isolations.push(isolation.map_err(|error| file.at(one.line, error))?);
-    }
+    let isolation = |one: &Declaration| {
+        declaration(root, machine, active, one, &reserved).map_err(|error| file.at(one.line, error))
+    };
+    let mut isolations: Vec<_> = file.declarations.iter().map(isolation).collect::<Result<_, _>>()?;
     let is_declared = |one: &&PartitionStatus| {
         file.declarations
             .iter()
@@ -268,10 +260,7 @@ fn of_others(name: &str, cpus: CpuSet, means: IsolationMeans) -> Option<Intended
 fn boot_line(machine: &Machine) -> Vec<IntendedIsolation> {
     let isolation = &machine.isolation;
     let requested = [&isolation.boot_isolated, &isolation.nohz_full];
-    let cpus = requested
-        .into_iter()
-        .flatten()
-        .fold(CpuSet::new(), |all, cpus| all.or(cpus));
+    let cpus = CpuSet::union(requested.into_iter().flatten());
     of_others(
         "boot-line",
         cpus.and(&machine.topology.online),
@@ -292,15 +281,8 @@ fn cpusets(machine: &Machine) -> Vec<IntendedIsolation> {
     };
     let mut isolations: Vec<IntendedIsolation> = Vec::new();
     for set in sets.filter(|set| set.takes_cpus() || is_shield(set)) {
-        let cpus = set
-            .cpus
-            .clone()
-            .filter(|cpus| !cpus.is_empty())
-            .or_else(|| set.effective_cpus.clone());
-        let taken = isolations
-            .iter()
-            .fold(CpuSet::new(), |taken, isolation| taken.or(&isolation.intent.cpus));
-        let cpus = cpus.unwrap_or_default().minus(&taken);
+        let taken = CpuSet::union(isolations.iter().map(|isolation| &isolation.intent.cpus));
+        let cpus = set.listed_cpus().minus(&taken);
         isolations.extend(of_others(&set.name, cpus, IsolationMeans::Cpuset(set.name.clone())));
     }
     isolations

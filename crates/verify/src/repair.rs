@@ -91,8 +91,7 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Settin
     }
     plan::joint::join(&mut by_partition.values_mut().flatten().collect::<Vec<_>>());
     let Some(changing) = session.lock_existing()? else {
-        return Err(Failure::new(
-            Status::Conflict,
+        return Err(Failure::conflict(
             "nothing is in force any more",
             "the partition was undone while it was examined",
             "run `quietcore check` again",

@@ -2,6 +2,9 @@
 
 use crate::panes::rows;
 use crate::{CpuScope, DisplayData, Overlay, PANES, ViewState, panes};
+use KeyPress::{
+    BackTab, Backspace, Char, Control, Down, End, Enter, Escape, Home, Left, PageDown, PageUp, Right, Tab, Up,
+};
 use machine::CpuId;
 
 /// A key, independent of the terminal.
@@ -99,7 +102,7 @@ pub fn press(view: &mut ViewState, key: KeyPress, now: &DisplayData) -> Option<V
     if view.overlay.is_some() {
         return in_overlay(view, key);
     }
-    if key == KeyPress::Char('b') {
+    if key == Char('b') {
         return blame(view, now);
     }
     let act = key_act(key);
@@ -112,9 +115,9 @@ pub fn press(view: &mut ViewState, key: KeyPress, now: &DisplayData) -> Option<V
 /// The action of a key with Ctrl, which applies everywhere.
 fn control_act(key: KeyPress) -> Option<ViewAction> {
     match key {
-        KeyPress::Control('c') => Some(ViewAction::Quit),
-        KeyPress::Control('z') => Some(ViewAction::Stop),
-        KeyPress::Control('l') => Some(ViewAction::Redraw),
+        Control('c') => Some(ViewAction::Quit),
+        Control('z') => Some(ViewAction::Stop),
+        Control('l') => Some(ViewAction::Redraw),
         _ => None,
     }
 }
@@ -122,16 +125,16 @@ fn control_act(key: KeyPress) -> Option<ViewAction> {
 /// The action of a key that depends on neither the view nor the machine.
 fn key_act(key: KeyPress) -> Option<ViewAction> {
     match key {
-        KeyPress::Char('q') => Some(ViewAction::Quit),
-        KeyPress::Char(' ' | 'z') => Some(ViewAction::Freeze),
-        KeyPress::Left => Some(ViewAction::Step(-1)),
-        KeyPress::Right => Some(ViewAction::Step(1)),
-        KeyPress::Char('[') => Some(ViewAction::Step(-10)),
-        KeyPress::Char(']') => Some(ViewAction::Step(10)),
-        KeyPress::Home => Some(ViewAction::First),
-        KeyPress::End => Some(ViewAction::Last),
-        KeyPress::Char('+' | '=') => Some(ViewAction::Faster),
-        KeyPress::Char('-') => Some(ViewAction::Slower),
+        Char('q') => Some(ViewAction::Quit),
+        Char(' ' | 'z') => Some(ViewAction::Freeze),
+        Left => Some(ViewAction::Step(-1)),
+        Right => Some(ViewAction::Step(1)),
+        Char('[') => Some(ViewAction::Step(-10)),
+        Char(']') => Some(ViewAction::Step(10)),
+        Home => Some(ViewAction::First),
+        End => Some(ViewAction::Last),
+        Char('+' | '=') => Some(ViewAction::Faster),
+        Char('-') => Some(ViewAction::Slower),
         _ => None,
     }
 }
@@ -139,54 +142,54 @@ fn key_act(key: KeyPress) -> Option<ViewAction> {
 /// Handles the keys that change what the panes show.
 fn change_view(view: &mut ViewState, key: KeyPress, now: &DisplayData) {
     match key {
-        KeyPress::Char('?' | 'h') => view.open_overlay(Overlay::Help),
-        KeyPress::Char('f') => fix(view, now),
-        KeyPress::Char('s') => view.sort_next(PANES.get(view.focus).map_or(1, |pane| pane.sorts.len())),
-        KeyPress::Char('/') => view.typing = true,
-        KeyPress::Char('a') => {
+        Char('?' | 'h') => view.open_overlay(Overlay::Help),
+        Char('f') => fix(view, now),
+        Char('s') => view.sort_next(PANES.get(view.focus).map_or(1, |pane| pane.sorts.len())),
+        Char('/') => view.typing = true,
+        Char('a') => {
             view.scope = match view.scope {
                 CpuScope::Isolated => CpuScope::All,
                 CpuScope::All | CpuScope::One(_) => CpuScope::Isolated,
             };
         }
-        KeyPress::Enter => {
+        Enter => {
             view.scope = match (view.scope, chosen_cpu(view, now)) {
                 (CpuScope::One(one), Some(cpu)) if one == cpu => CpuScope::Isolated,
                 (_, Some(cpu)) => CpuScope::One(cpu),
                 (scope, None) => scope,
             };
         }
-        KeyPress::Escape => {
+        Escape => {
             view.filter.clear();
             view.scope = CpuScope::Isolated;
         }
-        KeyPress::Tab => view.focus = (view.focus + 1) % PANES.len(),
-        KeyPress::BackTab => view.focus = (view.focus + PANES.len() - 1) % PANES.len(),
-        KeyPress::Char(digit @ '1'..='9') => {
+        Tab => view.focus = (view.focus + 1) % PANES.len(),
+        BackTab => view.focus = (view.focus + PANES.len() - 1) % PANES.len(),
+        Char(digit @ '1'..='9') => {
             let pane = digit as usize - '1' as usize;
             if pane < PANES.len() {
                 view.focus = pane;
             }
         }
-        KeyPress::Up | KeyPress::Char('k') => go(view, now, |place, _| place.saturating_sub(1)),
-        KeyPress::Down | KeyPress::Char('j') => go(view, now, |place, last| (place + 1).min(last)),
-        KeyPress::PageUp => go(view, now, |place, _| place.saturating_sub(PAGE)),
-        KeyPress::PageDown => go(view, now, |place, last| (place + PAGE).min(last)),
+        Up | Char('k') => go(view, now, |place, _| place.saturating_sub(1)),
+        Down | Char('j') => go(view, now, |place, last| (place + 1).min(last)),
+        PageUp => go(view, now, |place, _| place.saturating_sub(PAGE)),
+        PageDown => go(view, now, |place, last| (place + PAGE).min(last)),
         _ => {}
     }
 }
 
 fn type_filter(view: &mut ViewState, key: KeyPress) -> Option<ViewAction> {
     match key {
-        KeyPress::Enter => view.typing = false,
-        KeyPress::Escape => {
+        Enter => view.typing = false,
+        Escape => {
             view.typing = false;
             view.filter.clear();
         }
-        KeyPress::Backspace => {
+        Backspace => {
             view.filter.pop();
         }
-        KeyPress::Char(letter) if view.filter.chars().count() < 40 => view.filter.push(letter),
+        Char(letter) if view.filter.chars().count() < 40 => view.filter.push(letter),
         _ => {}
     }
     None
@@ -194,11 +197,11 @@ fn type_filter(view: &mut ViewState, key: KeyPress) -> Option<ViewAction> {
 
 fn in_overlay(view: &mut ViewState, key: KeyPress) -> Option<ViewAction> {
     match key {
-        KeyPress::Up | KeyPress::Char('k') => view.scroll = view.scroll.saturating_sub(1),
-        KeyPress::Down | KeyPress::Char('j') => view.scroll = view.scroll.saturating_add(1),
-        KeyPress::PageUp => view.scroll = view.scroll.saturating_sub(PAGE),
-        KeyPress::PageDown | KeyPress::Char(' ') => view.scroll = view.scroll.saturating_add(PAGE),
-        KeyPress::Home => view.scroll = 0,
+        Up | Char('k') => view.scroll = view.scroll.saturating_sub(1),
+        Down | Char('j') => view.scroll = view.scroll.saturating_add(1),
+        PageUp => view.scroll = view.scroll.saturating_sub(PAGE),
+        PageDown | Char(' ') => view.scroll = view.scroll.saturating_add(PAGE),
+        Home => view.scroll = 0,
         _ => view.overlay = None,
     }
     None

@@ -33,7 +33,7 @@ pub use now::DisplayData;
 pub use panes::{PANES, Pane};
 pub use player::Player;
 pub use recording::{MOST_BYTES, RecordingError, WatchRecording, line, parse};
-pub use screen::{ScreenStyle, TitleBar, ViewMode, draw};
+pub use screen::{TitleBar, ViewMode, draw};
 pub use source::{MomentSource, SourceState};
 pub use spark::Glyphs;
 pub use view::{CpuScope, Overlay, ViewState};

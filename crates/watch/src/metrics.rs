@@ -92,7 +92,6 @@ impl MetricsState {
     /// All CPUs meant to be isolated.
     #[must_use]
     pub fn cpus(&self) -> CpuSet {
-        let all = self.isolated.iter();
-        all.fold(CpuSet::new(), |sum, one| sum.or(&one.cpus))
+        CpuSet::union(self.isolated.iter().map(|one| &one.cpus))
     }
 }

@@ -32,7 +32,7 @@ pub struct Moment {
     #[serde(default)]
     pub ran: Vec<ThreadRuntime>,
     /// The scene, if it changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<WatchScene>,
 }
 

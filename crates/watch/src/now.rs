@@ -1,7 +1,7 @@
 //! Provides what is shown at one time: the last moments, and the scene that applies.
 
 use crate::rates::{interrupts, per_second};
-use crate::{CpuScope, Glyphs, Moment, WatchScene};
+use crate::{CpuScope, Glyphs, Moment, ThreadRuntime, WatchScene};
 use machine::{CpuId, CpuSet};
 use observe::CpuActivity;
 
@@ -22,6 +22,16 @@ impl DisplayData<'_> {
     /// The newest moment.
     pub(crate) fn last(&self) -> Option<&Moment> {
         self.moments.last().copied()
+    }
+
+    /// What happened on each CPU in the newest moment.
+    pub(crate) fn activities(&self) -> &[CpuActivity] {
+        self.last().map_or(&[], |moment| &moment.activity.cpus)
+    }
+
+    /// The threads that ran in the newest moment.
+    pub(crate) fn ran(&self) -> &[ThreadRuntime] {
+        self.last().map_or(&[], |moment| &moment.ran)
     }
 
     /// The duration of the newest moment.
@@ -50,12 +60,7 @@ impl DisplayData<'_> {
 
     /// All CPUs.
     pub(crate) fn all(&self) -> CpuSet {
-        let counted: CpuSet = self
-            .last()
-            .iter()
-            .flat_map(|moment| &moment.activity.cpus)
-            .map(|one| one.cpu)
-            .collect();
+        let counted: CpuSet = self.activities().iter().map(|one| one.cpu).collect();
         self.scene.online.or(&self.scene.offline).or(&counted)
     }
 

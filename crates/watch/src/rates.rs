@@ -1,5 +1,6 @@
 //! Converts counts of a moment to rates: per CPU and group of classes, and as short text.
 
+use RateColumn::{Call, Device, Other, Reschedule, Tick, Tlb};
 use observe::{Class, CpuActivity};
 
 /// Classes that share a column.
@@ -14,35 +15,28 @@ pub(crate) enum RateColumn {
 }
 
 impl RateColumn {
-    pub(crate) const ALL: [RateColumn; 6] = [
-        RateColumn::Tick,
-        RateColumn::Reschedule,
-        RateColumn::Call,
-        RateColumn::Tlb,
-        RateColumn::Device,
-        RateColumn::Other,
-    ];
+    pub(crate) const ALL: [RateColumn; 6] = [Tick, Reschedule, Call, Tlb, Device, Other];
 
     /// The heading of its column.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            RateColumn::Tick => "tick",
-            RateColumn::Reschedule => "resch",
-            RateColumn::Call => "call",
-            RateColumn::Tlb => "tlb",
-            RateColumn::Device => "dev",
-            RateColumn::Other => "other",
+            Tick => "tick",
+            Reschedule => "resch",
+            Call => "call",
+            Tlb => "tlb",
+            Device => "dev",
+            Other => "other",
         }
     }
 
     pub(crate) fn of(class: Class) -> RateColumn {
         match class {
-            Class::Tick => RateColumn::Tick,
-            Class::Reschedule => RateColumn::Reschedule,
-            Class::FunctionCall => RateColumn::Call,
-            Class::TlbShootdown => RateColumn::Tlb,
-            Class::Device => RateColumn::Device,
-            _ => RateColumn::Other,
+            Class::Tick => Tick,
+            Class::Reschedule => Reschedule,
+            Class::FunctionCall => Call,
+            Class::TlbShootdown => Tlb,
+            Class::Device => Device,
+            _ => Other,
         }
     }
 }

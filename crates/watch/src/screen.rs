@@ -8,15 +8,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-/// The style of the terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScreenStyle {
-    /// With colours.
-    Colour,
-    /// Without colours; only bold and reversed text.
-    Plain,
-}
-
 /// The source of the moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ViewMode {
@@ -51,7 +42,7 @@ const SMALLEST: (u16, u16) = (40, 8);
 const ROOMY: (u16, u16) = (110, 34);
 
 /// Draws everything.
-pub fn draw(buffer: &mut Buffer, bar: TitleBar<'_>, now: &DisplayData, view: &ViewState, look: ScreenStyle) {
+pub fn draw(buffer: &mut Buffer, bar: TitleBar<'_>, now: &DisplayData, view: &ViewState, look: report::Style) {
     let area = buffer.area;
     let mut pen = CellWriter { buffer, look };
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -313,19 +304,19 @@ fn foot(pen: &mut CellWriter, area: Rect, view: &ViewState) {
 /// Writes text into the cells.
 struct CellWriter<'a> {
     buffer: &'a mut Buffer,
-    look: ScreenStyle,
+    look: report::Style,
 }
 
 impl CellWriter<'_> {
     fn style(&self, tone: Tone) -> Style {
         let style = Style::new();
         match (self.look, tone) {
-            (_, Tone::Plain) | (ScreenStyle::Plain, Tone::Quiet | Tone::Good) => style,
-            (ScreenStyle::Plain, Tone::Warning | Tone::Bad) => style.add_modifier(Modifier::BOLD),
-            (ScreenStyle::Colour, Tone::Quiet) => style.fg(Color::DarkGray),
-            (ScreenStyle::Colour, Tone::Good) => style.fg(Color::Green),
-            (ScreenStyle::Colour, Tone::Warning) => style.fg(Color::Yellow),
-            (ScreenStyle::Colour, Tone::Bad) => style.fg(Color::Red).add_modifier(Modifier::BOLD),
+            (_, Tone::Plain) | (report::Style::Plain, Tone::Quiet | Tone::Good) => style,
+            (report::Style::Plain, Tone::Warning | Tone::Bad) => style.add_modifier(Modifier::BOLD),
+            (report::Style::Colour, Tone::Quiet) => style.fg(Color::DarkGray),
+            (report::Style::Colour, Tone::Good) => style.fg(Color::Green),
+            (report::Style::Colour, Tone::Warning) => style.fg(Color::Yellow),
+            (report::Style::Colour, Tone::Bad) => style.fg(Color::Red).add_modifier(Modifier::BOLD),
         }
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn enact(stage: &mut ActionContext, change: &Change, cpus: &CpuSet) -
 pub(crate) fn bring_online(system: &dyn System, cpus: &[CpuId]) -> Vec<String> {
     let failed = |path: &str, error: RootError| format!("{path}: {error}");
     let off = cpus.iter().map(|cpu| online(*cpu)).filter(|path| {
-        let now = system.root().value(path).ok().flatten();
+        let now = system.root().readable_value(path);
         now.as_deref() == Some("0")
     });
     off.filter_map(|path| system.write(&path, "1").err().map(|error| failed(&path, error)))
@@ -82,7 +82,7 @@ pub(crate) fn bring_online(system: &dyn System, cpus: &[CpuId]) -> Vec<String> {
 pub(crate) fn restore_masks(system: &dyn System, files: &BTreeMap<String, String>) -> Vec<String> {
     let masks = files.iter().filter(|(path, _)| path.starts_with("/proc/irq/"));
     let lost = masks.filter_map(|(path, former)| {
-        let now = system.root().value(path).ok().flatten()?;
+        let now = system.root().readable_value(path)?;
         if now == *former {
             return None;
         }

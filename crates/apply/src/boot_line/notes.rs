@@ -3,6 +3,7 @@
 use crate::ApplyError;
 use crate::journal::Storage;
 use crate::notes::{self, RecordLog};
+use crate::record::LogRecord;
 use boot::{BootSinceWrite, FileEdit, RecordedWords, ToolRun};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -155,7 +156,7 @@ pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<CapturedBoot
 }
 
 /// Reads it from the records after the last change.
-fn observed_boot(notes: &[notes::LogRecord<BootLineEvent>]) -> Option<BootObservation> {
+fn observed_boot(notes: &[LogRecord<BootLineEvent>]) -> Option<BootObservation> {
     let since = notes
         .iter()
         .rev()
@@ -180,7 +181,7 @@ fn open(events: &[(u64, &BootLineEvent)]) -> Option<(u64, OpenChange)> {
     })
 }
 
-fn events(notes: &[notes::LogRecord<BootLineEvent>]) -> Vec<(u64, &BootLineEvent)> {
+fn events(notes: &[LogRecord<BootLineEvent>]) -> Vec<(u64, &BootLineEvent)> {
     notes.iter().map(|note| (note.seq, &note.event)).collect()
 }
 

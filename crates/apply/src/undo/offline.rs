@@ -79,12 +79,11 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
             .map(|layer| partition_path(hierarchy, layer.intent.name.as_str())),
     );
     for _ in 0..TRIES {
-        let known = dirs.iter().filter_map(|dir| {
-            let text = system.root().value(&format!("{dir}/cpuset.cpus.effective")).ok()??;
-            CpuSet::parse_list(&text).ok()
-        });
+        let known = dirs
+            .iter()
+            .filter_map(|dir| machine::cpu_list(system.root(), &format!("{dir}/cpuset.cpus.effective")));
         let sets: Vec<CpuSet> = known.collect();
-        let all = sets.iter().fold(CpuSet::new(), |all, set| all.or(set));
+        let all = CpuSet::union(&sets);
         if sets.is_empty() || online.is_subset(&all) {
             return;
         }
@@ -153,9 +152,7 @@ fn cpusets(machine: &Machine, before: &BTreeMap<String, String>, partial: &[&Cpu
         let intended = CpuSet::parse_list(before.get(&path)?).ok()?;
         let now = set.cpus.as_ref()?;
         let lost = intended.minus(now);
-        let went = partial
-            .iter()
-            .fold(CpuSet::new(), |all, online| all.or(&lost.minus(online)));
+        let went = CpuSet::union(partial.iter().map(|online| lost.minus(online)));
         (now.is_subset(&intended) && !lost.is_empty() && lost == went).then_some((path, intended))
     });
     lists.collect()

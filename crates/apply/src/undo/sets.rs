@@ -191,7 +191,7 @@ fn child_ids(system: &dyn System, parents: &[u32]) -> Option<BTreeSet<u32>> {
     let mut all = BTreeSet::new();
     for parent in parents {
         all.extend(machine::tasks::children(root, *parent).unwrap_or_default());
-        let threads = root.names(&format!("/proc/{parent}/task")).ok().flatten();
+        let threads = root.readable_names(&format!("/proc/{parent}/task"));
         all.extend(
             threads
                 .unwrap_or_default()

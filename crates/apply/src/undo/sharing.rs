@@ -150,7 +150,7 @@ fn restore_file(
     if file.is_removed_with_set && stay.is_empty() {
         return None;
     }
-    let now = map.system.root().value(file.path).ok().flatten().unwrap_or_default();
+    let now = map.system.root().readable_value(file.path).unwrap_or_default();
     if file.is_as_before(scope.layer, &now) {
         return None;
     }

@@ -85,7 +85,7 @@ fn control(
 ) -> Option<ChangeEntry> {
     let file = control_of(path);
     let has = |text: &str| ReadbackComparison::Word.same(text, "+cpuset");
-    let now = || system.root().value(&file).ok().flatten().unwrap_or_default();
+    let now = || system.root().readable_value(&file).unwrap_or_default();
     let mut looks = 0;
     // systemd does so a moment after the unit is gone.
     while has(&now()) && !has(former) && looks < 50 {

@@ -65,6 +65,6 @@ fn unexplained(
 }
 
 fn restore_value(system: &dyn System, path: &str, former: &str) -> bool {
-    let is_former = || system.root().value(path).ok().flatten().as_deref() == Some(former);
+    let is_former = || system.root().readable_value(path).as_deref() == Some(former);
     system.write(path, former).is_ok() && is_former()
 }

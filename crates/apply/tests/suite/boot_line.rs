@@ -8,7 +8,8 @@ use crate::support::rehearsal::{Death, RecordPart, Rules, SimDisk, SimKernel};
 use apply::ApplyError;
 use apply::boot_line::{BootChange, BootMachine, BootNotes, backup_path, carry_out, finish, note_state};
 use apply::installed::InstallTarget;
-use boot::{BootState, EveryBoot, FallbackRequirement, LineLimit, Loader, RecordedWords, ToolRun, clear, find, set};
+use boot::{EveryBoot, FallbackRequirement, LineLimit, Loader, RecordedWords, ToolRun, clear, find, set};
+use machine::cmdline::BootWordStage;
 use root::{Live, PathState, RenameAtomicity, Root, RootError};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -253,7 +254,7 @@ pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
             is_refused(what, machine.change(disk, None));
             is_refused(what, machine.change(disk, Some(FIRST)));
             is_refused(what, finish(machine, disk).map(drop));
-            is_refused(what, note_state(disk, Some("other"), BootState::Live).map(drop));
+            is_refused(what, note_state(disk, Some("other"), BootWordStage::Live).map(drop));
             assert_eq!(machine.dump(), set, "{what}");
         });
     });

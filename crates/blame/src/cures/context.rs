@@ -47,9 +47,7 @@ impl CureContext {
     /// The context of a machine, which must have been read with interrupts.
     #[must_use]
     pub fn of(machine: &Machine, settings: &Settings, in_force: Vec<Intent>, requested: &CpuSet) -> CureContext {
-        let taken = in_force
-            .iter()
-            .fold(CpuSet::new(), |taken, intent| taken.or(&intent.cpus));
+        let taken = CpuSet::union(in_force.iter().map(|intent| &intent.cpus));
         let mut context = CureContext {
             requested: requested.clone(),
             kernel: machine.kernel.version,
@@ -235,15 +233,14 @@ fn managed_irq(machine: &Machine) -> CpuSet {
         return CpuSet::new();
     };
     let values = line.all("isolcpus").filter_map(|parameter| parameter.value.as_deref());
-    values
-        .filter_map(|value| {
-            let words: Vec<&str> = value.split(',').collect();
-            let first = words
-                .iter()
-                .position(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
-            let flagged = words.iter().take(first).any(|word| *word == "managed_irq");
-            let list = words.get(first..)?.join(",");
-            flagged.then(|| CpuSet::parse_list(&list).ok()).flatten()
-        })
-        .fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+    let sets = values.filter_map(|value| {
+        let words: Vec<&str> = value.split(',').collect();
+        let first = words
+            .iter()
+            .position(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
+        let flagged = words.iter().take(first).any(|word| *word == "managed_irq");
+        let list = words.get(first..)?.join(",");
+        flagged.then(|| CpuSet::parse_list(&list).ok()).flatten()
+    });
+    CpuSet::union(sets)
 }

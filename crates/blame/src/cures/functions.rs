@@ -1,5 +1,6 @@
 //! Lists kernel functions that interrupt, and what causes each: timers, queued work, calls from other CPUs.
 
+use Remedy::{Domains, Knob, Nothing, Partition, Rcu, Requester, Tick};
 /// One function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -33,39 +34,38 @@ const fn row(name: &'static str, remedy: Remedy) -> Function {
 }
 
 const fn by_knob(name: &'static str, knob: &'static str, why: &'static str) -> Function {
-    row(name, Remedy::Knob(knob, why))
+    row(name, Knob(knob, why))
 }
 
-const SLEEP: Remedy = Remedy::Requester("a timer runs on the CPU of the thread that set it");
-const PERF: Remedy =
-    Remedy::Nothing("a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`");
-const REGISTERS: Remedy = Remedy::Nothing(
+const SLEEP: Remedy = Requester("a timer runs on the CPU of the thread that set it");
+const PERF: Remedy = Nothing("a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`");
+const REGISTERS: Remedy = Nothing(
     "a program reads registers of this CPU from another one (cpufreq, MSR, turbostat, monitoring); leave this CPU out there",
 );
-const PATCHING: Remedy = Remedy::Nothing(
+const PATCHING: Remedy = Nothing(
     "the kernel's code is patched for all CPUs: tracing, static keys, modules or BPF are switched; do that before the work \
      begins",
 );
-const MEMBARRIER: Remedy = Remedy::Nothing(
+const MEMBARRIER: Remedy = Nothing(
     "the sender calls membarrier, which interrupts all CPUs that run threads of its program (GLOBAL: every registered one); \
      keep its other threads off this CPU, or have it use a fence of its own",
 );
-const CACHES: Remedy = Remedy::Nothing(
+const CACHES: Remedy = Nothing(
     "the sender empties caches that every CPU has (memory compaction, drop_caches, unmounting, memory going offline); do \
      that before the work begins",
 );
-const GRACE: Remedy = Remedy::Knob(
+const GRACE: Remedy = Knob(
     "rcu_normal",
     "the sender asks for an expedited RCU grace period; ordinary ones interrupt no CPU",
 );
-const REQUESTS: Remedy = Remedy::Requester("a thread of this CPU sent the disk request that is completed here");
-const PACKETS: Remedy = Remedy::Knob("rps_cpus", "another CPU hands its packets to this one (RPS)");
+const REQUESTS: Remedy = Requester("a thread of this CPU sent the disk request that is completed here");
+const PACKETS: Remedy = Knob("rps_cpus", "another CPU hands its packets to this one (RPS)");
 
 /// The table. The class decides about functions that are not in it.
 pub const FUNCTIONS: &[Function] = &[
-    row("tick_nohz_handler", Remedy::Tick),
-    row("tick_nohz_highres_handler", Remedy::Tick),
-    row("tick_sched_timer", Remedy::Tick),
+    row("tick_nohz_handler", Tick),
+    row("tick_nohz_highres_handler", Tick),
+    row("tick_sched_timer", Tick),
     row("hrtimer_wakeup", SLEEP),
     row("process_timeout", SLEEP),
     row("it_real_fn", SLEEP),
@@ -88,7 +88,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     row(
         "hrtick",
-        Remedy::Partition("the scheduler divides the CPU among several runnable tasks"),
+        Partition("the scheduler divides the CPU among several runnable tasks"),
     ),
     row("perf_mux_hrtimer_handler", PERF),
     row("perf_swevent_hrtimer", PERF),
@@ -104,7 +104,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     row(
         "clocksource_watchdog",
-        Remedy::Nothing(
+        Nothing(
             "the clock source is checked on each CPU in turn; tsc=nowatchdog on the boot line ends it where the TSC is good",
         ),
     ),
@@ -135,7 +135,7 @@ pub const FUNCTIONS: &[Function] = &[
     row("invalidate_bh_lru", CACHES),
     row(
         "flush_backlog",
-        Remedy::Nothing("a network interface goes away; do that before the work begins"),
+        Nothing("a network interface goes away; do that before the work begins"),
     ),
     row("blk_mq_run_work_fn", REQUESTS),
     row("blk_mq_timeout_work", REQUESTS),
@@ -143,7 +143,7 @@ pub const FUNCTIONS: &[Function] = &[
     row("trigger_softirq", REQUESTS),
     row(
         "work_for_cpu_fn",
-        Remedy::Nothing("the one who queued it asked for this very CPU (work_on_cpu); leave this CPU out there"),
+        Nothing("the one who queued it asked for this very CPU (work_on_cpu); leave this CPU out there"),
     ),
     row("rps_trigger_softirq", PACKETS),
     row("trigger_rx_softirq", PACKETS),
@@ -154,7 +154,7 @@ pub const FUNCTIONS: &[Function] = &[
     row("do_sync_core", PATCHING),
     row("text_poke_sync", PATCHING),
     row("rcu_exp_handler", GRACE),
-    row("rcu_barrier_handler", Remedy::Rcu),
+    row("rcu_barrier_handler", Rcu),
     row("remote_function", PERF),
     row("event_function", PERF),
     row("__perf_event_read", PERF),
@@ -165,21 +165,18 @@ pub const FUNCTIONS: &[Function] = &[
     row("aperfmperf_snap_khz", REGISTERS),
     row("do_drv_read", REGISTERS),
     row("cpuid_smp_cpuid", REGISTERS),
-    row(
-        "nohz_csd_func",
-        Remedy::Domains("the scheduler asks idle CPUs to balance load"),
-    ),
+    row("nohz_csd_func", Domains("the scheduler asks idle CPUs to balance load")),
     row(
         "sched_ttwu_pending",
-        Remedy::Partition("a thread of this CPU was woken from another one"),
+        Partition("a thread of this CPU was woken from another one"),
     ),
     row(
         "retrigger_next_event",
-        Remedy::Nothing("a program set the clock; let it be slewed instead"),
+        Nothing("a program set the clock; let it be slewed instead"),
     ),
     row(
         "wake_up_klogd_work_func",
-        Remedy::Nothing("the kernel logs something on this CPU; see what in `dmesg`, and keep the console quiet"),
+        Nothing("the kernel logs something on this CPU; see what in `dmesg`, and keep the console quiet"),
     ),
 ];
 

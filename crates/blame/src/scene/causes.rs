@@ -35,7 +35,7 @@ impl BlameState<'_> {
             KernelEvent::CallInterruptMask { mask, callsite } => self.ask_send_mask(now, mask, callsite),
             KernelEvent::CsdQueue { callsite, call } => {
                 let by = self.caller(now, callsite);
-                self.origins.record_request(call, by);
+                self.origins.calls.insert(call, by);
             }
             KernelEvent::TlbFlush {
                 reason: TLB_REMOTE_SEND_IPI,
@@ -52,11 +52,11 @@ impl BlameState<'_> {
         match *event {
             KernelEvent::TimerStart { timer, .. } => {
                 let by = self.culprit(now, None);
-                self.origins.timer_set(timer, by);
+                self.origins.timers.insert(timer, by);
             }
             KernelEvent::WorkQueue { work, .. } => {
                 let by = self.culprit(now, None);
-                self.origins.queued(work, by);
+                self.origins.works.insert(work, by);
             }
             KernelEvent::SoftirqRaise { vec } => {
                 let by = self.culprit(now, None);
@@ -94,7 +94,7 @@ impl BlameState<'_> {
         if !self.reported.sends && target_cpu != now.cpu {
             self.sent(now, target_cpu, IpiReason::Reschedule, by.clone());
         }
-        self.origins.woken(thread.pid, by);
+        self.origins.wakers.insert(thread.pid, by);
     }
 
     fn ipi_send(&mut self, now: &EventPosition, cpu: u32, callsite: u64, callback: u64) {

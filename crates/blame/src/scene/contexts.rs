@@ -99,7 +99,7 @@ impl BlameState<'_> {
         let woken_by = if cpu.is_victim(next.pid) {
             None
         } else {
-            self.origins.waker(next.pid)
+            self.origins.wakers.take(&next.pid)
         };
         let comm = if next.pid == 0 {
             "<idle>".to_owned()
@@ -177,7 +177,7 @@ impl BlameState<'_> {
     }
 
     fn work_start(&mut self, cpu: &mut CpuTracker, now: &EventPosition, work: u64, function: u64) {
-        let (queuer, function) = (self.origins.queuer(work), self.function(function));
+        let (queuer, function) = (self.origins.works.take(&work), self.function(function));
         let worker = self.comm(now.common.pid);
         if let Some(context) = cpu.start_in_task(ContextKind::Work { function, worker }) {
             context.culprit = queuer;

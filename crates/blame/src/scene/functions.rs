@@ -13,7 +13,8 @@ impl BlameState<'_> {
         // The tick re-arms itself; the thread current at that time is unrelated.
         let setter = self
             .origins
-            .timer_setter(timer)
+            .timers
+            .take(&timer)
             .filter(|_| !function.starts_with("tick_"));
         let Some(context) = cpu.innermost() else {
             return;
@@ -33,7 +34,7 @@ impl BlameState<'_> {
 
     /// A function that another CPU requested runs.
     pub(super) fn call(&mut self, cpu: &mut CpuTracker, call: u64, function: u64) {
-        let requester = self.origins.take_requester(call);
+        let requester = self.origins.calls.take(&call);
         let function = self.function(function);
         let Some(context) = cpu
             .innermost()

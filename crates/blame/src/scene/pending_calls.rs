@@ -23,15 +23,13 @@ impl BlameState<'_> {
     /// An interrupt is sent to a CPU.
     pub(super) fn sent(&mut self, now: &EventPosition, cpu: u32, to: IpiReason, by: Culprit) {
         let (at, requested_at) = (now.at, now.at);
-        self.origins.sent(
-            cpu,
-            SentIpi {
-                at,
-                requested_at,
-                to,
-                by,
-            },
-        );
+        let send = SentIpi {
+            at,
+            requested_at,
+            to,
+            by,
+        };
+        self.origins.sent(cpu, send);
     }
 
     /// An interrupt is sent to a CPU for an earlier request.

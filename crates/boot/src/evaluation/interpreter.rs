@@ -166,20 +166,30 @@ impl Interpreter<'_> {
     ) -> Result<Success, EvaluationFailure> {
         let mut certainty = certainty;
         for (condition, body) in branches {
-            match self.list(condition, certainty)? {
-                Some(true) => {
-                    let status = self.statements(body, certainty)?;
-                    return Ok(status.filter(|_| certainty == Certainty::Runs));
-                }
-                Some(false) => {}
-                None => {
-                    certainty = Certainty::MayRun;
-                    self.statements(body, certainty)?;
-                }
+            let holds = self.list(condition, certainty)?;
+            if let Some(status) = self.branch(holds, body, &mut certainty)? {
+                return Ok(status);
             }
         }
-        let status = self.statements(otherwise, certainty)?;
-        Ok(status.filter(|_| certainty == Certainty::Runs))
+        let last = self.branch(Some(true), otherwise, &mut certainty)?;
+        Ok(last.flatten())
+    }
+
+    /// Runs a branch unless its condition does not hold. Returns the status of the whole command if no later branch can run.
+    fn branch(
+        &mut self,
+        holds: Success,
+        body: &CommandList,
+        certainty: &mut Certainty,
+    ) -> Result<Option<Success>, EvaluationFailure> {
+        if holds == Some(false) {
+            return Ok(None);
+        }
+        if holds.is_none() {
+            *certainty = Certainty::MayRun;
+        }
+        let status = self.statements(body, *certainty)?;
+        Ok(holds.map(|_| status.filter(|_| *certainty == Certainty::Runs)))
     }
 
     pub(super) fn case_command(
@@ -204,16 +214,8 @@ impl Interpreter<'_> {
                     (None, _) => None,
                 };
             }
-            match matched {
-                Some(true) => {
-                    let status = self.statements(body, certainty)?;
-                    return Ok(status.filter(|_| certainty == Certainty::Runs));
-                }
-                Some(false) => {}
-                None => {
-                    certainty = Certainty::MayRun;
-                    self.statements(body, certainty)?;
-                }
+            if let Some(status) = self.branch(matched, body, &mut certainty)? {
+                return Ok(status);
             }
         }
         Ok((certainty == Certainty::Runs).then_some(true))

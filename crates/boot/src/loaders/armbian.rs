@@ -3,7 +3,7 @@
 use super::{Loader, LoaderAdditions, variable};
 use crate::BootError;
 use crate::line::EntryLine;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 
 /// The names of the environment file: Armbian's, Orange Pi's, DietPi's (the latter also next to the firmware).
 const PATHS: &[&str] = &[
@@ -33,7 +33,7 @@ pub static LOADER: Loader = Loader {
 };
 
 fn path(tree: &dyn FileTree) -> Option<&'static str> {
-    PATHS.iter().find(|path| tree::is_there(tree, path)).copied()
+    PATHS.iter().find(|path| tree.is_there(path)).copied()
 }
 
 fn find(tree: &dyn FileTree) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use crate::line::{EntryLine, LineSlot, SlotChoice};
 use crate::releases::{is_release, is_rescue_line, of_image};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::{BootEntry, BootError, FileEdit, TextEncoding};
 use std::ops::Range;
 
@@ -67,8 +67,7 @@ pub fn files(tree: &dyn FileTree, dir: &str) -> Vec<String> {
 /// # Errors
 /// A file that is not text.
 pub fn line(tree: &dyn FileTree, path: &str) -> Result<EntryLine, BootError> {
-    let path = tree::resolved(tree, path);
-    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let (path, text) = tree.resolved_text(path)?;
     let mut slots = Vec::new();
     for field in fields(&text).into_iter().filter(|field| field.key == "options") {
         let key = match slots.len() {
@@ -78,11 +77,11 @@ pub fn line(tree: &dyn FileTree, path: &str) -> Result<EntryLine, BootError> {
         slots.push(LineSlot::new(&path, key, field.range, TextEncoding::Plain));
     }
     if slots.is_empty() {
-        return Err(BootError::NoPlace {
+        return Err(BootError::no_place(
             path,
-            why: "it has no line that begins with `options`".to_owned(),
-            next: "add one: `options root=...`, then try again".to_owned(),
-        });
+            "it has no line that begins with `options`",
+            "add one: `options root=...`, then try again",
+        ));
     }
     Ok(EntryLine {
         name: value(&text, "title").unwrap_or_else(|| name(&path).to_owned()),
@@ -95,7 +94,7 @@ pub fn line(tree: &dyn FileTree, path: &str) -> Result<EntryLine, BootError> {
 
 /// What an entry file offers.
 pub fn entry(tree: &dyn FileTree, path: &str) -> Option<BootEntry> {
-    let text = tree::read_text(tree, path)?;
+    let text = tree.read_text(path)?;
     let id = name(path).to_owned();
     Some(BootEntry {
         title: value(&text, "title").unwrap_or_else(|| id.clone()),
@@ -108,7 +107,7 @@ pub fn entry(tree: &dyn FileTree, path: &str) -> Option<BootEntry> {
 /// The release that an entry file starts: its `version`, else the release in its kernel's path. `None` for a rescue entry, and
 /// if neither has one.
 pub fn release(tree: &dyn FileTree, path: &str) -> Option<String> {
-    let text = tree::read_text(tree, path)?;
+    let text = tree.read_text(path)?;
     let (kernel, options) = (value(&text, "linux")?, value(&text, "options").unwrap_or_default());
     if name(path).contains("rescue") || is_rescue_line(&options) {
         return None;
@@ -122,7 +121,7 @@ pub fn release(tree: &dyn FileTree, path: &str) -> Option<String> {
 /// # Errors
 /// A file that is not text.
 pub fn copy(tree: &dyn FileTree, path: &str, what: &str, line: Option<&str>) -> Result<FileEdit, BootError> {
-    let text = tree::text(tree, path)?.unwrap_or_default();
+    let text = tree.text(path)?.unwrap_or_default();
     let mut made = String::new();
     let mut options = line;
     for whole in text.split_inclusive('\n') {
@@ -140,7 +139,7 @@ pub fn copy(tree: &dyn FileTree, path: &str, what: &str, line: Option<&str>) -> 
         }
     }
     let to = copy_path(path, what);
-    Ok(FileEdit::new(&to, tree::text(tree, &to)?, Some(made)))
+    Ok(FileEdit::new(&to, tree.text(&to)?, Some(made)))
 }
 
 /// The marker in the title of a copy.
@@ -162,7 +161,8 @@ pub fn copy_path(path: &str, what: &str) -> String {
     format!("{dir}/{stem}{COPY}{what}.conf")
 }
 
-fn name(path: &str) -> &str {
+/// The name of a file in its directory.
+pub fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 

@@ -9,9 +9,9 @@ use crate::line::{EntryLine, LengthRule, LineSlot};
 use crate::loaders::bls;
 use crate::releases::choose;
 use crate::tools::first_of;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, trial_line};
-use crate::{BootError, TextEncoding, TrialError};
+use crate::{BootError, TextEncoding};
 
 const ENTRIES: &str = "/boot/loader/entries";
 const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
@@ -27,7 +27,7 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries,
-    commit: |tree, _| match tree::is_there(tree, ZIPL) {
+    commit: |tree, _| match tree.is_there(ZIPL) {
         true => Ok(vec![first_of(tree, &[("zipl", &[])])?]),
         false => Ok(Vec::new()),
     },
@@ -49,14 +49,14 @@ pub fn is_used(tree: &dyn FileTree) -> bool {
     let cfg = ["/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"];
     let reported = cfg
         .iter()
-        .any(|path| tree::read_text(tree, path).is_some_and(|text| text.contains("blscfg")));
-    !files.is_empty() && !ostree && (reported || tree::is_there(tree, ZIPL))
+        .any(|path| tree.read_text(path).is_some_and(|text| text.contains("blscfg")));
+    !files.is_empty() && !ostree && (reported || tree.is_there(ZIPL))
 }
 
 /// The slots of an entry's own line, if it has one in addition to the shared one.
 fn own_line(tree: &dyn FileTree, path: &str) -> Result<Option<EntryLine>, BootError> {
     let line = bls::line(tree, path)?;
-    let text = tree::read_text(tree, path).unwrap_or_default();
+    let text = tree.read_text(path).unwrap_or_default();
     let shared = bls::value(&text, "options").is_some_and(|line| line.contains("$kernelopts"));
     Ok((!shared).then_some(line))
 }
@@ -82,7 +82,7 @@ fn remarks(tree: &dyn FileTree) -> Vec<String> {
          have these words",
     ];
     let mut all: Vec<String> = Vec::new();
-    if tree::is_there(tree, "/usr/sbin/grubby") {
+    if tree.is_there("/usr/sbin/grubby") {
         all.extend(GRUBBY.map(str::to_owned));
     }
     all.extend(grub_debian::unread(tree));
@@ -92,8 +92,8 @@ fn remarks(tree: &dyn FileTree) -> Vec<String> {
 /// The line in the environment block, if there is one.
 fn shared(tree: &dyn FileTree) -> Result<Option<EntryLine>, BootError> {
     for block in BLOCKS {
-        let path = tree::resolved(tree, block);
-        let Some(text) = tree::text(tree, &path)? else {
+        let path = tree.resolved(block);
+        let Some(text) = tree.text(&path)? else {
             continue;
         };
         let name = format!("\n{SHARED}=");
@@ -138,10 +138,10 @@ fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
         }
     }
     let Some(path) = newest(&files) else {
-        return Ok(Fallback::None {
-            why: format!("there is no entry in {ENTRIES}"),
-            next: "look at `grubby --info=ALL`".to_owned(),
-        });
+        return Ok(Fallback::none(
+            format!("there is no entry in {ENTRIES}"),
+            "look at `grubby --info=ALL`",
+        ));
     };
     let line = line_of(tree, path)?;
     let edit = bls::copy(tree, path, "before", Some(&line))?;
@@ -154,27 +154,21 @@ fn newest(files: &[String]) -> Option<&String> {
 }
 
 fn line_of(tree: &dyn FileTree, path: &str) -> Result<String, BootError> {
-    let text = tree::text(tree, path)?.unwrap_or_default();
+    let text = tree.text(path)?.unwrap_or_default();
     expanded(tree, &bls::value(&text, "options").unwrap_or_default())
 }
 
 fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
     let files = bls::files(tree, ENTRIES);
-    let newest = newest(&files).ok_or_else(|| BootError::NoPlace {
-        path: ENTRIES.to_owned(),
-        why: "there is no entry".to_owned(),
-        next: "look at `grubby --info=ALL`".to_owned(),
-    })?;
-    let why = match tree::is_there(tree, ZIPL) {
+    let newest = newest(&files)
+        .ok_or_else(|| BootError::no_place(ENTRIES, "there is no entry", "look at `grubby --info=ALL`"))?;
+    let why = match tree.is_there(ZIPL) {
         true => Some("zipl's boot record has no choice for one boot".to_owned()),
         false => super::grub::no_one_shot(tree),
     };
     if let Some(why) = why {
-        let (loader, next) = (
-            LOADER.name.to_owned(),
-            "set it with `boot set`: one entry stays as it was".to_owned(),
-        );
-        return Err(TrialError::NoTrial { loader, why, next }.into());
+        let next = "set it with `boot set`: one entry stays as it was";
+        return Err(BootError::no_trial(LOADER.name, why, next));
     }
     let path = match &one_boot.kernel {
         None => newest,
@@ -186,7 +180,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
     };
     let line = trial_line(&line_of(tree, path)?, &one_boot.words);
     let edit = bls::copy(tree, path, "trial", Some(&line))?;
-    let name = edit.path.rsplit_once('/').map_or("", |(_, name)| name);
+    let name = bls::name(&edit.path);
     let entry = name.strip_suffix(".conf").unwrap_or(name).to_owned();
     let choices: &[(&str, &[&str])] = &[("grub2-reboot", &[&entry]), ("grub-reboot", &[&entry])];
     let chosen = OneShotSelection::By(first_of(tree, choices)?);

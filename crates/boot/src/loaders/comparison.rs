@@ -6,7 +6,7 @@ use super::contradiction::contradiction;
 use super::word_list::{WordSet, has_name, nearest};
 use super::{BootEntry, EntrySource, Loader, LoaderAdditions};
 use crate::releases::is_rescue_line;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::MARK;
 use crate::{BootError, tuned};
 use machine::cmdline::{Parameter, same_name, words};
@@ -125,7 +125,7 @@ impl LoaderLines {
         let is_normal = |entry: &BootEntry| {
             !is_rescue_line(&entry.line) && !entry.id.contains("quietcore-") && !entry.line.is_empty()
         };
-        let running = tree::read_text(tree, "/proc/cmdline").unwrap_or_default();
+        let running = tree.read_text("/proc/cmdline").unwrap_or_default();
         let by_grub = words(&running).any(|word| word.starts_with("BOOT_IMAGE="));
         let is_ours = words(&running).next().is_some()
             && contradiction(tree, loader).is_none()
@@ -215,7 +215,7 @@ impl LoaderLines {
 
     /// Compares the running entry with the line that `kernel-install` gives to kernels installed later.
     fn against_later(&self, tree: &dyn FileTree, loader: &Loader) -> Vec<String> {
-        let path = tree::resolved(tree, super::kernel_cmdline::PATH);
+        let path = tree.resolved(super::kernel_cmdline::PATH);
         let lines = (loader.lines)(tree).unwrap_or_default();
         let of_later = |line: &&crate::EntryLine| line.slots.iter().any(|slot| slot.path == path);
         let later = lines.iter().find(of_later).and_then(|line| line.text(tree).ok());

@@ -3,7 +3,7 @@
 
 use super::Loader;
 use super::evidence::{efi_loader, running};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 
 /// Loaders whose name in `LoaderInfo` can contradict the files of another one.
 const KNOWN: &[&str] = &["grub", "systemd-boot", "limine", "refind"];
@@ -56,10 +56,10 @@ fn installed(tree: &dyn FileTree) -> Option<String> {
 /// The right file on a machine whose loader is known but not edited; `None` if it is unknown.
 #[must_use]
 pub fn other_way(tree: &dyn FileTree) -> Option<String> {
-    if tree::is_there(tree, super::generated::NIXOS) {
+    if tree.is_there(super::generated::NIXOS) {
         return Some(super::generated::nixos_next(&[]));
     }
-    tree::is_there(tree, "/etc/fw_env.config").then(|| {
+    tree.is_there("/etc/fw_env.config").then(|| {
         "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \
          and `fw_setenv bootargs 'LINE WORDS'` sets it with the words that `quietcore plan` shows"
             .to_owned()

@@ -1,6 +1,6 @@
 //! Collects evidence of the loader that started this machine, from the firmware's report and the running line.
 
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use machine::cmdline::words;
 
 /// The loader's name for itself, in lower case: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
@@ -23,7 +23,7 @@ pub(super) struct RunningLine {
 
 /// The evidence in the running line.
 pub(super) fn running(tree: &dyn FileTree) -> RunningLine {
-    let line = tree::read_text(tree, "/proc/cmdline").unwrap_or_default();
+    let line = tree.read_text("/proc/cmdline").unwrap_or_default();
     RunningLine {
         image: words(&line).any(|word| word.starts_with("BOOT_IMAGE=")),
         initrd: words(&line)

@@ -4,7 +4,7 @@ use super::extlinux_conf::{self, copy, is_rescue, labels};
 use super::{BootEntry, Fallback, Loader, WordSupport};
 use crate::BootError;
 use crate::line::EntryLine;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 const PLACES: &[&str] = &[
@@ -35,11 +35,11 @@ pub static LOADER: Loader = Loader {
 
 /// The first existing path of the file.
 pub fn place(tree: &dyn FileTree) -> Option<&'static str> {
-    PLACES.iter().copied().find(|path| tree::is_there(tree, path))
+    PLACES.iter().copied().find(|path| tree.is_there(path))
 }
 
 fn find(tree: &dyn FileTree) -> Option<String> {
-    let generated = SOURCES.iter().any(|path| tree::is_there(tree, path));
+    let generated = SOURCES.iter().any(|path| tree.is_there(path));
     let path = place(tree).filter(|_| !generated)?;
     Some(path.to_owned())
 }
@@ -56,14 +56,11 @@ pub fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
 }
 
 fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
-    let none = || Fallback::None {
-        why: "there is no label with an `append` line".to_owned(),
-        next: "look at extlinux.conf".to_owned(),
-    };
+    let none = || Fallback::none("there is no label with an `append` line", "look at extlinux.conf");
     let Some(path) = place(tree) else {
         return Ok(none());
     };
-    let text = tree::read_text(tree, path).unwrap_or_default();
+    let text = tree.read_text(path).unwrap_or_default();
     if let Some(label) = labels(&text).iter().find(|label| is_rescue(&text, label)) {
         return Ok(Fallback::Stays(format!("`{}`", label.title)));
     }

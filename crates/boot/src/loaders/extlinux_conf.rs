@@ -3,7 +3,7 @@
 use super::BootEntry;
 use crate::blocks::with_block;
 use crate::line::{EntryLine, LineSlot};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::{BootError, FileEdit, TextEncoding};
 use machine::cmdline::words;
 use std::ops::Range;
@@ -71,8 +71,7 @@ pub fn is_rescue(text: &str, label: &Label) -> bool {
 /// # Errors
 /// A file that is not text.
 pub fn lines(tree: &dyn FileTree, path: &str) -> Result<Vec<EntryLine>, BootError> {
-    let path = tree::resolved(tree, path);
-    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let (path, text) = tree.resolved_text(path)?;
     let labels = labels(&text).into_iter().filter(|label| !is_rescue(&text, label));
     let lines = labels.filter_map(|label| {
         let slot = LineSlot::new(
@@ -88,7 +87,7 @@ pub fn lines(tree: &dyn FileTree, path: &str) -> Result<Vec<EntryLine>, BootErro
 
 /// The entries that the file offers.
 pub fn entries(tree: &dyn FileTree, path: &str) -> Vec<BootEntry> {
-    let text = tree::read_text(tree, path).unwrap_or_default();
+    let text = tree.read_text(path).unwrap_or_default();
     let entry = |label: Label| BootEntry {
         id: label.name,
         title: label.title,
@@ -106,8 +105,7 @@ pub fn entries(tree: &dyn FileTree, path: &str) -> Vec<BootEntry> {
 /// # Errors
 /// A file that is not text.
 pub fn copy(tree: &dyn FileTree, path: &str) -> Result<Option<FileEdit>, BootError> {
-    let path = tree::resolved(tree, path);
-    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let (path, text) = tree.resolved_text(path)?;
     let Some(label) = labels(&text).into_iter().find(|label| label.append.is_some()) else {
         return Ok(None);
     };

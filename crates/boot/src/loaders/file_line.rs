@@ -2,7 +2,7 @@
 
 use super::{BootEntry, Fallback, Loader, WordSupport, word_list};
 use crate::line::{EntryLine, LineSlot};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 
 use crate::TextEncoding;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use std::ops::Range;
 /// What loaders have in common whose files are displayed but not edited. No entry can be added to the existing ones.
 pub(super) const DISPLAYED: Loader = Loader {
     fallback: |_| {
-        Ok(Fallback::None {
-            why: "quietcore does not edit these files".to_owned(),
-            next: "keep the entry as it is, and edit a copy of it".to_owned(),
-        })
+        Ok(Fallback::none(
+            "quietcore does not edit these files",
+            "keep the entry as it is, and edit a copy of it",
+        ))
     },
     words: WordSupport::Any,
     ..Loader::PLAIN
@@ -70,7 +70,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>, &s
 
 /// The running line: the one that shares the most words with it, of equal ones the first.
 pub(super) fn started(tree: &dyn FileTree, all: Vec<FileLine>) -> Option<FileLine> {
-    let running = tree::read_text(tree, "/proc/cmdline").unwrap_or_default();
+    let running = tree.read_text("/proc/cmdline").unwrap_or_default();
     word_list::nearest(&running, all, |one| &one.text)
 }
 

@@ -1,7 +1,7 @@
 //! Detects entries that another program regenerates from its own configuration: edits are lost with the next kernel.
 
 use crate::BootError;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 
 /// Exists on every NixOS.
 pub const NIXOS: &str = "/etc/NIXOS";
@@ -11,7 +11,7 @@ const KERNELSTUB: &str = "/etc/kernelstub/configuration";
 
 /// NixOS generates the entries of every loader from its configuration.
 pub fn nixos(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
-    tree::is_there(tree, NIXOS).then(|| {
+    tree.is_there(NIXOS).then(|| {
         BootError::unable(
             "an edit of the loader's entries would not last",
             "NixOS writes them again from its configuration at every rebuild, without these words",
@@ -34,7 +34,7 @@ pub fn nixos_next(words: &[String]) -> String {
 
 /// kernelstub writes the entries of Pop!_OS from its configuration if it manages them.
 pub fn kernelstub(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
-    let text = tree::read_text(tree, KERNELSTUB)?;
+    let text = tree.read_text(KERNELSTUB)?;
     is_managed(&text).then(|| {
         BootError::unable(
             "an edit of the entries of systemd-boot would not last",

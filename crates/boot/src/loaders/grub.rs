@@ -7,9 +7,9 @@ use crate::line::LineSlot;
 use crate::shell::{Assignment, AssignmentEffect, assignments};
 use crate::shell_line::ShellLine;
 use crate::tools::{ToolRun, first_of};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, TrialWork, trial_line};
-use crate::{BootError, FileEdit, TextEncoding, TrialError};
+use crate::{BootError, FileEdit, TextEncoding};
 use machine::cmdline::words;
 
 /// The file of defaults.
@@ -31,8 +31,7 @@ pub fn places(tree: &dyn FileTree, files: &[String]) -> Result<Vec<LineSlot>, Bo
     for variable in [ALL, NORMAL] {
         let mut live: Vec<LineSlot> = Vec::new();
         for path in files {
-            let path = tree::resolved(tree, path);
-            let text = tree::text(tree, &path)?.unwrap_or_default();
+            let (path, text) = tree.resolved_text(path)?;
             let mut number = 0;
             for one in assignments(&text).into_iter().filter(|one| one.name == variable) {
                 number += 1;
@@ -151,7 +150,7 @@ fn place() -> String {
 
 /// Words that the distribution's script itself appends after the kernel, such as Ubuntu's `panic=-1`.
 fn words_of_script(tree: &dyn FileTree) -> Vec<String> {
-    let text = tree::read_text(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
+    let text = tree.read_text(&format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
     let lines = text
         .lines()
         .map(str::trim_start)
@@ -183,10 +182,8 @@ pub fn fallback(tree: &dyn FileTree, files: &[String], cfg: &str) -> Result<Fall
 /// A file that is not text, or a line that cannot be computed.
 pub fn own_fallback(tree: &dyn FileTree, files: &[String]) -> Result<Fallback, BootError> {
     let (edit, title) = own_script(tree, files, OwnScripts::Before)?;
-    Ok(Fallback::Made(
-        vec![edit],
-        format!("`{title}`, made by {SCRIPT_DIR}/{}", OwnScripts::Before.file()),
-    ))
+    let made_by = format!("`{title}`, made by {}", edit.path);
+    Ok(Fallback::Made(vec![edit], made_by))
 }
 
 /// Creates an entry with these words and selects it for one boot.
@@ -202,12 +199,8 @@ pub fn trial(
     tools: Tools,
 ) -> Result<TrialWork, BootError> {
     if let Some(why) = no_one_shot(tree) {
-        return Err(TrialError::NoTrial {
-            loader: "grub".to_owned(),
-            why,
-            next: "set it with `boot set`: the entry for rescue stays as it was".to_owned(),
-        }
-        .into());
+        let next = "set it with `boot set`: the entry for rescue stays as it was";
+        return Err(BootError::no_trial("grub", why, next));
     }
     let release = one_boot.kernel.as_deref();
     let image = release.map(|release| grub_kernels::image(tree, cfg, release));
@@ -218,7 +211,8 @@ pub fn trial(
         image: image.as_deref(),
     };
     let (edit, entry) = own_script(tree, files, own)?;
-    let reboot = first_of(tree, &[(tools.reboot, &[own.id()])])?;
+    let [_, id, _] = own.names();
+    let reboot = first_of(tree, &[(tools.reboot, &[id])])?;
     Ok(TrialWork {
         edits: vec![edit],
         runs: vec![(tools.make)(tree)?],
@@ -240,7 +234,7 @@ pub struct Tools {
 /// GRUB itself clears the selection, and cannot do so if it only reads: then the trial entry would boot forever (GRUB's
 /// manual, "Environment block": no LVM, no RAID, no file system with checksums).
 pub fn no_one_shot(tree: &dyn FileTree) -> Option<String> {
-    let mounts = tree::read_text(tree, "/proc/mounts")?;
+    let mounts = tree.read_text("/proc/mounts")?;
     let mut best: Option<(&str, &str, &str)> = None;
     for line in mounts.lines() {
         let mut words = line.split(' ');
@@ -275,24 +269,11 @@ enum OwnScripts<'a> {
 }
 
 impl OwnScripts<'_> {
-    fn file(self) -> &'static str {
+    /// The file, the entry's id and its title.
+    fn names(self) -> [&'static str; 3] {
         match self {
-            OwnScripts::Before => "42_quietcore_before",
-            OwnScripts::Trial { .. } => "43_quietcore_trial",
-        }
-    }
-
-    fn id(self) -> &'static str {
-        match self {
-            OwnScripts::Before => "quietcore-before",
-            OwnScripts::Trial { .. } => "quietcore-trial",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            OwnScripts::Before => "Linux, before quietcore",
-            OwnScripts::Trial { .. } => "Linux, quietcore trial",
+            OwnScripts::Before => ["42_quietcore_before", "quietcore-before", "Linux, before quietcore"],
+            OwnScripts::Trial { .. } => ["43_quietcore_trial", "quietcore-trial", "Linux, quietcore trial"],
         }
     }
 }
@@ -304,9 +285,10 @@ fn own_script(tree: &dyn FileTree, files: &[String], own: OwnScripts) -> Result<
         OwnScripts::Before => (meant(tree, files, NORMAL)?, None),
         OwnScripts::Trial { line, image } => (line.to_owned(), image),
     };
+    let [file, id, title] = own.names();
     let commands = match image {
-        Some(image) => grub_kernels::pick(image, own.title(), own.id()),
-        None => grub_kernels::first(own.title(), own.id()),
+        Some(image) => grub_kernels::pick(image, title, id),
+        None => grub_kernels::first(title, id),
     };
     let quote = |text: &str| TextEncoding::SingleQuoted.write(text);
     let text = format!(
@@ -321,7 +303,7 @@ fn own_script(tree: &dyn FileTree, files: &[String], own: OwnScripts) -> Result<
         quote(&meant(tree, files, ALL)?),
         quote(&normal),
     );
-    let path = format!("{SCRIPT_DIR}/{}", own.file());
-    let before = tree::text(tree, &path)?;
-    Ok((FileEdit::script(path, before, Some(text)), own.title().to_owned()))
+    let path = format!("{SCRIPT_DIR}/{file}");
+    let before = tree.text(&path)?;
+    Ok((FileEdit::script(path, before, Some(text)), title.to_owned()))
 }

@@ -2,14 +2,14 @@
 
 use super::BootEntry;
 use crate::releases::is_rescue_line;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 
 /// The directory of the scripts that `grub-mkconfig` runs.
 pub const SCRIPT_DIR: &str = "/etc/grub.d";
 
 /// The normal entries of the distribution's own script.
 pub fn own_entries(tree: &dyn FileTree, path: &str) -> Vec<BootEntry> {
-    let text = tree::read_text(tree, path).unwrap_or_default();
+    let text = tree.read_text(path).unwrap_or_default();
     let entries = started_in(&own_section(&text), path).into_iter();
     entries.map(|(entry, _)| entry).filter(is_distributions).collect()
 }
@@ -32,7 +32,7 @@ pub fn entries(tree: &dyn FileTree, path: &str) -> Vec<BootEntry> {
 
 /// The entries of a `grub.cfg` with the paths of their kernels, as GRUB sees them.
 pub fn started(tree: &dyn FileTree, path: &str) -> Vec<(BootEntry, String)> {
-    started_in(&tree::read_text(tree, path).unwrap_or_default(), path)
+    started_in(&tree.read_text(path).unwrap_or_default(), path)
 }
 
 fn started_in(text: &str, path: &str) -> Vec<(BootEntry, String)> {

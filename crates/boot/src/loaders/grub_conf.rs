@@ -6,7 +6,7 @@ use super::{BootEntry, EntrySource, Fallback, Loader, bls_grub, grub_cfg, grub_d
 use crate::BootError;
 use crate::line::{EntryLine, SlotChoice};
 use crate::tools::{ToolRun, first_of};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, Trial, TrialWork};
 
 /// Where `grub.cfg` is, besides the EFI system partition.
@@ -32,7 +32,7 @@ pub static LOADER: Loader = Loader {
 fn find(tree: &dyn FileTree) -> Option<String> {
     let cfg = cfg(tree)?;
     let others = grub_debian::reads_snippets(tree) || bls_grub::is_used(tree);
-    (tree::is_there(tree, DEFAULTS) && !others).then(|| format!("{DEFAULTS} and {cfg}"))
+    (tree.is_there(DEFAULTS) && !others).then(|| format!("{DEFAULTS} and {cfg}"))
 }
 
 /// The `grub.cfg` that has entries: on EFI machines of Red Hat 7 it is on the system partition; later releases have a stub
@@ -41,7 +41,7 @@ fn cfg(tree: &dyn FileTree) -> Option<String> {
     const EFI: &str = "/boot/efi/EFI";
     let efi = tree.names(EFI).into_iter().map(|name| format!("{EFI}/{name}/grub.cfg"));
     let all = efi.chain(PLACES.iter().map(ToString::to_string));
-    let mut all = all.filter(|path| tree::read_text(tree, path).is_some_and(|text| text.contains("menuentry ")));
+    let mut all = all.filter(|path| tree.read_text(path).is_some_and(|text| text.contains("menuentry ")));
     all.next()
 }
 
@@ -64,7 +64,7 @@ fn refuses(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
 }
 
 fn generator(tree: &dyn FileTree) -> Generator {
-    let tool = match tree::is_there(tree, "/usr/sbin/grub2-mkconfig") {
+    let tool = match tree.is_there("/usr/sbin/grub2-mkconfig") {
         true => "grub2-mkconfig -o",
         false => "grub-mkconfig -o",
     };
@@ -121,7 +121,7 @@ fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
 }
 
 fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
-    let reboot = match tree::is_there(tree, "/usr/sbin/grub2-reboot") {
+    let reboot = match tree.is_there("/usr/sbin/grub2-reboot") {
         true => "grub2-reboot",
         false => "grub-reboot",
     };

@@ -6,7 +6,7 @@ use super::{BootEntry, EntrySource, Fallback, Loader, grub_cfg, proxmox};
 use crate::line::{EntryLine, LineSlot, SlotChoice};
 use crate::shell::assignments;
 use crate::tools::{ToolRun, first_of};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, Trial, TrialWork};
 use crate::{BootError, TextEncoding};
 use machine::cmdline::words;
@@ -36,13 +36,13 @@ pub static LOADER: Loader = Loader {
 };
 
 fn find(tree: &dyn FileTree) -> Option<String> {
-    let there = tree::is_there(tree, DEFAULTS) && tree::is_there(tree, CFG);
+    let there = tree.is_there(DEFAULTS) && tree.is_there(CFG);
     (there && reads_snippets(tree)).then(|| format!("{DEFAULTS} and {CFG}"))
 }
 
 /// Whether `grub-mkconfig` reads the snippets: it does on Debian and Ubuntu, because of a distribution patch.
 pub fn reads_snippets(tree: &dyn FileTree) -> bool {
-    tree::is_there(tree, "/usr/sbin/update-grub") || tree::is_there(tree, "/etc/debian_version")
+    tree.is_there("/usr/sbin/update-grub") || tree.is_there("/etc/debian_version")
 }
 
 /// The files that are read, in order.
@@ -85,7 +85,7 @@ pub fn unread(tree: &dyn FileTree) -> Option<String> {
     }
     let mut found = Vec::new();
     for path in files(tree).iter().filter(|path| *path != DEFAULTS) {
-        let text = tree::read_text(tree, path)?;
+        let text = tree.read_text(path)?;
         let words: Vec<String> = assignments(&text)
             .into_iter()
             .filter(|one| [ALL, NORMAL].contains(&one.name.as_str()))
@@ -130,7 +130,7 @@ fn own(tree: &dyn FileTree) -> Result<LineSlot, BootError> {
     let head = format!("# Written by quietcore: `quietcore boot clear` removes it.\n{NORMAL}=\"");
     let value = format!("${NORMAL}");
     let template = format!("{head}{value}\"\n");
-    let written = match tree::text(tree, OWN_SNIPPET)? {
+    let written = match tree.text(OWN_SNIPPET)? {
         Some(_) => grub::places(tree, &[OWN_SNIPPET.to_owned()])?.pop(),
         None => None,
     };
@@ -142,12 +142,12 @@ fn own(tree: &dyn FileTree) -> Result<LineSlot, BootError> {
             TextEncoding::DoubleQuoted,
         )
     });
-    if tree::is_there(tree, OWN_SNIPPET) && slot.key != NORMAL {
-        return Err(BootError::NoPlace {
-            path: OWN_SNIPPET.to_owned(),
-            why: format!("it does not set {NORMAL} once"),
-            next: "remove this file, then try again".to_owned(),
-        });
+    if tree.is_there(OWN_SNIPPET) && slot.key != NORMAL {
+        return Err(BootError::no_place(
+            OWN_SNIPPET,
+            format!("it does not set {NORMAL} once"),
+            "remove this file, then try again",
+        ));
     }
     Ok(LineSlot {
         template: Some(template),

@@ -3,7 +3,7 @@
 //! into an entry unchanged, and a second line is not part of the boot line there.
 
 use crate::line::{EntryLine, LineSlot};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::{BootError, TextEncoding};
 use machine::cmdline::words;
 
@@ -24,8 +24,8 @@ pub enum Extent {
 /// # Errors
 /// A file that is not text.
 pub fn line(tree: &dyn FileTree, name: &str, extent: Extent) -> Result<Option<EntryLine>, BootError> {
-    let path = tree::resolved(tree, PATH);
-    let Some(text) = tree::text(tree, &path)? else {
+    let path = tree.resolved(PATH);
+    let Some(text) = tree.text(&path)? else {
         return Ok(None);
     };
     let range = match extent {
@@ -39,7 +39,7 @@ pub fn line(tree: &dyn FileTree, name: &str, extent: Extent) -> Result<Option<En
 
 /// Words after the first line, if a tool writes the file into an entry unchanged.
 pub fn lost(tree: &dyn FileTree, tool: &str) -> Option<String> {
-    let text = tree::read_text(tree, PATH)?;
+    let text = tree.read_text(PATH)?;
     let (_, rest) = text.split_once('\n')?;
     let rest: Vec<&str> = words(rest).collect();
     (!rest.is_empty()).then(|| {

@@ -3,7 +3,7 @@
 
 use super::file_line::{self, FileLine};
 use super::{Loader, evidence};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 use crate::{BootError, merge};
 
@@ -46,7 +46,7 @@ pub static LOADER: Loader = Loader {
 pub(super) fn file(tree: &dyn FileTree) -> Option<String> {
     let in_directory = |dir: &'static str| NAMES.iter().map(move |name| format!("{dir}/{name}"));
     let mut all = DIRECTORIES.iter().flat_map(|dir| in_directory(dir));
-    all.find(|path| tree::is_there(tree, path))
+    all.find(|path| tree.is_there(path))
 }
 
 /// Every line with a boot line of Linux.
@@ -54,7 +54,7 @@ fn all(tree: &dyn FileTree) -> Vec<FileLine> {
     let Some(path) = file(tree) else {
         return Vec::new();
     };
-    let text = tree::read_text(tree, &path).unwrap_or_default();
+    let text = tree.read_text(&path).unwrap_or_default();
     let sign = if path.ends_with(".cfg") { '=' } else { ':' };
     let mut title = String::new();
     let mut found = Vec::new();
@@ -82,7 +82,7 @@ fn all(tree: &dyn FileTree) -> Vec<FileLine> {
 
 fn refusal(tree: &dyn FileTree, words: &[String]) -> BootError {
     let path = file(tree);
-    let by_tool = tree::is_there(tree, DEFAULTS);
+    let by_tool = tree.is_there(DEFAULTS);
     let next = match (by_tool, file_line::started(tree, all(tree)), &path) {
         (true, _, _) => format!(
             "a tool writes Limine's file from {DEFAULTS}: add the line `KERNEL_CMDLINE[default]+=\" {}\"` there, then run \

@@ -6,7 +6,7 @@ use super::{EntrySource, Fallback, Loader, WordSupport, evidence};
 use crate::BootError;
 use crate::line::EntryLine;
 use crate::tools::first_of;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 /// The partitions that the tool manages.
@@ -20,12 +20,10 @@ pub static LOADER: Loader = Loader {
     lines,
     commit: |tree, _| Ok(vec![first_of(tree, &[("proxmox-boot-tool", &["refresh"])])?]),
     fallback: |_| {
-        Ok(Fallback::None {
-            why: "proxmox-boot-tool gives all entries the same line".to_owned(),
-            next:
-                "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot"
-                    .to_owned(),
-        })
+        Ok(Fallback::none(
+            "proxmox-boot-tool gives all entries the same line",
+            "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot",
+        ))
     },
     trial: Trial::Cannot {
         why: "proxmox-boot-tool gives all entries the same line",
@@ -46,13 +44,13 @@ pub static LOADER: Loader = Loader {
 };
 
 fn find(tree: &dyn FileTree) -> Option<String> {
-    let there = tree::is_there(tree, PARTITIONS) && tree::is_there(tree, KERNEL_CMDLINE);
+    let there = tree.is_there(PARTITIONS) && tree.is_there(KERNEL_CMDLINE);
     (there && !evidence::is_grub(tree)).then(|| format!("{PARTITIONS} and {KERNEL_CMDLINE}"))
 }
 
 /// If the tool manages GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
 pub fn owns_grub(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
-    tree::is_there(tree, PARTITIONS).then(|| BootError::unable(
+    tree.is_there(PARTITIONS).then(|| BootError::unable(
         "an edit of /boot/grub/grub.cfg would not last",
         format!("proxmox-boot-tool keeps the GRUB that starts this machine on partitions of its own ({PARTITIONS})"),
         match words.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::{BootEntry, Fallback, Loader, LoaderAdditions, WordSupport};
 use crate::line::{EntryLine, LineSlot};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, first_line, trial_line};
 use crate::{BootError, FileEdit, TextEncoding, TrialError};
 use machine::cmdline::words;
@@ -22,12 +22,11 @@ pub static LOADER: Loader = Loader {
     lines,
     entries,
     fallback: |_| {
-        Ok(Fallback::None {
-        why: "the firmware has one boot line".to_owned(),
-        next: "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
-               another computer can rename"
-            .to_owned(),
-    })
+        Ok(Fallback::none(
+            "the firmware has one boot line",
+            "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
+             another computer can rename",
+        ))
     },
     trial: Trial::By(trial),
     words: WordSupport::Any,
@@ -52,10 +51,10 @@ fn find(tree: &dyn FileTree) -> Option<String> {
 
 fn config(tree: &dyn FileTree) -> Option<ConfigTxt> {
     PLACES.iter().find_map(|dir| {
-        let text = tree::read_text(tree, &format!("{dir}/config.txt"))?;
+        let text = tree.read_text(&format!("{dir}/config.txt"))?;
         let (name, prefix) = names(&text);
         let path = [format!("{dir}/{prefix}{name}"), format!("{dir}/{name}")];
-        let path = path.into_iter().find(|path| tree::is_there(tree, path))?;
+        let path = path.into_iter().find(|path| tree.is_there(path))?;
         Some(ConfigTxt {
             dir: (*dir).to_owned(),
             text,
@@ -89,19 +88,18 @@ fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let Some(config) = config(tree) else {
         return Ok(Vec::new());
     };
-    let path = tree::resolved(tree, &config.path);
-    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let (path, text) = tree.resolved_text(&config.path)?;
     let end = text.find(['\n', '\r']).unwrap_or(text.len());
     let rest: Vec<&str> = words(&text[end..]).collect();
     if !rest.is_empty() {
-        return Err(BootError::NoPlace {
+        return Err(BootError::no_place(
             path,
-            why: format!(
+            format!(
                 "it has more than one line, and the firmware takes the first: these words reach no kernel: {}",
                 rest.join(" ")
             ),
-            next: "put what is right of them at the end of the first line, and leave no other line".to_owned(),
-        });
+            "put what is right of them at the end of the first line, and leave no other line",
+        ));
     }
     Ok(vec![EntryLine::of(
         "the only entry",
@@ -112,7 +110,8 @@ fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
 fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
     let config = config(tree);
     let one = config.and_then(|config| {
-        let line = tree::read_text(tree, &config.path)?
+        let line = tree
+            .read_text(&config.path)?
             .lines()
             .next()
             .unwrap_or_default()
@@ -136,13 +135,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
         }
         .into());
     }
-    let no = |why: &str, next: &str| {
-        BootError::Trial(TrialError::NoTrial {
-            loader: LOADER.name.to_owned(),
-            why: why.to_owned(),
-            next: next.to_owned(),
-        })
-    };
+    let no = |why: &str, next: &str| BootError::no_trial(LOADER.name, why, next);
     let config = config(tree).ok_or_else(|| no("there is no config.txt", "look at /boot/firmware"))?;
     let to = format!("{}/{TRY_CONFIG}", config.dir);
     let line = trial_line(&first_line(tree, &lines(tree)?)?, &one_boot.words);
@@ -151,7 +144,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
         "{}{gap}\n[all]\n# Written by quietcore for one boot.\ncmdline={TRY_LINE}\n",
         config.text
     );
-    let before = tree::text(tree, &to)?;
+    let before = tree.text(&to)?;
     if before.as_ref().is_some_and(|before| !before.contains(TRY_LINE)) {
         return Err(no(
             "tryboot.txt is there already and is not ours: an updater may be trying something",
@@ -159,7 +152,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
         ));
     }
     let line_path = format!("{}/{}{TRY_LINE}", config.dir, config.prefix);
-    let line_before = tree::text(tree, &line_path)?;
+    let line_before = tree.text(&line_path)?;
     Ok(TrialWork {
         edits: vec![
             FileEdit::new(line_path, line_before, Some(format!("{line}\n"))),

@@ -3,7 +3,7 @@
 
 use super::file_line::{self, FileLine};
 use super::{Loader, evidence};
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 use crate::{BootError, merge};
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub static LOADER: Loader = Loader {
 /// A file with boot lines of Linux.
 pub(super) fn file(tree: &dyn FileTree) -> Option<String> {
     let own = OWN.iter().find(|path| !of_own(tree, path).is_empty());
-    let of_kernels = tree::is_there(tree, OF_KERNELS).then_some(&OF_KERNELS);
+    let of_kernels = tree.is_there(OF_KERNELS).then_some(&OF_KERNELS);
     of_kernels.or(own).map(ToString::to_string)
 }
 
@@ -48,7 +48,7 @@ fn all(tree: &dyn FileTree) -> Vec<FileLine> {
 
 /// `"Boot with standard options" "root=UUID=1 rw"`: rEFInd starts the first line by default.
 fn of_kernels(tree: &dyn FileTree) -> Vec<FileLine> {
-    let text = tree::read_text(tree, OF_KERNELS).unwrap_or_default();
+    let text = tree.read_text(OF_KERNELS).unwrap_or_default();
     let mut found = Vec::new();
     for (number, range, line) in file_line::lines(&text) {
         let Some(title) = quoted(line, 0).filter(|_| line.trim_start().starts_with('"')) else {
@@ -68,7 +68,7 @@ fn of_kernels(tree: &dyn FileTree) -> Vec<FileLine> {
 
 /// `options "..."` of the entries in rEFInd's own file.
 fn of_own(tree: &dyn FileTree, path: &str) -> Vec<FileLine> {
-    let text = tree::read_text(tree, path).unwrap_or_default();
+    let text = tree.read_text(path).unwrap_or_default();
     let mut title = String::new();
     let mut found = Vec::new();
     for (number, range, line) in file_line::lines(&text) {

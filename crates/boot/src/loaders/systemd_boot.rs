@@ -7,7 +7,7 @@ use crate::BootError;
 use crate::line::EntryLine;
 use crate::loaders::bls;
 use crate::releases::choose;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, first_line, trial_line};
 
 /// Mount points of boot partitions, in addition to those in `/proc/mounts`.
@@ -38,7 +38,7 @@ fn find(tree: &dyn FileTree) -> Option<String> {
 
 /// Mount points with entries of systemd-boot: the loader itself, or its configuration, is next to them.
 fn places(tree: &dyn FileTree) -> Vec<String> {
-    let mounts = tree::read_text(tree, "/proc/mounts").unwrap_or_default();
+    let mounts = tree.read_text("/proc/mounts").unwrap_or_default();
     let fat = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
         let (place, kind) = (words.next()?, words.next()?);
@@ -60,7 +60,7 @@ fn places(tree: &dyn FileTree) -> Vec<String> {
 }
 
 fn has_loader(tree: &dyn FileTree, place: &str) -> bool {
-    tree::is_there(tree, &format!("{place}/loader/loader.conf"))
+    tree.is_there(&format!("{place}/loader/loader.conf"))
         || tree
             .names(&format!("{place}/EFI/systemd"))
             .iter()
@@ -71,8 +71,11 @@ fn files(tree: &dyn FileTree) -> Vec<String> {
     let dirs = places(tree).into_iter().map(|place| format!("{place}/loader/entries"));
     let all = dirs.flat_map(|dir| bls::files(tree, &dir));
     // An entry for another operating system has no Linux options.
-    all.filter(|path| tree::read_text(tree, path).is_some_and(|text| bls::value(&text, "linux").is_some()))
-        .collect()
+    all.filter(|path| {
+        tree.read_text(path)
+            .is_some_and(|text| bls::value(&text, "linux").is_some())
+    })
+    .collect()
 }
 
 fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
@@ -97,10 +100,10 @@ fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
 /// The entry that stays is a copy of the default entry.
 fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let Some(path) = started(tree) else {
-        return Ok(Fallback::None {
-            why: "there is no entry that starts Linux".to_owned(),
-            next: "look at `bootctl list`".to_owned(),
-        });
+        return Ok(Fallback::none(
+            "there is no entry that starts Linux",
+            "look at `bootctl list`",
+        ));
     };
     let edit = bls::copy(tree, &path, "before", None)?;
     let what = edit.path.clone();
@@ -112,14 +115,14 @@ fn started(tree: &dyn FileTree) -> Option<String> {
     const SELECTED: &str = "/sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
     let files = files(tree);
     let ends = |path: &&String, id: &str| {
-        let name = path.rsplit_once('/').map_or("", |(_, name)| name).to_lowercase();
+        let name = bls::name(path).to_lowercase();
         !id.is_empty() && (name == id || name == format!("{id}.conf"))
     };
     let selected = tree
         .bytes(SELECTED)
         .map(|bytes| super::utf16(bytes.get(4..).unwrap_or_default()));
     let named = places(tree).iter().find_map(|place| {
-        let text = tree::read_text(tree, &format!("{place}/loader/loader.conf"))?;
+        let text = tree.read_text(&format!("{place}/loader/loader.conf"))?;
         bls::value(&text, "default").map(|name| name.to_lowercase())
     });
     // Without boot counters, which the loader removes too.
@@ -133,10 +136,12 @@ fn started(tree: &dyn FileTree) -> Option<String> {
 }
 
 fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
-    let started = started(tree).ok_or_else(|| BootError::NoPlace {
-        path: "loader/entries".to_owned(),
-        why: "there is no entry that starts Linux".to_owned(),
-        next: "look at `bootctl list`".to_owned(),
+    let started = started(tree).ok_or_else(|| {
+        BootError::no_place(
+            "loader/entries",
+            "there is no entry that starts Linux",
+            "look at `bootctl list`",
+        )
     })?;
     let path = match &one_boot.kernel {
         None => started,
@@ -150,7 +155,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
     };
     let line = trial_line(&first_line(tree, &[bls::line(tree, &path)?])?, &one_boot.words);
     let edit = bls::copy(tree, &path, "trial", Some(&line))?;
-    let entry = edit.path.rsplit_once('/').map_or("", |(_, name)| name).to_owned();
+    let entry = bls::name(&edit.path).to_owned();
     Ok(TrialWork {
         edits: vec![edit],
         runs: Vec::new(),

@@ -7,7 +7,7 @@ use crate::BootError;
 use crate::line::EntryLine;
 use crate::shell::assignments;
 use crate::tools::first_of;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 const DEFAULTS: &str = "/etc/default/u-boot";
@@ -40,7 +40,7 @@ pub static LOADER: Loader = Loader {
 
 fn find(tree: &dyn FileTree) -> Option<String> {
     let path = extlinux::place(tree)?;
-    tree::is_there(tree, DEFAULTS).then(|| format!("{DEFAULTS} and {path}"))
+    tree.is_there(DEFAULTS).then(|| format!("{DEFAULTS} and {path}"))
 }
 
 fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
@@ -59,7 +59,7 @@ fn is_of_kernel_cmdline(tree: &dyn FileTree) -> bool {
         .map(|name| format!("{SNIPPETS}/{name}"));
     let all = snippets.chain([DEFAULTS.to_owned()]);
     let values = all.filter_map(|path| {
-        let text = tree::read_text(tree, &path)?;
+        let text = tree.read_text(&path)?;
         let one = assignments(&text).into_iter().rfind(|one| one.name == PARAMETERS)?;
         Some(text[one.range].to_owned())
     });
@@ -98,15 +98,15 @@ fn refuses(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
 
 fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let text = extlinux::place(tree)
-        .and_then(|path| tree::read_text(tree, path))
+        .and_then(|path| tree.read_text(path))
         .unwrap_or_default();
     let labels = extlinux_conf::labels(&text);
     let rescue = labels.iter().find(|label| extlinux_conf::is_rescue(&text, label));
     Ok(match rescue {
         Some(label) => Fallback::Stays(format!("`{}`", label.title)),
-        None => Fallback::None {
-            why: "u-boot-update gives all entries the same line".to_owned(),
-            next: "say --force where you reach the console of the board or its card in another computer".to_owned(),
-        },
+        None => Fallback::none(
+            "u-boot-update gives all entries the same line",
+            "say --force where you reach the console of the board or its card in another computer",
+        ),
     })
 }

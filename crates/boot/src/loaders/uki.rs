@@ -7,7 +7,7 @@ use super::{EntrySource, Fallback, Loader, WordSupport, bls_grub};
 use crate::BootError;
 use crate::line::EntryLine;
 use crate::loaders::bls;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
@@ -65,20 +65,20 @@ fn find(tree: &dyn FileTree) -> Option<String> {
 }
 
 fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
-    let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| BootError::NoPlace {
-        path: KERNEL_CMDLINE.to_owned(),
-        why: "it is not there, so the images are built with another file".to_owned(),
-        next:
-            "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \
-               the words of `quietcore plan`"
-                .to_owned(),
+    let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| {
+        BootError::no_place(
+            KERNEL_CMDLINE,
+            "it is not there, so the images are built with another file",
+            "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with the \
+             words of `quietcore plan`",
+        )
     })?;
     Ok(vec![line])
 }
 
 /// The tool that builds the images with the line.
 fn tool(tree: &dyn FileTree) -> &'static str {
-    match tree::is_there(tree, "/usr/bin/mkinitcpio") {
+    match tree.is_there("/usr/bin/mkinitcpio") {
         true => "mkinitcpio -P",
         false => "kernel-install add-all",
     }

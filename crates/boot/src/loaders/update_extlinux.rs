@@ -4,7 +4,7 @@ use super::{EntrySource, Fallback, Loader, LoaderAdditions, extlinux, variable};
 use crate::BootError;
 use crate::line::EntryLine;
 use crate::tools::first_of;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 
 const SOURCE: &str = "/etc/update-extlinux.conf";
@@ -19,10 +19,10 @@ pub static LOADER: Loader = Loader {
     entries: extlinux::entries,
     commit: |tree, _| Ok(vec![first_of(tree, &[("update-extlinux", &[])])?]),
     fallback: |_| {
-        Ok(Fallback::None {
-            why: "update-extlinux gives all entries the same line".to_owned(),
-            next: "say --force where you reach the console: words can be taken out there with the Tab key".to_owned(),
-        })
+        Ok(Fallback::none(
+            "update-extlinux gives all entries the same line",
+            "say --force where you reach the console: words can be taken out there with the Tab key",
+        ))
     },
     trial: Trial::Cannot {
         why: "extlinux has no choice for one boot in its file",
@@ -43,7 +43,7 @@ pub static LOADER: Loader = Loader {
 
 fn find(tree: &dyn FileTree) -> Option<String> {
     let path = extlinux::place(tree)?;
-    tree::is_there(tree, SOURCE).then(|| format!("{SOURCE} and {path}"))
+    tree.is_there(SOURCE).then(|| format!("{SOURCE} and {path}"))
 }
 
 fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {

@@ -5,7 +5,7 @@ use super::{BootEntry, Fallback, one_line_fallback};
 use crate::line::{EntryLine, LineSlot};
 use crate::shell::assignments;
 use crate::shell_line::ShellLine;
-use crate::tree::{self, FileTree};
+use crate::tree::FileTree;
 use crate::trial::Trial;
 use crate::{BootError, TextEncoding};
 
@@ -33,8 +33,7 @@ pub fn shell(tree: &dyn FileTree, path: &str, name: &'static str, unset: &'stati
         variables: vec![name],
         unset,
     };
-    let path = tree::resolved(tree, path);
-    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let (path, text) = tree.resolved_text(path)?;
     let Some(one) = assignments(&text).into_iter().rfind(|one| one.name == name) else {
         let slot = LineSlot::new(&path, name, text.len()..text.len(), TextEncoding::DoubleQuoted);
         let line = EntryLine::of("all entries", framed(slot, &text, &format!("{name}=\"{unset}"), "\"\n"));
@@ -46,11 +45,11 @@ pub fn shell(tree: &dyn FileTree, path: &str, name: &'static str, unset: &'stati
     let Some(writing) = one.writing else {
         // If the value cannot be computed either, that is the reason, with its position.
         evaluated.text(tree)?;
-        return Err(BootError::NoPlace {
+        return Err(BootError::no_place(
             path,
-            why: format!("the value of {name} is put together of several pieces"),
-            next: format!("write it out: {name}=\"...\""),
-        });
+            format!("the value of {name} is put together of several pieces"),
+            format!("write it out: {name}=\"...\""),
+        ));
     };
     let line = EntryLine::of("all entries", LineSlot::new(path, name, one.range, writing));
     Ok(EntryLine {
@@ -79,8 +78,7 @@ pub fn refuses(
 /// # Errors
 /// A file that is not text.
 pub fn environment(tree: &dyn FileTree, path: &str, name: &str) -> Result<EntryLine, BootError> {
-    let path = tree::resolved(tree, path);
-    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let (path, text) = tree.resolved_text(path)?;
     let mut at = 0;
     let mut range = None;
     for whole in text.split_inclusive('\n') {

@@ -66,43 +66,31 @@ fn is_pinned_here(case: &CheckCase, task: &Task) -> bool {
 }
 
 fn inside_tasks(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
+    let partition = case.isolation.intent.name.to_string();
+    named(FindingId::TASKS_INSIDE, partition, tasks, "in the partition")
+}
+
+/// Information about tasks, with their names.
+fn named(id: FindingId, subject: String, tasks: &[&Task], what: &str) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
-    let message = format!("{} in the partition: {}", count(tasks), names.join(", "));
-    evidence_of(
-        CheckFinding::new(
-            Level::Info,
-            FindingId::TASKS_INSIDE,
-            case.isolation.intent.name.to_string(),
-            message,
-        ),
-        tasks,
-    )
+    let message = format!("{} {what}: {}", count(tasks), names.join(", "));
+    evidence_of(CheckFinding::new(Level::Info, id, subject, message), tasks)
 }
 
 fn per_cpu(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
-    let names: Vec<&str> = by_name(tasks).into_keys().collect();
-    let message = format!(
-        "{} of the kernel {} bound to these CPUs and cannot be moved: {}",
-        count(tasks),
-        if tasks.len() == 1 { "is" } else { "are" },
-        names.join(", ")
-    );
-    let found = CheckFinding::new(Level::Info, FindingId::PER_CPU_THREADS, case.cpus.to_string(), message)
-        .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does");
-    evidence_of(found, tasks)
+    let what = match tasks.len() {
+        1 => "of the kernel is bound to these CPUs and cannot be moved",
+        _ => "of the kernel are bound to these CPUs and cannot be moved",
+    };
+    named(FindingId::PER_CPU_THREADS, case.cpus.to_string(), tasks, what)
+        .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does")
 }
 
 /// Unmovable kernel threads that are not bound to these CPUs: workers and rescuers of unbound workqueues.
 fn placed_by_masks(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
-    let names: Vec<&str> = by_name(tasks).into_keys().collect();
-    let message = format!(
-        "{} of the kernel may run here and elsewhere, and only a mask keeps them away: {}",
-        count(tasks),
-        names.join(", ")
-    );
-    let found = CheckFinding::new(Level::Info, FindingId::MASK_PLACED_THREADS, case.cpus.to_string(), message)
-        .fix("/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); rescuers of workqueues run only when memory is short");
-    evidence_of(found, tasks)
+    let what = "of the kernel may run here and elsewhere, and only a mask keeps them away";
+    named(FindingId::MASK_PLACED_THREADS, case.cpus.to_string(), tasks, what)
+        .fix("/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); rescuers of workqueues run only when memory is short")
 }
 
 fn foreign_tasks(case: &CheckCase, tasks: &[&Task]) -> Vec<CheckFinding> {

@@ -6,8 +6,9 @@ mod many;
 mod planned_declaration;
 
 use crate::intent::IntentArgs;
+use crate::plans;
 use apply::guard::{Guard, GuardTrigger};
-use apply::{ApplyOutcome, ApplyRequest};
+use apply::{ApplyOutcome, ApplyRequest, ChangeEntry};
 use machine::CpuSet;
 use plan::declared::{BootPart, CpuSpec, Declaration};
 use plan::{Finding, Intent, Level, Plan};
@@ -17,13 +18,12 @@ use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
-use session::entries::ChangeEntryJson;
 use session::isolation::plan_on;
 use session::resize;
 use session::{ChangeLock, Session};
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// Arguments of `apply`.
@@ -72,7 +72,7 @@ struct ApplyJson<'a> {
     housekeeping: &'a CpuSet,
     in_force: bool,
     saved: Option<&'a str>,
-    entries: Vec<ChangeEntryJson>,
+    entries: &'a [ChangeEntry],
     findings: &'a [&'a Finding],
 }
 
@@ -107,10 +107,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 fn dry_run(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let machine = session.machine().for_plan(session.root());
     let (_, plan) = args.wanted.plan(session, &machine)?;
-    match screen.form {
-        OutputFormat::Json => screen.stream(|out| report::plan_json(&plan, out)),
-        OutputFormat::Text => screen.text(&report::plan_text(&plan, KnobDetail::Whole, screen.style())),
-    }
+    plans::show_one(&plan, KnobDetail::Whole, screen);
     Ok(Status::Done)
 }
 
@@ -154,7 +151,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         housekeeping: &brought.plan.housekeeping,
         in_force: brought.applied.in_force,
         saved: saved.map(|saved| saved.path.as_str()),
-        entries: brought.applied.entries.iter().map(ChangeEntryJson::from).collect(),
+        entries: &brought.applied.entries,
         findings: &findings,
     });
     let mut text = brought.text(args.confirm_within, screen);
@@ -289,7 +286,7 @@ impl AppliedPartition {
 
     fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
         let AppliedPartition { intent, plan, applied } = self;
-        let mut text = session::entries::entries_text(&applied.entries);
+        let mut text = apply::entries_text(&applied.entries);
         text.push_str(&report::findings_text(&applied.findings, screen.style()));
         if applied.in_force {
             text.push_str(&format!(

@@ -5,9 +5,8 @@
 
 mod report_view;
 
-use crate::flags::KprobesArgs;
+use crate::flags::{KprobesArgs, value_words};
 use crate::progress_bar::ProgressBar;
-use clap::ValueEnum;
 use investigate::{
     BlameOptions, BlameStage, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions, ProcessOptions,
     ThreadScope, TraceClock,
@@ -89,25 +88,16 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// Clocks by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum ClockWord {
-    /// `CLOCK_MONOTONIC_RAW`: it is never slewed (`trace_clock` has it since 4.2).
-    MonoRaw,
-    /// `CLOCK_MONOTONIC`
-    Mono,
-    /// `CLOCK_BOOTTIME`
-    Boot,
-}
-
-impl ClockWord {
-    fn clock(self) -> TraceClock {
-        match self {
-            ClockWord::MonoRaw => TraceClock::MonoRaw,
-            ClockWord::Mono => TraceClock::Mono,
-            ClockWord::Boot => TraceClock::Boot,
-        }
+value_words! {
+    /// Clocks by name.
+    #[value(rename_all = "snake_case")]
+    pub enum ClockWord for TraceClock {
+        /// `CLOCK_MONOTONIC_RAW`: it is never slewed (`trace_clock` has it since 4.2).
+        MonoRaw,
+        /// `CLOCK_MONOTONIC`
+        Mono,
+        /// `CLOCK_BOOTTIME`
+        Boot,
     }
 }
 
@@ -182,7 +172,7 @@ impl Args {
             },
             memory_bytes: usize::try_from(self.memory << 20).unwrap_or(usize::MAX),
             buffer_kib: self.buffer,
-            clock: self.clock.map(ClockWord::clock),
+            clock: self.clock.map(Into::into),
             functions: self.functions.then_some(FunctionOptions { depth: self.depth }),
             kprobes: self.kprobes.kprobes(),
         }

@@ -1,4 +1,5 @@
-//! `boot`: manages the kernel's command line in the boot loader's own files.
+//! `boot`: manages the kernel's command line in the boot loader's own files. Has the shared start of all verbs that change
+//! them: the machine, dry run or not, and the lock.
 
 mod change_view;
 mod check;
@@ -6,14 +7,15 @@ mod clear;
 mod confirm;
 mod set;
 mod show;
-mod target;
 mod trial;
 mod words;
 
+use crate::reading::ReadingArgs;
 use apply::ApplyError;
 use clap::Subcommand;
-use root::{Failure, Status};
-use session::Session;
+use root::{Failure, Origin, Status};
+use session::boot_files::{BootScene, lock_boot_files};
+use session::{ChangeLock, Session};
 use terminal::Screen;
 
 /// Arguments of `boot`.
@@ -37,6 +39,38 @@ enum BootCommand {
     Clear(clear::Args),
     /// After the reboot: of each parameter whether it reached the kernel, was understood, and works
     Check(check::Args),
+}
+
+/// Which machine, and how far.
+#[derive(clap::Args)]
+pub struct BootTarget {
+    /// Which machine.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl BootTarget {
+    /// Opens the machine, and acquires the right to change it where requested. A captured machine is only read.
+    ///
+    /// # Errors
+    /// A change of a captured machine that is not a dry run; as [`lock_boot_files`] and [`BootScene::read`].
+    pub fn open<'s>(&self, session: &'s Session) -> Result<(BootScene<'s>, Option<ChangeLock<'s>>), Failure> {
+        let changing = match (self.dry_run, session.root().origin()) {
+            (true, _) => None,
+            (false, Origin::Live) => Some(lock_boot_files(session)?),
+            (false, Origin::Captured) => {
+                return Err(Failure::usage(
+                    "a captured machine is not changed",
+                    "its files are a copy",
+                    "add --dry-run to see what would be done",
+                ));
+            }
+        };
+        Ok((BootScene::read(session)?, changing))
+    }
 }
 
 /// Runs the command.

@@ -1,18 +1,19 @@
 //! `check`: compares the intended with the actual state, layer by layer, with evidence and fix, and measures whether the CPUs
 //! are really quiet.
 
+use crate::flags::value_words;
+use crate::plans;
 use crate::reading::ReadingArgs;
 use check::{CheckVerdict, judge};
-use clap::ValueEnum;
 use machine::parse_duration;
 use plan::{Level, Profile};
-use report::{CheckOutput, KnobDetail};
+use report::CheckOutput;
 use root::{Failure, Origin, Status};
 use session::Session;
 use session::boot_files::BootScene;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{OutputFormat, Screen, Volume};
+use terminal::Screen;
 use verify::examination::{Examination, examine};
 use verify::intention::{CheckScope, Declarations};
 use verify::repair::repair;
@@ -47,24 +48,15 @@ pub struct Args {
     reading: ReadingArgs,
 }
 
-/// Levels by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LevelWord {
-    /// An effect that is promised is absent
-    Error,
-    /// Isolation is weaker than it looks
-    Warning,
-    /// Anything at all
-    Info,
-}
-
-impl LevelWord {
-    fn level(self) -> Level {
-        match self {
-            LevelWord::Error => Level::Error,
-            LevelWord::Warning => Level::Warning,
-            LevelWord::Info => Level::Info,
-        }
+value_words! {
+    /// Levels by name.
+    pub enum LevelWord for Level {
+        /// An effect that is promised is absent
+        Error,
+        /// Isolation is weaker than it looks
+        Warning,
+        /// Anything at all
+        Info,
     }
 }
 
@@ -85,16 +77,11 @@ const MOST_ROUNDS: usize = 3;
 /// A captured machine that cannot be opened, CPUs that do not exist, or a declaration file or journal that cannot be parsed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     refuse_unknown(&args.ignore)?;
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let scene = BootScene::read(session)?;
-    let profile = match args.profile {
-        Some(word) => word.profile(),
-        None => Profile::Minimal,
-    };
     let scope = CheckScope {
         cpus: args.cpus.as_deref(),
-        profile,
+        profile: args.profile.map_or(Profile::Minimal, Into::into),
         declarations: Declarations::OfMachine,
     };
     let look = || examine(&scene, &scope, args.window);
@@ -131,7 +118,7 @@ fn refuse_unknown(ignore: &[String]) -> Result<(), Failure> {
 }
 
 fn print_report(args: &Args, looked: &Examination, repairs: &[String], screen: &mut Screen) -> Result<Status, Failure> {
-    let threshold = args.level.level();
+    let threshold = args.level.into();
     let judged = judge(
         &looked.evidence(),
         &looked.intention,
@@ -153,15 +140,8 @@ fn print_report(args: &Args, looked: &Examination, repairs: &[String], screen: &
     if let Some(path) = &args.junit {
         root::output::write(path, report::check_junit(&checked, threshold).as_bytes())?;
     }
-    let length = if screen.volume == Volume::Verbose {
-        KnobDetail::Whole
-    } else {
-        KnobDetail::Short
-    };
-    match screen.form {
-        OutputFormat::Json => screen.json(&report::check_json(&checked)),
-        OutputFormat::Text => screen.text(&report::check_text(&checked, length, screen.style())),
-    }
+    screen.json(&report::check_json(&checked));
+    screen.text(&report::check_text(&checked, plans::detail(screen), screen.style()));
     Ok(match (judged.fails, judged.verdict) {
         (true, _) => Status::Failed,
         (false, CheckVerdict::Unknown) => Status::Unable,

@@ -64,10 +64,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     match screen.form {
         _ if args.form.is_some() => {
             let page = html(args, &files, &sets, &judged, &verdicts);
-            match &args.out {
-                Some(path) => root::output::write(path, page.as_bytes())?,
-                None => screen.stream(|out| out.write_all(page.as_bytes())),
-            }
+            crate::deliver(&page, args.out.as_deref(), screen)?;
         }
         OutputFormat::Json => screen.json(&report::comparison_json(&files, &judged, &verdicts)),
         OutputFormat::Text if verdicts.is_empty() => {

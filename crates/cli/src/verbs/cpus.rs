@@ -22,8 +22,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let machine = session.machine();
     let cpus = match is_script(&args.expression) {
         true => of_script(&args.expression)?,

@@ -1,13 +1,13 @@
 //! `diff`: shows what changed between two snapshots, or between one and now.
 
+use crate::plans;
 use crate::reading::captured;
 use plan::diff::MachineReading;
-use report::KnobDetail;
 use root::{Failure, Origin, Status};
 use session::Session;
 use session::isolation::cpus;
 use std::path::PathBuf;
-use terminal::{OutputFormat, Screen, Volume};
+use terminal::Screen;
 
 /// Arguments of `diff`.
 #[derive(clap::Args)]
@@ -36,15 +36,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         .map(|expression| cpus(expression, &after.machine))
         .transpose()?;
     let diff = plan::diff::diff(&before, &after, matter.as_ref());
-    let length = if screen.volume == Volume::Verbose {
-        KnobDetail::Whole
-    } else {
-        KnobDetail::Short
-    };
-    match screen.form {
-        OutputFormat::Json => screen.stream(|out| report::diff_json(&diff, out)),
-        OutputFormat::Text => screen.text(&report::diff_text(&diff, length, screen.style())),
-    }
+    screen.json(&report::diff_json(&diff));
+    screen.text(&report::diff_text(&diff, plans::detail(screen), screen.style()));
     Ok(Status::Done)
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use session::Session;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 
 /// Arguments of `explain`.
 #[derive(clap::Args)]
@@ -179,14 +179,11 @@ fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen
         KernelSource::Assumed => report.assumed(),
         KernelSource::Known | KernelSource::Any => report,
     };
-    match screen.form {
-        OutputFormat::Json => screen.json(&report),
-        OutputFormat::Text => screen.text(&lint_text(&report, screen.style())),
-    }
-    Ok(if report.has_error() {
-        Status::Failed
-    } else {
-        Status::Done
+    screen.json(&report);
+    screen.text(&lint_text(&report, screen.style()));
+    Ok(match report.has_error() {
+        true => Status::Failed,
+        false => Status::Done,
     })
 }
 

@@ -25,8 +25,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let root = session.root();
     let mut machine = session.machine();
     // The text output marks busy CPUs, so it needs the tasks in every case but one.
@@ -53,15 +52,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         cpus,
         own_pid,
     };
-    let style = screen.style();
     match screen.form {
         OutputFormat::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),
-        OutputFormat::Text => {
-            let mut text = Vec::new();
-            // Writing to memory never fails.
-            let _ = report::inspect_text(&machine, &view, style, &mut text);
-            screen.text(&String::from_utf8_lossy(&text));
-        }
+        OutputFormat::Text => screen.text(&report::inspect_text(&machine, &view, screen.style())),
     }
     Ok(Status::Done)
 }

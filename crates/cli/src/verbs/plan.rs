@@ -4,13 +4,12 @@ use crate::intent::IntentArgs;
 use crate::plans;
 use crate::reading::ReadingArgs;
 use clap::builder::PossibleValuesParser;
-use report::KnobDetail;
 use report::export::{EXPORTS, ExportForm, ExportSubject, ExportedFile, export_json, export_text};
 use root::output::NewFile;
 use root::{Failure, Status};
 use session::Session;
 use std::path::{Path, PathBuf};
-use terminal::{OutputFormat, Screen, Volume};
+use terminal::Screen;
 
 /// Arguments of `plan`.
 #[derive(clap::Args)]
@@ -40,14 +39,10 @@ fn forms() -> PossibleValuesParser {
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let root = session.root();
     let machine = session.machine().for_plan(root);
-    let length = match screen.volume {
-        Volume::Verbose => KnobDetail::Whole,
-        _ => KnobDetail::Short,
-    };
+    let length = plans::detail(screen);
     let declared = args.wanted.declared(session, args.config.as_deref())?;
     let mut plans = match &declared {
         Some(file) => file.plan_all(session, &machine)?,
@@ -74,10 +69,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         };
         return export(form, &subject, args.export_to.as_deref(), screen);
     }
-    match screen.form {
-        OutputFormat::Json => screen.stream(|out| report::plan_json(&plan, out)),
-        OutputFormat::Text => screen.text(&report::plan_text(&plan, length, screen.style())),
-    }
+    plans::show_one(&plan, length, screen);
     Ok(Status::Done)
 }
 
@@ -100,10 +92,8 @@ fn export(
         write(&paths, &files)?;
         exported = paths.iter().map(|path| format!("{}\n", path.display())).collect();
     }
-    match screen.form {
-        OutputFormat::Json => screen.stream(|out| export_json(form, &files, out)),
-        OutputFormat::Text => screen.text(&exported),
-    }
+    screen.json(&export_json(form, &files));
+    screen.text(&exported);
     Ok(Status::Done)
 }
 

@@ -9,7 +9,7 @@ use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 
 /// Arguments of `prove`.
 #[derive(clap::Args)]
@@ -50,32 +50,23 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         stop,
     };
     let story = prove(session, &options, &mut Bar { screen, bar: None });
-    let json = story.json().map_err(|error| {
-        Failure::new(
-            Status::Bug,
-            "the result is no JSON",
-            error.to_string(),
-            "please report this as a bug",
-        )
-    })?;
+    let json = story
+        .json()
+        .map_err(|error| Failure::bug("the result is no JSON", error.to_string()))?;
     root::output::write(&args.out, &json)?;
     if let Some(page) = result_file.page() {
         root::output::write(page, report::prove::prove_html(&story).as_bytes())?;
     }
-    match screen.form {
-        OutputFormat::Json => screen.json(&story),
-        OutputFormat::Text => {
-            screen.text(&report::prove::prove_text(&story, screen.style()));
-            let page = result_file
-                .page()
-                .map(|page| format!("The page: {}   ", page.display()));
-            screen.text(&format!(
-                "\n{}the numbers: {}\n",
-                page.unwrap_or_default(),
-                args.out.display()
-            ));
-        }
-    }
+    screen.json(&story);
+    screen.text(&report::prove::prove_text(&story, screen.style()));
+    let page = result_file
+        .page()
+        .map(|page| format!("The page: {}   ", page.display()));
+    screen.text(&format!(
+        "\n{}the numbers: {}\n",
+        page.unwrap_or_default(),
+        args.out.display()
+    ));
     Ok(Status::Program(story.exit_status))
 }
 

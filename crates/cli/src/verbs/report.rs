@@ -5,7 +5,7 @@ use formats::Recording;
 use root::{Failure, Status};
 use session::{Session, read_recording};
 use std::path::PathBuf;
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
@@ -35,20 +35,15 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     let recording = read_recording(&args.file)?;
     let name = args.file.display().to_string();
     let Some(format) = args.format else {
-        match screen.form {
-            OutputFormat::Json => screen.json(&report::recording_json(&name, &recording)),
-            OutputFormat::Text => screen.text(&report::recording_text(&recording, screen.style())),
-        }
+        screen.json(&report::recording_json(&name, &recording));
+        screen.text(&report::recording_text(&recording, screen.style()));
         return Ok(Status::Done);
     };
     let (text, left_out) = match format {
         ReportOutput::As(format) => format.write(&recording),
         ReportOutput::Page => (page(&name, &recording)?, None),
     };
-    match &args.out {
-        Some(path) => root::output::write(path, text.as_bytes())?,
-        None => screen.stream(|out| out.write_all(text.as_bytes())),
-    }
+    crate::deliver(&text, args.out.as_deref(), screen)?;
     for note in recording
         .notes
         .iter()

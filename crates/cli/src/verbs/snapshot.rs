@@ -31,8 +31,7 @@ struct SnapshotJson<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let root = session.root();
     let summary = capture(root, &args.file, env!("CARGO_PKG_VERSION"), &for_verbs(root))?;
     let file = args.file.display().to_string();
@@ -83,7 +82,7 @@ fn for_verbs(root: &Root) -> Vec<ExtraCapture> {
             path,
         })
         .collect();
-    let running = root.value("/proc/cmdline").ok().flatten().unwrap_or_default();
+    let running = root.readable_value("/proc/cmdline").unwrap_or_default();
     let shown = plan::boot_check::paths(words(&running));
     // The journal contains what was applied, and `check` compares the machine with that.
     let ours = [format!("{LIB_DIR}/boot-line"), format!("{RUN_DIR}/journal")];

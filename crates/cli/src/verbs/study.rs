@@ -15,7 +15,7 @@ use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::{Path, PathBuf};
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 use venue_args::VenueArgs;
 
 const EXAMPLES: &str = "A study file:\n  \
@@ -189,33 +189,29 @@ fn show_written(
 /// Prints the plan of a study, with the needs of its boots.
 fn show_plan(plan: &StudyPlan, screen: &mut Screen) {
     let (record, study) = (plan.record(), &plan.forecast.study);
-    match screen.form {
-        OutputFormat::Json => screen.json(&PlanReport {
-            schema: "quietcore.study-plan/1",
-            cells: study.cells.iter().map(|cell| cell.name.as_str()).collect(),
-            order: &record.order,
-            runs: plan.schedule.order().len(),
-            restarts: plan.schedule.boot_sessions_left(),
-            seconds: plan.schedule.remaining().as_secs(),
-            notes: &plan.notes,
-        }),
-        OutputFormat::Text => {
-            let mut text = format!(
-                "measure {} on CPU {} for {} in each of {} runs: {} cells, {} each; about {} in all\n",
-                study.what.word(),
-                plan.forecast.cpus,
-                duration_text(study.each),
-                plan.schedule.order().len(),
-                study.cells.len(),
-                repetition_text(study.repetitions),
-                duration_text(plan.schedule.remaining()),
-            );
-            for (place, block) in record.order.iter().enumerate() {
-                text.push_str(&format!("  {:>3}  {}\n", place + 1, block.join("  ")));
-            }
-            text.push_str(&plan.boots);
-            text.extend(plan.notes.iter().map(|note| format!("note: {note}\n")));
-            screen.text(&text);
-        }
+    let (runs, remaining) = (plan.schedule.order().len(), plan.schedule.remaining());
+    screen.json(&PlanReport {
+        schema: "quietcore.study-plan/1",
+        cells: study.cells.iter().map(|cell| cell.name.as_str()).collect(),
+        order: &record.order,
+        runs,
+        restarts: plan.schedule.boot_sessions_left(),
+        seconds: remaining.as_secs(),
+        notes: &plan.notes,
+    });
+    let mut text = format!(
+        "measure {} on CPU {} for {} in each of {runs} runs: {} cells, {} each; about {} in all\n",
+        study.what.word(),
+        plan.forecast.cpus,
+        duration_text(study.each),
+        study.cells.len(),
+        repetition_text(study.repetitions),
+        duration_text(remaining),
+    );
+    for (place, block) in record.order.iter().enumerate() {
+        text.push_str(&format!("  {:>3}  {}\n", place + 1, block.join("  ")));
     }
+    text.push_str(&plan.boots);
+    text.extend(plan.notes.iter().map(|note| format!("note: {note}\n")));
+    screen.text(&text);
 }

@@ -3,7 +3,7 @@
 mod traces;
 
 use apply::installed::{InstalledPath, RemovalResult};
-use apply::{ApplyError, Force, UndoOutcome, UndoRequest, UndoTarget};
+use apply::{ApplyError, ChangeEntry, Force, UndoOutcome, UndoRequest, UndoTarget};
 use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
@@ -43,7 +43,7 @@ struct UndoJson<'a> {
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<session::entries::ChangeEntryJson>,
+    entries: &'a [ChangeEntry],
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
@@ -152,10 +152,7 @@ fn concerned(session: &Session, which: UndoTarget) -> CpuSet {
         UndoTarget::Last => Some(*intent) == in_force.last(),
         _ => true,
     };
-    in_force
-        .iter()
-        .filter(goes)
-        .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
+    CpuSet::union(in_force.iter().filter(goes).map(|intent| &intent.cpus))
 }
 
 /// Undoing a partition does not change the file, so `apply` or the next boot recreates it.
@@ -178,11 +175,7 @@ fn show(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath], screen
         was_in_force: undone.was_in_force,
         taken: &undone.undone_partitions,
         still_in_force: left,
-        entries: undone
-            .entries
-            .iter()
-            .map(session::entries::ChangeEntryJson::from)
-            .collect(),
+        entries: &undone.entries,
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
         notes: &undone.notes,
@@ -208,7 +201,7 @@ fn text(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath]) -> Str
         };
         return text + &files;
     }
-    let mut text = session::entries::entries_text(&undone.entries) + &files;
+    let mut text = apply::entries_text(&undone.entries) + &files;
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }

@@ -1,18 +1,21 @@
 //! Defines the errors of `bitcalc`. Their texts are those of the original, which other programs may compare.
 
 use machine::CpuSet;
-use std::fmt;
 
 /// Why a script or a command line cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BitcalcError {
     /// The script leaves no value on the stack.
+    #[error("Error: no value is left")]
     NothingLeft,
     /// The script leaves several values.
+    #[error("Error: {0} values are left")]
     ManyLeft(usize),
     /// A mask has bits above the highest CPU.
+    #[error("Error: there is no CPU above {}", CpuSet::MAX_CPU)]
     NoSuchCpu,
     /// A word of the script is wrong.
+    #[error("Error while parsing {scope}: {error}")]
     Word {
         /// What the word was taken for.
         scope: &'static str,
@@ -20,8 +23,10 @@ pub enum BitcalcError {
         error: Box<BitcalcError>,
     },
     /// A mask has more than this number of bits.
+    #[error("a mask has at most {0} bits here")]
     TooWide(usize),
     /// A mask has a character that is no hexadecimal digit.
+    #[error("{digits}: Character '{letter}' is not legal in hexadecimal mask")]
     Digit {
         /// The mask.
         digits: String,
@@ -29,112 +34,56 @@ pub enum BitcalcError {
         letter: char,
     },
     /// A list of bits cannot be parsed.
+    #[error("{0}: Malformed bitmap")]
     List(String),
     /// A number of bits is missing.
+    #[error("Expected unsigned integer value, got empty string")]
     NoNumber,
     /// A number of bits cannot be parsed.
+    #[error("'{0}': Not a valid unsigned integer value")]
     Number(String),
     /// The values on the stack have more than this number of bits.
+    #[error("more than {0} bits are on the stack")]
     StackFull(usize),
     /// An operator needs a value, and there is none.
+    #[error("Need one value, but none available")]
     NoValue,
     /// An operator needs two values, and there are only so many.
+    #[error("Need two values, but {0} available")]
     TooFewValues(usize),
     /// A word after `--`.
+    #[error("Error: {0}: Unexpected argument")]
     Argument(String),
     /// No option has this name.
+    #[error("bitcalc: unrecognized option '--{0}'")]
     UnknownName(String),
     /// Several options begin with this name.
+    #[error("bitcalc: option '--{0}' is ambiguous")]
     AmbiguousName(String),
     /// The long option requires a value.
+    #[error("bitcalc: option '--{0}' requires an argument")]
     NameWithoutValue(&'static str),
     /// The long option takes no value.
+    #[error("bitcalc: option '--{0}' doesn't allow an argument")]
     NameWithValue(&'static str),
     /// No option has this letter.
+    #[error("bitcalc: invalid option -- '{0}'")]
     UnknownLetter(char),
     /// The option of this letter requires a value.
+    #[error("bitcalc: option requires an argument -- '{0}'")]
     LetterWithoutValue(char),
     /// No format has this name.
+    #[error("Error: {0}: {0} is an unknown format")]
     Format(String),
     /// Standard input cannot be read.
+    #[error("Error: <stdin>: {0}")]
     StandardInput(std::io::Error),
     /// A file cannot be opened.
+    #[error("Error: {file}: Error opening file for reading: {why}")]
     File {
         /// The file.
         file: String,
         /// The error, as C words it.
         why: String,
     },
-}
-
-impl fmt::Display for BitcalcError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BitcalcError::Word { scope, error } => write!(f, "Error while parsing {scope}: {error}"),
-            BitcalcError::NothingLeft
-            | BitcalcError::ManyLeft(_)
-            | BitcalcError::NoSuchCpu
-            | BitcalcError::Argument(_)
-            | BitcalcError::Format(_)
-            | BitcalcError::StandardInput(_)
-            | BitcalcError::File { .. } => self.of_program(f),
-            BitcalcError::UnknownName(_)
-            | BitcalcError::AmbiguousName(_)
-            | BitcalcError::NameWithoutValue(_)
-            | BitcalcError::NameWithValue(_)
-            | BitcalcError::UnknownLetter(_)
-            | BitcalcError::LetterWithoutValue(_) => self.of_option(f),
-            _ => self.of_word(f),
-        }
-    }
-}
-
-impl BitcalcError {
-    /// Errors that begin with `Error:`.
-    fn of_program(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Error: ")?;
-        match self {
-            BitcalcError::NothingLeft => f.write_str("no value is left"),
-            BitcalcError::ManyLeft(count) => write!(f, "{count} values are left"),
-            BitcalcError::NoSuchCpu => write!(f, "there is no CPU above {}", CpuSet::MAX_CPU),
-            BitcalcError::Argument(word) => write!(f, "{word}: Unexpected argument"),
-            BitcalcError::Format(name) => write!(f, "{name}: {name} is an unknown format"),
-            BitcalcError::StandardInput(error) => write!(f, "<stdin>: {error}"),
-            BitcalcError::File { file, why } => write!(f, "{file}: Error opening file for reading: {why}"),
-            _ => Ok(()),
-        }
-    }
-
-    /// Errors of options, as `getopt_long` words them.
-    fn of_option(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bitcalc: ")?;
-        match self {
-            BitcalcError::UnknownName(name) => write!(f, "unrecognized option '--{name}'"),
-            BitcalcError::AmbiguousName(name) => write!(f, "option '--{name}' is ambiguous"),
-            BitcalcError::NameWithoutValue(name) => write!(f, "option '--{name}' requires an argument"),
-            BitcalcError::NameWithValue(name) => write!(f, "option '--{name}' doesn't allow an argument"),
-            BitcalcError::UnknownLetter(letter) => write!(f, "invalid option -- '{letter}'"),
-            BitcalcError::LetterWithoutValue(letter) => {
-                write!(f, "option requires an argument -- '{letter}'")
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Errors within a word of a script.
-    fn of_word(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BitcalcError::TooWide(most) => write!(f, "a mask has at most {most} bits here"),
-            BitcalcError::Digit { digits, letter } => {
-                write!(f, "{digits}: Character '{letter}' is not legal in hexadecimal mask")
-            }
-            BitcalcError::List(text) => write!(f, "{text}: Malformed bitmap"),
-            BitcalcError::NoNumber => f.write_str("Expected unsigned integer value, got empty string"),
-            BitcalcError::Number(text) => write!(f, "'{text}': Not a valid unsigned integer value"),
-            BitcalcError::StackFull(most) => write!(f, "more than {most} bits are on the stack"),
-            BitcalcError::NoValue => f.write_str("Need one value, but none available"),
-            BitcalcError::TooFewValues(there) => write!(f, "Need two values, but {there} available"),
-            _ => Ok(()),
-        }
-    }
 }

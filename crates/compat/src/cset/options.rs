@@ -80,6 +80,19 @@ impl ParsedOptions {
             .get(place)
             .map(|operand| operand.to_string_lossy().into_owned())
     }
+
+    /// The values of these options, then the operands.
+    pub fn names(&self, options: &[&str]) -> Vec<String> {
+        let values = options
+            .iter()
+            .filter_map(|option| self.value(option))
+            .map(str::to_owned);
+        let operands = self
+            .operands
+            .iter()
+            .map(|operand| operand.to_string_lossy().into_owned());
+        values.chain(operands).collect()
+    }
 }
 
 /// Parses a command line.

@@ -10,7 +10,6 @@ use apply::{
 use machine::{CpuSet, Version};
 use plan::{Intent, partition_path};
 use root::process;
-use session::Session;
 use session::accounts;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -48,17 +47,12 @@ pub fn is_of(tree: &CpusetTree, set: &CpusetNode, partitions: &[Intent]) -> bool
 ///
 /// # Errors
 /// A journal that cannot be written.
-pub fn into_partition(
-    session: &Session,
-    tree: &CpusetTree,
-    tids: &[u32],
-    to: &CpusetNode,
-) -> Result<MoveResult, CsetError> {
-    let changing = session.lock()?;
+pub fn into_partition(tree: &CpusetTree, tids: &[u32], to: &CpusetNode) -> Result<MoveResult, CsetError> {
+    let changing = tree.session.lock()?;
     let Some(mut journal) = Journal::open(changing.state())? else {
         return Err(CsetError::failed("shielding not active on system"));
     };
-    let taken = isolated_cpus(&partitions(&journal, changing.session.boot_id().as_deref()));
+    let taken = isolated_cpus(&partitions(&journal, tree.session.boot_id().as_deref()));
     let ground = MoveContext {
         system: &changing.host,
         hierarchy: &tree.hierarchy,
@@ -67,7 +61,7 @@ pub fn into_partition(
     let parcels: Vec<PlannedMove> = tids
         .iter()
         .map(|tid| match moves_alone(tree, &ground, tids, *tid, to) {
-            true => single(tree, *tid, to),
+            true => alone(MoveUnit::Thread, tree, *tid, to),
             false => parcel(tree, *tid, to),
         })
         .collect();
@@ -84,9 +78,7 @@ pub fn into_partition(
 }
 
 fn isolated_cpus(partitions: &[Intent]) -> CpuSet {
-    partitions
-        .iter()
-        .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
+    CpuSet::union(partitions.iter().map(|intent| &intent.cpus))
 }
 
 /// Whether v2 moves this thread without its process: it was named alone, and the set accepts single threads.
@@ -98,32 +90,31 @@ fn moves_alone(tree: &CpusetTree, ground: &MoveContext, tids: &[u32], tid: u32, 
         && threads::threshold(ground, tid, &dir) != ThreadMoveObstacle::Populated
 }
 
-fn single(tree: &CpusetTree, tid: u32, to: &CpusetNode) -> PlannedMove {
+fn alone(unit: MoveUnit, tree: &CpusetTree, tid: u32, to: &CpusetNode) -> PlannedMove {
     PlannedMove {
-        unit: MoveUnit::Thread,
-        tasks: vec![ThreadMove {
-            tid,
-            pin: None,
-            policy: None,
-        }],
+        unit,
+        tasks: vec![unpinned(tid)],
         ..parcel(tree, tid, to)
+    }
+}
+
+fn unpinned(tid: u32) -> ThreadMove {
+    ThreadMove {
+        tid,
+        pin: None,
+        policy: None,
     }
 }
 
 /// v1 moves threads one by one, v2 whole processes.
 fn parcel(tree: &CpusetTree, tid: u32, to: &CpusetNode) -> PlannedMove {
-    let passenger = |tid| ThreadMove {
-        tid,
-        pin: None,
-        policy: None,
-    };
     let (unit, tasks) = match tree.hierarchy.version {
-        Version::V1 => (MoveUnit::Thread, vec![passenger(tid)]),
+        Version::V1 => (MoveUnit::Thread, vec![unpinned(tid)]),
         Version::V2 => {
             let process = tree.task(tid).map(|task| task.pid);
             let threads = tree.machine.tasks.iter().flatten();
             let threads = threads.filter(|task| Some(task.pid) == process);
-            (MoveUnit::Process, threads.map(|task| passenger(task.key.tid)).collect())
+            (MoveUnit::Process, threads.map(|task| unpinned(task.key.tid)).collect())
         }
     };
     PlannedMove {
@@ -146,16 +137,8 @@ pub fn leaves_only(tree: &CpusetTree, to: &CpusetNode) -> Vec<String> {
 }
 
 /// Places this process into a set, before it executes a program there.
-fn enter(session: &Session, tree: &CpusetTree, to: &CpusetNode) -> Result<(), CsetError> {
-    let own = PlannedMove {
-        unit: MoveUnit::Process,
-        tasks: vec![ThreadMove {
-            tid: std::process::id(),
-            pin: None,
-            policy: None,
-        }],
-        ..parcel(tree, std::process::id(), to)
-    };
+fn enter(tree: &CpusetTree, to: &CpusetNode) -> Result<(), CsetError> {
+    let own = alone(MoveUnit::Process, tree, std::process::id(), to);
     let refused = |errno: i32| CsetError::Failed {
         what: format!(
             "[Errno {errno}] {}: cpuset \"{}\" does not take this process",
@@ -164,30 +147,25 @@ fn enter(session: &Session, tree: &CpusetTree, to: &CpusetNode) -> Result<(), Cs
         ),
         more: leaves_only(tree, to),
     };
-    let changing = session.lock()?;
-    let none = CpuSet::new();
-    if let Some(mut journal) = Journal::open(changing.state())? {
-        let in_force = partitions(&journal, changing.session.boot_id().as_deref());
-        if !in_force.is_empty() {
-            let ground = MoveContext {
-                system: &changing.host,
-                hierarchy: &tree.hierarchy,
-                isolated: &isolated_cpus(&in_force),
-            };
-            let arrivals = apply::relocate(&ground, &mut journal, &[own])?;
-            return match arrivals.first().map(|arrival| &arrival.outcome) {
-                Some(ChangeOutcome::Refused(errno)) => Err(refused(*errno)),
-                _ => Ok(()),
-            };
-        }
-    }
+    let changing = tree.session.lock()?;
+    let mut journal = Journal::open(changing.state())?;
+    let boot_id = tree.session.boot_id();
+    let in_force = journal.as_ref().map(|journal| partitions(journal, boot_id.as_deref()));
+    let in_force = in_force.unwrap_or_default();
     let ground = MoveContext {
         system: &changing.host,
         hierarchy: &tree.hierarchy,
-        isolated: &none,
+        isolated: &isolated_cpus(&in_force),
     };
-    match apply::enter(&ground, &own) {
-        ChangeOutcome::Refused(errno) => Err(refused(errno)),
+    let outcome = match &mut journal {
+        Some(journal) if !in_force.is_empty() => {
+            let arrivals = apply::relocate(&ground, journal, &[own])?;
+            arrivals.into_iter().next().map(|arrival| arrival.outcome)
+        }
+        _ => Some(apply::enter(&ground, &own)),
+    };
+    match outcome {
+        Some(ChangeOutcome::Refused(errno)) => Err(refused(errno)),
         _ => Ok(()),
     }
 }
@@ -208,8 +186,8 @@ pub struct ProgramLaunch<'a> {
 ///
 /// # Errors
 /// Unknown users and groups, a set that accepts no tasks, a program that cannot be started.
-pub fn become_program(session: &Session, tree: &CpusetTree, start: &ProgramLaunch, before: impl FnOnce()) -> CsetError {
-    match try_to_become(session, tree, start, before) {
+pub fn become_program(tree: &CpusetTree, start: &ProgramLaunch, before: impl FnOnce()) -> CsetError {
+    match try_to_become(tree, start, before) {
         Ok(error) => {
             let errno = error.raw_os_error().unwrap_or(0);
             CsetError::failed(format!("[Errno {errno}] {}", words_of(errno)))
@@ -218,16 +196,11 @@ pub fn become_program(session: &Session, tree: &CpusetTree, start: &ProgramLaunc
     }
 }
 
-fn try_to_become(
-    session: &Session,
-    tree: &CpusetTree,
-    start: &ProgramLaunch,
-    before: impl FnOnce(),
-) -> Result<std::io::Error, CsetError> {
+fn try_to_become(tree: &CpusetTree, start: &ProgramLaunch, before: impl FnOnce()) -> Result<std::io::Error, CsetError> {
     let Some((program, arguments)) = start.command.split_first() else {
         return Err(CsetError::failed("no program to execute was named"));
     };
-    let root = session.root();
+    let root = tree.session.root();
     let who = |user, group| accounts::identity(root, user, group);
     if let (Some(user), true) = (start.user, who(start.user, None).is_err()) {
         return Err(CsetError::failed(format!("unknown user: \"{user}\"")));
@@ -236,7 +209,7 @@ fn try_to_become(
         return Err(CsetError::failed(format!("unknown group: \"{group}\"")));
     }
     let identity = who(start.user, start.group)?;
-    enter(session, tree, start.set)?;
+    enter(tree, start.set)?;
     if let Some(identity) = identity {
         process::become_user(identity.uid, identity.gid, identity.groups.as_deref()).map_err(|errno| {
             CsetError::failed(format!(

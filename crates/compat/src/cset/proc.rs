@@ -51,23 +51,14 @@ fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Resul
     let tree = CpusetTree::read(session)?;
     let wants_move = ["move", "kthread", "pid"].iter().any(|option| given.has(option));
     match (given.has("exec"), wants_move && !given.has("list")) {
-        (true, _) => exec(session, &tree, given, talk),
-        (false, true) => start_move(session, &tree, given, talk),
-        (false, false) => list(session, &tree, given, talk),
+        (true, _) => exec(&tree, given, talk),
+        (false, true) => start_move(&tree, given, talk),
+        (false, false) => list(&tree, given, talk),
     }
 }
 
-fn list(
-    session: &Session,
-    tree: &CpusetTree,
-    given: &ParsedOptions,
-    talk: &mut CsetOutput,
-) -> Result<Status, CsetError> {
-    let named = ["set", "fromset", "toset"]
-        .iter()
-        .filter_map(|option| given.value(option));
-    let mut names: Vec<String> = named.map(str::to_owned).collect();
-    names.extend((0..given.operands.len()).filter_map(|place| given.operand(place)));
+fn list(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
+    let names = given.names(&["set", "fromset", "toset"]);
     if names.is_empty() {
         let what = match given.has("list") {
             true => "cpuset not specified",
@@ -78,7 +69,7 @@ fn list(
     for name in names {
         let set = tree.find(&name)?;
         let named = NamedSet { set, name: &set.name };
-        show(session, tree, named, talk, 0);
+        show(tree, named, talk, 0);
     }
     Ok(Status::Done)
 }
@@ -104,10 +95,10 @@ impl NamedSet<'_> {
 }
 
 /// The header of a set, and the rows of its tasks.
-pub(super) fn show(session: &Session, tree: &CpusetTree, named: NamedSet, talk: &mut CsetOutput, indent: usize) {
+pub(super) fn show(tree: &CpusetTree, named: NamedSet, talk: &mut CsetOutput, indent: usize) {
     let name = named.name;
     let tasks: Vec<&Task> = tree.members(named.set).collect();
-    let rows = tables::tasks(&tasks, session.root(), talk.reader, indent);
+    let rows = tables::tasks(&tasks, tree.session.root(), talk.reader, indent);
     match talk.reader {
         ListingReader::Program if tasks.is_empty() => talk.print(&format!("proc_list_no_tasks-{name}")),
         ListingReader::Program => {
@@ -122,12 +113,7 @@ pub(super) fn show(session: &Session, tree: &CpusetTree, named: NamedSet, talk: 
     }
 }
 
-fn exec(
-    session: &Session,
-    tree: &CpusetTree,
-    given: &ParsedOptions,
-    talk: &mut CsetOutput,
-) -> Result<Status, CsetError> {
+fn exec(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
     let named = ["set", "toset", "fromset"]
         .iter()
         .find_map(|option| given.value(option));
@@ -143,7 +129,7 @@ fn exec(
         user: given.value("user"),
         group: given.value("group"),
     };
-    Err(place::become_program(session, tree, &start, || last_message(set, talk)))
+    Err(place::become_program(tree, &start, || last_message(set, talk)))
 }
 
 /// The message from which scripts parse the program's PID.
@@ -166,9 +152,7 @@ struct MoveParameters {
 /// `-m PIDSPEC set`, `-m -p PIDSPEC set`, `-m from to`, with any of `-s`, `-f`, `-t` in place of an operand.
 fn parse_request(given: &ParsedOptions) -> MoveParameters {
     let text = |option: &str| given.value(option).map(str::to_owned);
-    let mut operands: Vec<String> = (0..given.operands.len())
-        .filter_map(|place| given.operand(place))
-        .collect();
+    let mut operands = given.names(&[]);
     let mut request = MoveParameters {
         pids: text("pid"),
         from: text("fromset"),
@@ -198,12 +182,7 @@ fn parse_request(given: &ParsedOptions) -> MoveParameters {
     request
 }
 
-fn start_move(
-    session: &Session,
-    tree: &CpusetTree,
-    given: &ParsedOptions,
-    talk: &mut CsetOutput,
-) -> Result<Status, CsetError> {
+fn start_move(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
     let request = parse_request(given);
     let Some(to) = &request.to else {
         return Err(CsetError::failed("destination cpuset not specified"));
@@ -215,10 +194,9 @@ fn start_move(
         (true, false) => KernelThreads::Unbound,
         (false, _) => KernelThreads::None,
     };
-    let siblings = if given.has("threads") {
-        Siblings::Included
-    } else {
-        Siblings::Stay
+    let siblings = match given.has("threads") {
+        true => Siblings::Included,
+        false => Siblings::Stay,
     };
     let chosen = match (&request.pids, from) {
         (Some(pidspec), from) => {
@@ -248,9 +226,9 @@ fn start_move(
     if let Some(from) = from.filter(|_| chosen.elsewhere > 0) {
         talk.print(&skipped(chosen.elsewhere, &from.name));
     }
-    carry_out(session, tree, &chosen, to, talk)?;
+    carry_out(tree, &chosen, to, talk)?;
     if let (None, Some(from)) = (&request.pids, from) {
-        follow(session, &chosen.user, &from.path, &to.path)?;
+        follow(tree.session, &chosen.user, &from.path, &to.path)?;
     }
     talk.print("done");
     Ok(Status::Done)
@@ -271,13 +249,12 @@ fn follow(session: &Session, moved: &[u32], from: &str, to: &str) -> Result<(), 
         if born.is_empty() {
             break;
         }
-        set::move_tasks(session, &tree, &born, to)?;
+        set::move_tasks(&tree, &born, to)?;
     }
     Ok(())
 }
 
 fn carry_out(
-    session: &Session,
     tree: &CpusetTree,
     chosen: &SelectedTasks,
     to: &CpusetNode,
@@ -308,7 +285,7 @@ fn carry_out(
             chosen.bound
         ));
     }
-    let moved = set::move_tasks(session, tree, &chosen.all(), to)?;
+    let moved = set::move_tasks(tree, &chosen.all(), to)?;
     talk.bar(chosen.len());
     if moved.exited + chosen.missing > 0 {
         let count = moved.exited + chosen.missing;

@@ -9,6 +9,7 @@ use super::talk::CsetOutput;
 use super::tree::{CpusetNode, CpusetTree, clean, parent};
 use super::{CsetCommand, CsetError, spec};
 use change::SetProperties;
+pub(super) use change::undo;
 use machine::{CpuSet, Version};
 use plan::by_hand;
 use root::Status;
@@ -44,7 +45,7 @@ fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Resul
     let tree = CpusetTree::read(session)?;
     let makes = ["cpu", "mem", "cpu_exclusive", "mem_exclusive"];
     if given.has("newname") {
-        rename(session, &tree, given, talk)?;
+        rename(&tree, given, talk)?;
     } else if given.has("destroy") {
         destroy(session, given, talk)?;
     } else if makes
@@ -52,7 +53,7 @@ fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Resul
         .any(|option| given.has(option) && given.value(option) != Some(""))
         && !given.has("list")
     {
-        make(session, &tree, given, talk)?;
+        make(&tree, given, talk)?;
     } else {
         return list(&tree, given, talk);
     }
@@ -63,9 +64,9 @@ fn named(given: &ParsedOptions) -> Option<String> {
     given.value("set").map(str::to_owned).or_else(|| given.operand(0))
 }
 
-fn make(session: &Session, tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
+fn make(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
     let name = named(given).ok_or_else(|| CsetError::failed("cpuset not specified"))?;
-    let last = super::tree::last_cpu(session);
+    let last = super::tree::last_cpu(tree.session);
     let mut request = SetProperties {
         cpus: given.value("cpu").map(|list| spec::cpus(list, last)).transpose()?,
         mems: given.value("mem").map(spec::mems).transpose()?,
@@ -77,12 +78,12 @@ fn make(session: &Session, tree: &CpusetTree, given: &ParsedOptions, talk: &mut 
     match tree.find(&name) {
         Ok(_) if !lists => talk.print("Modification of cpu_exclusive and mem_exclusive not implemented."),
         Ok(set) => {
-            change::make(session, change::modify(session, tree, set, &request)?)?;
+            change::make(tree, change::modify(tree, set, &request)?)?;
             talk.print(&format!("--> modified cpuset \"{name}\""));
         }
         Err(_) if !lists => return Err(CsetError::failed("cpuset not specified")),
         Err(_) => {
-            let made = change::make(session, change::create(session, tree, &name, &request)?)?;
+            let made = change::make(tree, change::create(tree, &name, &request)?)?;
             talk.print(&format!("--> created cpuset \"{name}\""));
             let findings = made.iter().flat_map(|made| &made.findings);
             findings.for_each(|finding| talk.print(&format!("--> {}", finding.message)));
@@ -95,7 +96,7 @@ fn make(session: &Session, tree: &CpusetTree, given: &ParsedOptions, talk: &mut 
     Ok(())
 }
 
-fn rename(session: &Session, tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
+fn rename(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
     let old = named(given).ok_or_else(|| CsetError::failed("desired cpuset not specified"))?;
     let set = tree.find(&old)?;
     let new = given.value("newname").unwrap_or_default();
@@ -110,24 +111,24 @@ fn rename(session: &Session, tree: &CpusetTree, given: &ParsedOptions, talk: &mu
     if tree.sets.iter().any(|other| other.path == path) {
         return Err(CsetError::failed(format!("cpuset \"{path}\" already exists")));
     }
-    own(session, tree, set)?;
+    own(tree, set)?;
     talk.print(&format!(
         "--> renaming \"{}\" to \"{new}\"",
         tree.hierarchy.dir(&set.place)
     ));
     change::make(
-        session,
-        change::rename(session, tree, set, path.rsplit('/').next().unwrap_or_default())?,
+        tree,
+        change::rename(tree, set, path.rsplit('/').next().unwrap_or_default())?,
     )?;
     Ok(())
 }
 
 /// The root cannot be removed, and sets of a shield are removed with it.
-fn own(session: &Session, tree: &CpusetTree, set: &CpusetNode) -> Result<(), CsetError> {
+fn own(tree: &CpusetTree, set: &CpusetNode) -> Result<(), CsetError> {
     if set.path == "/" {
         return Err(CsetError::failed("the root cpuset stays as it is"));
     }
-    match place::is_of(tree, set, &session.in_force()) {
+    match place::is_of(tree, set, &tree.session.in_force()) {
         true => Err(CsetError::failed(format!(
             "cpuset \"{}\" belongs to a partition that is in force: take it away with `cset shield --reset` or `quietcore undo`",
             set.path
@@ -137,8 +138,7 @@ fn own(session: &Session, tree: &CpusetTree, set: &CpusetNode) -> Result<(), Cse
 }
 
 fn destroy(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<(), CsetError> {
-    let mut names: Vec<String> = given.value("set").map(str::to_owned).into_iter().collect();
-    names.extend((0..given.operands.len()).filter_map(|place| given.operand(place)));
+    let names = given.names(&["set"]);
     if names.is_empty() {
         return Err(CsetError::failed("cpuset not specified"));
     }
@@ -148,29 +148,24 @@ fn destroy(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> R
         if set.path == "/" {
             continue;
         }
-        own(session, &tree, set)?;
-        match (set.subsets, given.has("recurse"), given.has("force")) {
-            (1.., false, _) => {
-                return Err(CsetError::failed(format!(
-                    "cpuset \"{}\" has subsets, delete them first, or use --recurse",
-                    set.path
-                )));
+        own(&tree, set)?;
+        let hint = match (set.subsets, given.has("recurse"), given.has("force")) {
+            (1.., false, _) => "delete them first, or use --recurse",
+            (1.., true, false) => "use --force to destroy",
+            _ => {
+                remove(&tree, set, talk)?;
+                continue;
             }
-            (1.., true, false) => {
-                return Err(CsetError::failed(format!(
-                    "cpuset \"{}\" has subsets, use --force to destroy",
-                    set.path
-                )));
-            }
-            _ => remove(session, &tree, set, talk)?,
-        }
+        };
+        let what = format!("cpuset \"{}\" has subsets, {hint}", set.path);
+        return Err(CsetError::failed(what));
     }
     talk.print("done");
     Ok(())
 }
 
 /// Removes a set and all sets below it, the innermost first.
-fn remove(session: &Session, tree: &CpusetTree, set: &CpusetNode, talk: &mut CsetOutput) -> Result<(), CsetError> {
+fn remove(tree: &CpusetTree, set: &CpusetNode, talk: &mut CsetOutput) -> Result<(), CsetError> {
     for old in tree.below(set).into_iter().rev() {
         let above = &change::receiving_set(tree, old)?.path;
         talk.print(&format!(
@@ -180,39 +175,34 @@ fn remove(session: &Session, tree: &CpusetTree, set: &CpusetNode, talk: &mut Cse
         talk.bar(old.tasks);
         talk.print(&format!("--> deleting cpuset \"{}\"", old.path));
     }
-    if change::unmake(session, tree, set)? {
+    if change::unmake(tree, set)? {
         return Ok(());
     }
-    destroy_all(session, tree, &tree.below(set))
+    destroy_all(tree, &tree.below(set))
 }
 
 /// Removes these sets, the last one first; their tasks move to their parents.
-pub(super) fn destroy_all(session: &Session, tree: &CpusetTree, sets: &[&CpusetNode]) -> Result<(), CsetError> {
+pub(super) fn destroy_all(tree: &CpusetTree, sets: &[&CpusetNode]) -> Result<(), CsetError> {
     for old in sets.iter().rev() {
         // Tasks of sets below it are in this one now.
-        let now = CpusetTree::read(session)?;
+        let now = CpusetTree::read(tree.session)?;
         let Some(old) = now.sets.iter().find(|set| set.place == old.place) else {
             continue;
         };
-        own(session, tree, old)?;
-        change::make(session, change::destroy(&now, old)?)?;
+        own(tree, old)?;
+        change::make(&now, change::destroy(&now, old)?)?;
     }
     Ok(())
 }
 
 /// Moves tasks into a set, and reports how many are not there afterwards.
-pub(super) fn move_tasks(
-    session: &Session,
-    tree: &CpusetTree,
-    tids: &[u32],
-    to: &CpusetNode,
-) -> Result<MoveResult, CsetError> {
-    if place::is_of(tree, to, &session.in_force()) {
-        return place::into_partition(session, tree, tids, to);
+pub(super) fn move_tasks(tree: &CpusetTree, tids: &[u32], to: &CpusetNode) -> Result<MoveResult, CsetError> {
+    if place::is_of(tree, to, &tree.session.in_force()) {
+        return place::into_partition(tree, tids, to);
     }
     let dir = tree.hierarchy.dir(&to.place);
-    change::make(session, vec![by_hand::move_tasks(tids.to_vec(), &dir, &to.cpus)])?;
-    let now = CpusetTree::read(session)?;
+    change::make(tree, vec![by_hand::move_tasks(tids.to_vec(), &dir, &to.cpus)])?;
+    let now = CpusetTree::read(tree.session)?;
     let mut moved = MoveResult::default();
     for tid in tids {
         match now.task(*tid) {
@@ -226,7 +216,6 @@ pub(super) fn move_tasks(
 
 /// Changes the CPUs of a manually created shield: one of its sets must shrink before the other can grow.
 pub(super) fn resize(
-    session: &Session,
     tree: &CpusetTree,
     user: &CpusetNode,
     system: &CpusetNode,
@@ -243,19 +232,18 @@ pub(super) fn resize(
     for (set, cpus) in [(system, &rest), (user, cpus)] {
         let both = set.cpus.and(cpus);
         if !both.is_empty() && both != set.cpus {
-            changes.extend(change::modify(session, tree, set, &request_for(both))?);
+            changes.extend(change::modify(tree, set, &request_for(both))?);
         }
     }
     for (set, cpus) in [(system, &rest), (user, cpus)] {
-        changes.extend(change::modify(session, tree, set, &request_for(cpus.clone()))?);
+        changes.extend(change::modify(tree, set, &request_for(cpus.clone()))?);
     }
-    change::make(session, changes)?;
+    change::make(tree, changes)?;
     Ok(())
 }
 
 fn list(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
-    let mut names: Vec<String> = given.value("set").map(str::to_owned).into_iter().collect();
-    names.extend((0..given.operands.len()).filter_map(|place| given.operand(place)));
+    let mut names = given.names(&["set"]);
     if names.is_empty() {
         names.push("root".to_owned());
     }

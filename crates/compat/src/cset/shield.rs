@@ -65,8 +65,7 @@ struct ShieldNames {
 /// What every subcommand works with.
 #[derive(Clone, Copy)]
 struct ShieldContext<'t> {
-    session: &'t Session,
-    tree: &'t CpusetTree,
+    tree: &'t CpusetTree<'t>,
     names: &'t ShieldNames,
 }
 
@@ -102,7 +101,6 @@ fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Resul
     };
     let tree = CpusetTree::read(session)?;
     let context = ShieldContext {
-        session,
         tree: &tree,
         names: &names,
     };
@@ -111,12 +109,12 @@ fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Resul
     }
     if given.has("reset") {
         talk.print("--> deactivating/reseting shielding");
-        make::reset(session, &tree, &active(&context)?, talk)?;
+        make::reset(&tree, &active(&context)?, talk)?;
         return Ok(Status::Done);
     }
     let shield = active(&context)?;
     if let Some(word) = given.value("kthread") {
-        make::kernel_threads(session, &tree, &shield, Kthread::of(Some(word)), talk)?;
+        make::kernel_threads(&tree, &shield, Kthread::of(Some(word)), talk)?;
         return Ok(Status::Done);
     }
     // A first operand in PIDSPEC syntax is a PIDSPEC; anything else is a program.
@@ -133,7 +131,7 @@ fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Resul
                 user: given.value("user"),
                 group: given.value("group"),
             };
-            Err(place::become_program(session, &tree, &start, || {
+            Err(place::become_program(&tree, &start, || {
                 proc::last_message(shield.user, talk)
             }))
         }
@@ -146,9 +144,10 @@ fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Resul
 
 /// Finds the shield: the one in our journal, or two sets with these names.
 fn active<'t>(context: &ShieldContext<'t>) -> Result<Shield<'t>, CsetError> {
-    let ShieldContext { session, tree, names } = *context;
+    let ShieldContext { tree, names } = *context;
     let inactive = || CsetError::failed("shielding not active on system");
-    let intent = session
+    let intent = tree
+        .session
         .in_force()
         .into_iter()
         .find(|intent| intent.name.as_str() == names.user);
@@ -171,8 +170,8 @@ fn active<'t>(context: &ShieldContext<'t>) -> Result<Shield<'t>, CsetError> {
 }
 
 fn cpu(context: &ShieldContext, cpus: &str, kthread: Option<&str>, talk: &mut CsetOutput) -> Result<Status, CsetError> {
-    let &ShieldContext { session, tree, names } = context;
-    let cpus = spec::cpus(cpus, super::tree::last_cpu(session))?;
+    let &ShieldContext { tree, names } = context;
+    let cpus = spec::cpus(cpus, super::tree::last_cpu(tree.session))?;
     match active(context) {
         Err(_) => {
             talk.print("--> activating shielding:");
@@ -180,14 +179,14 @@ fn cpu(context: &ShieldContext, cpus: &str, kthread: Option<&str>, talk: &mut Cs
         }
         Ok(shield) => {
             let kthread = kthread.map(|word| Kthread::of(Some(word)));
-            make::change(session, tree, &shield, Some(&cpus), kthread)?;
+            make::change(tree, &shield, Some(&cpus), kthread)?;
             talk.print("--> shielding modified with:");
             if kthread == Some(Kthread::On) {
                 make::report_kernel_threads(make::unbound(tree, tree.find("root")?), talk);
             }
         }
     }
-    let now = CpusetTree::read(session)?;
+    let now = CpusetTree::read(tree.session)?;
     let shield = active(&ShieldContext { tree: &now, ..*context })?;
     talk.print(&shield.named_system(names).headline());
     talk.print(&shield.named_user(names).headline());
@@ -196,7 +195,7 @@ fn cpu(context: &ShieldContext, cpus: &str, kthread: Option<&str>, talk: &mut Cs
 
 /// `-s` and `-u` with a PIDSPEC.
 fn shield_tasks(
-    &ShieldContext { session, tree, names }: &ShieldContext,
+    &ShieldContext { tree, names }: &ShieldContext,
     shield: &Shield,
     pidspec: &str,
     given: &ParsedOptions,
@@ -229,7 +228,7 @@ fn shield_tasks(
     if chosen.len() == 0 {
         return Err(CsetError::failed("tasks do not match all criteria, none moved"));
     }
-    let moved = set::move_tasks(session, tree, &chosen.all(), to)?;
+    let moved = set::move_tasks(tree, &chosen.all(), to)?;
     talk.bar(chosen.len());
     if moved.refused > 0 {
         talk.print(&format!(
@@ -248,7 +247,7 @@ fn report_tasks(context: &ShieldContext, shield: &Shield, given: &ParsedOptions,
         count => {
             // Here the first `-v` requests the list, the second its full width.
             talk.verbose_again(count - 1);
-            proc::show(context.session, context.tree, named, talk, 2);
+            proc::show(context.tree, named, talk, 2);
         }
     };
     let user = shield.named_user(context.names);

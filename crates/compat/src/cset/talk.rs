@@ -23,7 +23,7 @@ impl<'a> CsetOutput<'a> {
     /// Standard output, for people, unless `/etc/cset.conf` requests machine-readable output (`mread`). That file may also
     /// contain the mount point of cpusets, which is detected here instead.
     pub fn new(session: &Session, screen: &'a mut Screen) -> CsetOutput<'a> {
-        let configuration = session.root().text("/etc/cset.conf").ok().flatten();
+        let configuration = session.root().readable_text("/etc/cset.conf");
         let reader = match configuration.as_deref().is_some_and(for_programs) {
             true => ListingReader::Program,
             false => ListingReader::Person(Width::Screen),

@@ -35,7 +35,9 @@ pub struct CpusetNode {
 }
 
 /// All sets, the root first, parents before children.
-pub struct CpusetTree {
+pub struct CpusetTree<'s> {
+    /// The session that read it.
+    pub session: &'s Session,
     /// The machine, with every thread and its cgroup.
     pub machine: Machine,
     /// The hierarchy.
@@ -44,12 +46,12 @@ pub struct CpusetTree {
     pub sets: Vec<CpusetNode>,
 }
 
-impl CpusetTree {
+impl<'s> CpusetTree<'s> {
     /// Reads it.
     ///
     /// # Errors
     /// A machine without cpusets.
-    pub fn read(session: &Session) -> Result<CpusetTree, CsetError> {
+    pub fn read(session: &'s Session) -> Result<CpusetTree<'s>, CsetError> {
         let root = session.root();
         session.refresh();
         let machine = session.machine().with_task_cgroups(root);
@@ -62,6 +64,7 @@ impl CpusetTree {
             .map(|set| set_of(set, &hierarchy, &machine, root))
             .collect();
         Ok(CpusetTree {
+            session,
             machine,
             hierarchy,
             sets,
@@ -161,7 +164,7 @@ fn last(path: &str) -> &str {
 }
 
 fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, root: &Root) -> CpusetNode {
-    let value = |file: &str| root.value(&hierarchy.file(&set.name, file)).ok().flatten();
+    let value = |file: &str| root.readable_value(&hierarchy.file(&set.name, file));
     let flag = |file: &str| value(file).as_deref() == Some("1");
     let list = |text: Option<String>| text.and_then(|text| CpuSet::parse_list(&text).ok());
     let is_root = set.name == "/";

@@ -126,14 +126,10 @@ impl CreateOptions {
 
     fn cpus(&self, machine: &Machine) -> Result<CpuSet, PartrtError> {
         if let Some(node) = &self.node {
-            let found = machine
-                .topology
-                .nodes
-                .iter()
-                .find(|known| known.id.to_string() == *node);
-            return found
-                .map(|node| node.cpus.clone())
-                .ok_or_else(|| PartrtError::Message(format!("NUMA node: {} does not exist", report::safe(node))));
+            let mut nodes = machine.topology.nodes.iter();
+            let found = nodes.find(|known| known.id.to_string() == *node);
+            let missing = || PartrtError::Message(format!("NUMA node: {} does not exist", report::safe(node)));
+            return found.map(|node| node.cpus.clone()).ok_or_else(missing);
         }
         let text = self.mask.as_deref().unwrap_or_default();
         let illegal = || PartrtError::Message(format!("Illegal CPU mask: {}", report::safe(text)));
@@ -183,7 +179,7 @@ fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, St
 
 /// Messages for the user: warnings, and changes with a cost in safety. With `-v` everything.
 fn report_applied(applied: &ApplyOutcome, screen: &mut Screen) {
-    detail(screen, &session::entries::entries_text(&applied.entries));
+    detail(screen, &apply::entries_text(&applied.entries));
     for finding in &applied.findings {
         let fix = Some(&finding.fix).filter(|fix| !fix.is_empty());
         let fix = fix.map(|fix| format!("; {fix}")).unwrap_or_default();

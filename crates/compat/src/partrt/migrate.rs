@@ -5,7 +5,7 @@
 
 use super::names::{self, PartrtTarget};
 use super::{ParsedOption, PartrtError, detail, getopts, mask, outside, wrong};
-use apply::{Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
+use apply::{Journal, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use machine::{CpuSet, Machine, Task};
 use root::{Failure, Status};
 use session::Session;
@@ -126,18 +126,10 @@ fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet)
     let layers = journal.layers();
     let live: Vec<_> = layers.iter().filter(|layer| layer.is_live()).collect();
     let isolated = apply::isolated(&live);
-    let ground = MoveContext {
-        system: &changing.host,
-        hierarchy,
-        isolated: &isolated,
-    };
+    let ground = changing.move_context(hierarchy, &isolated);
     let leads = machine::tasks::read_one(root, number).is_some_and(|task| task.pid == number);
     let threads = match leads {
-        true => root
-            .names(&format!("/proc/{number}/task"))
-            .ok()
-            .flatten()
-            .unwrap_or_default(),
+        true => root.readable_names(&format!("/proc/{number}/task")).unwrap_or_default(),
         false => vec![number.to_string()],
     };
     let cgroup = machine::tasks::cgroup_of(root, number, hierarchy.version).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Maps the partition names of partrt's users. One is the partition itself (`rt`), the other is everything that is not
 //! isolated (`nrt`): on v1 the set that contains it, on v2 the rest of the tree.
 
-use apply::{Journal, MoveContext, TaskOrigins};
+use apply::{Journal, TaskOrigins};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::{Intent, housekeeping_set_path, partition_path};
 use root::Failure;
@@ -79,9 +79,7 @@ pub fn find(
         .cpuset
         .as_ref()
         .map_or(Version::V2, |hierarchy| hierarchy.version);
-    let taken = in_force
-        .iter()
-        .fold(CpuSet::new(), |all, (intent, _)| all.or(&intent.cpus));
+    let taken = CpuSet::union(in_force.iter().map(|(intent, _)| &intent.cpus));
     let rest = machine.topology.online.minus(&taken);
     let is_rest = of_rest(version, &in_force).iter().any(|known| known == name);
     Ok(is_rest.then_some(PartrtTarget::Rest(rest)))
@@ -139,11 +137,7 @@ pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Opt
             let Some(task) = machine::tasks::read_one(root, pid) else {
                 return Ok(None);
             };
-            let ground = MoveContext {
-                system: &changing.host,
-                hierarchy,
-                isolated: &taken,
-            };
+            let ground = changing.move_context(hierarchy, &taken);
             let homes = TaskOrigins::read(journal.records());
             homes.of(&ground, &task, &inside.path, &hierarchy.mount).0
         }

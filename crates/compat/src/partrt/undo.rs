@@ -29,7 +29,7 @@ pub fn undo(
         }
     }
     if let Some(undone) = undo_partition(session, &names.rt)? {
-        if let Some(table) = Some(session::entries::entries_text(&undone.entries)).filter(|table| !table.is_empty()) {
+        if let Some(table) = Some(apply::entries_text(&undone.entries)).filter(|table| !table.is_empty()) {
             detail(screen, &table);
         }
         for note in &undone.notes {

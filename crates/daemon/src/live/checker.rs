@@ -52,7 +52,7 @@ impl Checker {
                     let _ = self.scenes.send(scene);
                 }
                 Err(error) => {
-                    let _ = self.errors.send(format!("check: {}: {}", error.what, error.why));
+                    let _ = self.errors.send(format!("check: {}", error.reason()));
                 }
             }
             pause = PAUSE.max(started.elapsed().saturating_sub(WINDOW) * SHARE);

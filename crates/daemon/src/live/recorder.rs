@@ -1,7 +1,7 @@
 //! Writes each moment to a file as one line at once, so that an interrupted recording keeps all earlier moments.
 
+use root::Failure;
 use root::output::Appender;
-use root::{Failure, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use watch::{Header, Moment, SCHEMA};
@@ -41,10 +41,9 @@ impl MomentRecorder {
 
     fn append(&mut self, line: &[u8]) -> Result<(), Failure> {
         self.file.append(line).map_err(|error| {
-            Failure::new(
-                Status::Unable,
-                format!("{} ends here", report::safe(&self.path.display().to_string())),
-                error.to_string(),
+            Failure::unable(
+                format!("{} ends here", report::safe_path(&self.path)),
+                error,
                 "free some space, or name another file; what is in the file can be played",
             )
         })

@@ -71,10 +71,7 @@ impl Server {
                 ConnectionState::Getting { .. } => PollFd::new(&one.stream, PollFlags::OUT),
                 _ => PollFd::new(&one.stream, PollFlags::IN),
             }));
-            let limit = limit.map(|limit| Timespec {
-                tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
-                tv_nsec: limit.subsec_nanos().into(),
-            });
+            let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
             if poll(&mut fds, limit.as_ref()).is_err() {
                 // Interrupted, or temporarily out of memory.
                 std::thread::sleep(Duration::from_millis(10));

@@ -1,6 +1,6 @@
 //! Evaluates the expressions of a `print fmt:` line for one event.
 
-use super::address_names::AddressNames;
+use super::AddressNames;
 use super::expression::{Expression, FieldSource};
 use crate::endian::Endian;
 use crate::field::{Field, FieldShape};

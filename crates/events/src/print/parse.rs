@@ -1,10 +1,9 @@
 //! Parses the tokens of a `print fmt:` line. A line with an unknown construct gives `None`, never a partial result.
 
-use super::constants;
 use super::evaluate::constant;
 use super::expression::{Conversion, Expression, FieldSource, FormatPiece, FormatWidth, PrintFormat};
 use super::lex::{Token, tokens};
-use super::words::{CastType, type_of};
+use super::words::{self, CastType, type_of};
 use crate::format::EventFormat;
 
 /// Maximum nesting of expressions. The masks of page flags reach 70.
@@ -301,7 +300,7 @@ impl Parser<'_> {
                 Expression::Field(self.field("")?)
             }
             Token::Name(name) if matches!(self.peek(), Some(Token::Sign("("))) => self.call(&name)?,
-            Token::Name(name) => constants::number(&name).map_or(Expression::Unknown, Expression::Number),
+            Token::Name(name) => words::number(&name).map_or(Expression::Unknown, Expression::Number),
             Token::Sign(_) => return None,
         };
         if self.sign("[") {

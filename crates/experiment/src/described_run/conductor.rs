@@ -7,7 +7,7 @@ use machine::CpuSet;
 use measure::configuration::{MemoryLock, RunConfiguration};
 use measure::load::{LoadKind, RunningLoad};
 use measure::programs::{ProgramResult, RunContinuation, RunningPrograms};
-use measure::{Environment, MeasureError, MeasureRequest, Measurement, Note, NoteLevel, Progress};
+use measure::{Environment, MeasureError, MeasureRequest, Measurement, Note, NoteLevel, Progress, note};
 use root::{Failure, Status};
 use session::{Session, cpuset_entry};
 use std::fmt::Write as _;
@@ -121,10 +121,9 @@ impl DescribedResult {
 
 /// Pins the conductor to its CPUs, and locks its memory where requested.
 fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
-    let refused = |what: &str, why: String, next: &str| Failure::new(Status::Unable, what, why, next);
     if let Some(cpus) = &run.plan.main {
         root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
-            refused(
+            Failure::unable(
                 "the conductor cannot go to its CPUs",
                 format!("CPU {cpus}: {}", std::io::Error::from_raw_os_error(errno)),
                 "name CPUs that this shell may use, or leave them out",
@@ -134,9 +133,9 @@ fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
     if run.description.main.memory == MemoryLock::Locked {
         rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE).map_err(
             |errno| {
-                refused(
+                Failure::unable(
                     "the conductor's memory cannot be locked",
-                    errno.to_string(),
+                    errno,
                     "run it as root, raise `ulimit -l`, or leave it out of the file",
                 )
             },
@@ -166,19 +165,9 @@ fn not_started(description: &RunConfiguration, error: MeasureError) -> Failure {
     )
 }
 
-fn note(id: &str, level: NoteLevel, subject: &str, message: &str) -> Note {
-    Note {
-        id: id.to_owned(),
-        level,
-        subject: subject.to_owned(),
-        message: message.to_owned(),
-        fix: String::new(),
-    }
-}
-
 fn end_note() -> Note {
-    let message = "it ended with a program whose end is the run's";
-    note("ended_by_program", NoteLevel::Info, "the run", message)
+    let message = "it ended with a program whose end is the run's".to_owned();
+    note(NoteLevel::Info, "ended_by_program", "the run", message, "")
 }
 
 /// Problems of the load: the numbers then belong to a different run than the described one.
@@ -187,15 +176,13 @@ fn notes(plan: &RunPlan, programs: &[ProgramResult], broken: &[LoadKind]) -> Vec
     for kind in broken {
         let message =
             "it has ended, which it never does by itself: the disk is full, loopback is down, or memory is short";
-        notes.push(Note {
-            fix: "remove the cause, and measure again".to_owned(),
-            ..note(
-                "load_ended",
-                NoteLevel::Warning,
-                &format!("load {}", kind.name()),
-                message,
-            )
-        });
+        notes.push(note(
+            NoteLevel::Warning,
+            "load_ended",
+            format!("load {}", kind.name()),
+            message.to_owned(),
+            "remove the cause, and measure again",
+        ));
     }
     for program in programs.iter().filter(|program| program.throttled) {
         let last = program.last_failure.as_deref().unwrap_or("with success");
@@ -203,10 +190,14 @@ fn notes(plan: &RunPlan, programs: &[ProgramResult], broken: &[LoadKind]) -> Vec
             "it ended at once again and again ({} times, at last {last}), and was started only once a second then",
             program.started
         );
-        notes.push(Note {
-            fix: "run it by hand to see why it ends".to_owned(),
-            ..note("program_ends_at_once", NoteLevel::Warning, &program.name, &message)
-        });
+        let fix = "run it by hand to see why it ends";
+        notes.push(note(
+            NoteLevel::Warning,
+            "program_ends_at_once",
+            &program.name,
+            message,
+            fix,
+        ));
     }
     notes
 }

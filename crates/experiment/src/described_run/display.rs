@@ -98,7 +98,7 @@ impl<'a> RunDisplay<'a> {
     }
 
     fn times(&self) -> Option<Times> {
-        let text = self.root.text("/proc/stat").ok().flatten()?;
+        let text = self.root.readable_text("/proc/stat")?;
         Some(observe::parse_stat(&text))
     }
 

@@ -1,16 +1,15 @@
 //! Resolves the description of a run on this machine: CPUs, policies and cgroups. An error reports its place in the file.
 
 use super::statistics;
-use machine::nanoseconds;
-use machine::{CpuId, CpuSet, Machine, Policy};
+use machine::{CpuId, CpuSet, Machine, Policy, nanoseconds};
 use measure::configuration::{
     ConfigurationError, ConfigurationForm, ConfiguredProgram, ConfiguredSampler, CpuLoad, RunConfiguration,
     SamplerQuestion, SourceValue,
 };
 use measure::load::LoadKind;
 use measure::programs::Order;
-use measure::{Lane, Note, NoteLevel, parse_policy};
-use root::{Failure, Status};
+use measure::{Lane, Note, NoteLevel, note, parse_policy};
+use root::Failure;
 use session::isolation::existing_cpus;
 use std::path::Path;
 use std::time::Duration;
@@ -83,7 +82,7 @@ pub fn resolve(described: &RunConfiguration, file: &Path, machine: &Machine) -> 
 pub fn refused(file: &Path, error: &ConfigurationError) -> Failure {
     Failure::usage(
         format!("{} describes no run", file.display()),
-        error.to_string(),
+        error,
         error.next.clone(),
     )
 }
@@ -92,13 +91,13 @@ impl RunPlan {
     fn note_sharing(&mut self, what: &str, cpus: &CpuSet, measured: &CpuSet) {
         let shared = cpus.and(measured);
         if !shared.is_empty() {
-            self.notes.push(Note {
-                id: "measured_cpu_shared".to_owned(),
-                level: NoteLevel::Warning,
-                subject: what.to_owned(),
-                message: format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
-                fix: "give it other CPUs in the file, unless that is the question".to_owned(),
-            });
+            self.notes.push(note(
+                NoteLevel::Warning,
+                "measured_cpu_shared",
+                what,
+                format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
+                "give it other CPUs in the file, unless that is the question",
+            ));
         }
     }
 }
@@ -215,8 +214,7 @@ impl DescriptionLocation<'_> {
     /// The file that adds a process to a cgroup of the cpuset hierarchy.
     fn door(&self, cgroup: &SourceValue<String>) -> Result<String, Failure> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
-            Failure::new(
-                Status::Unable,
+            Failure::unable(
                 format!("{} describes no run", self.file.display()),
                 format!("line {}: there is no cpuset hierarchy here", cgroup.line),
                 "mount cgroups, or leave the cgroup out",
@@ -231,10 +229,6 @@ impl DescriptionLocation<'_> {
                 "make it first (`quietcore apply` makes partitions), or leave the cgroup out",
             ));
         }
-        let file = match hierarchy.version {
-            machine::Version::V1 => "tasks",
-            machine::Version::V2 => "cgroup.procs",
-        };
-        Ok(format!("{}{name}/{file}", hierarchy.mount))
+        Ok(hierarchy.door(&name))
     }
 }

@@ -45,10 +45,5 @@ pub fn names() -> Vec<&'static str> {
 }
 
 fn bug(why: &str) -> Failure {
-    Failure::new(
-        Status::Bug,
-        "the statistics could not be written",
-        why,
-        "please report this as a bug",
-    )
+    Failure::bug("the statistics could not be written", why)
 }

@@ -101,6 +101,6 @@ fn remove_expected_findings(result: &mut Measurement) {
 }
 
 fn missing(what: &str, error: &Failure) -> Finding {
-    let message = format!("{what} could not be measured: {}: {}", error.what, error.why);
+    let message = format!("{what} could not be measured: {}", error.reason());
     Finding::new(Level::Error, FindingId::NOT_MEASURED, what, message).fix(error.next.clone())
 }

@@ -54,7 +54,7 @@ impl<'a> Steps<'a> {
     fn record<T>(&mut self, name: &str, started: Instant, result: Result<T, Failure>) -> Result<T, Failure> {
         let (outcome, detail) = match &result {
             Ok(_) => (StepOutcome::Done, String::new()),
-            Err(error) => (StepOutcome::Failed, format!("{}: {}", error.what, error.why)),
+            Err(error) => (StepOutcome::Failed, error.reason()),
         };
         self.add(name, outcome, detail, started.elapsed());
         result

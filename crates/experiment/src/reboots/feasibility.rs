@@ -44,7 +44,7 @@ fn own_line(session: &Session, forecast: &Forecast) -> Vec<String> {
 
 /// The command line of this boot; empty if it cannot be read.
 pub fn running_line(session: &Session) -> String {
-    session.root().value("/proc/cmdline").ok().flatten().unwrap_or_default()
+    session.root().readable_value("/proc/cmdline").unwrap_or_default()
 }
 
 /// Descriptions of the boots that are impossible on this machine.
@@ -86,7 +86,7 @@ pub fn kernels_not_started(session: &Session, forecast: &Forecast) -> Vec<String
     for boot in boots.filter(|boot| boot.kernel.as_deref().is_some_and(|kernel| !is_image(kernel))) {
         if let Err(error) = once::check_once(session, &entry(boot, &forecast.cpus)) {
             let kernel = report::safe(boot.kernel.as_deref().unwrap_or_default());
-            let reason = format!("kernel {kernel}: {}: {}", error.what, error.why);
+            let reason = format!("kernel {kernel}: {}", error.reason());
             if !why.contains(&reason) {
                 why.push(reason);
             }
@@ -115,7 +115,7 @@ impl Build {
     /// The build of an installed kernel that is not running: its version, and the files that the distribution installs with
     /// its image.
     fn of_installed(session: &Session, release: &str) -> Build {
-        let text = session.root().text(&format!("/boot/config-{release}")).ok().flatten();
+        let text = session.root().readable_text(&format!("/boot/config-{release}"));
         Build::of_text(release, text.as_deref())
     }
 

@@ -4,7 +4,7 @@
 use apply::installed::{install, remove_some};
 use apply::restarts::{self, Restart, RunningStudy};
 use apply::{DurableStorage, Force};
-use root::{Failure, PathState, Status};
+use root::{Failure, PathState};
 use session::Session;
 use session::boot_files::once;
 use session::boot_service::{program, reload_systemd, runs_systemd, with_program};
@@ -119,10 +119,9 @@ pub fn restart(session: &Session, why: &str) -> Result<(), Failure> {
     }
     session.note(&format!("{why}: this machine is restarted now\n"));
     restarts::restart_machine(session.writable()?).map_err(|error| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             "systemd does not restart this machine",
-            error.to_string(),
+            error,
             "the study is ended, and its results stay: begin it again when `systemctl reboot` works here",
         )
     })

@@ -4,7 +4,7 @@ use super::link::{LinkEvent, LinkFailure, LinkSession, Ssh};
 use super::messages::{BoardReply, BoardRequest, FollowRequest, ProgramIdentity, StudyEnd, StudyState};
 use crate::cooling::rest;
 use crate::directory::Directory;
-use root::{Failure, Status};
+use root::Failure;
 use session::Session;
 use std::fmt;
 use std::path::Path;
@@ -183,7 +183,7 @@ impl Board<'_> {
         check_program(&self.program, &seen.processor).map_err(|why| {
             Failure::usage(
                 format!("this quietcore cannot run on {}", self.host()),
-                why.to_string(),
+                why,
                 format!(
                     "name a static quietcore for that machine with --binary FILE; there are {}",
                     targets()
@@ -253,8 +253,7 @@ impl Board<'_> {
         let ran = self.ssh.run(&line, &self.program, self.silence, self.stop)?;
         match ran.code {
             Some(0) => Ok(()),
-            _ => Err(LinkFailure::Failed(Failure::new(
-                Status::Unable,
+            _ => Err(LinkFailure::Failed(Failure::unable(
                 format!(
                     "quietcore cannot be copied to {}:{}",
                     self.host(),
@@ -335,8 +334,7 @@ impl Board<'_> {
         }
         known.starts += 1;
         if known.starts > MOST_STARTS {
-            return Err(LinkFailure::Failed(Failure::new(
-                Status::Unable,
+            return Err(LinkFailure::Failed(Failure::unable(
                 format!("the study on {} is killed again and again", self.host()),
                 format!("{MOST_STARTS} times it was started there, without a result"),
                 "look at that machine: its memory, its disk, its supply; the same command then goes on",
@@ -355,10 +353,9 @@ impl Board<'_> {
 
     fn belongs_to(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let record: StudyRecord = serde_json::from_slice(bytes).map_err(|error| {
-            Failure::new(
-                Status::Unable,
+            Failure::unable(
                 format!("what {} says of its study is not understood", self.host()),
-                error.to_string(),
+                error,
                 "run the same command again",
             )
         })?;
@@ -398,12 +395,11 @@ impl Board<'_> {
         } else {
             "try to log in by hand; options of ssh go into --ssh 'ssh -p PORT -i KEY'"
         };
-        Failure::new(Status::Unable, format!("{} cannot be reached", self.host()), why, next)
+        Failure::unable(format!("{} cannot be reached", self.host()), why, next)
     }
 
     fn lost(&self, why: &str) -> Failure {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             format!("{} cannot be reached any more", self.host()),
             why,
             format!(
@@ -420,11 +416,6 @@ impl Board<'_> {
         };
         let next = "a directory from which programs may not be started is another reason to name one with --there DIR; one \
                     that needs libraries is a reason to name a static one with --binary FILE";
-        Failure::new(
-            Status::Unable,
-            format!("quietcore cannot run on {}", self.host()),
-            why,
-            next,
-        )
+        Failure::unable(format!("quietcore cannot run on {}", self.host()), why, next)
     }
 }

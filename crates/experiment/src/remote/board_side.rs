@@ -1,6 +1,7 @@
 //! Runs on the board. `follow` lives as long as a link: it receives a study, starts it so that it outlives the link, and
 //! sends its results. `conduct` is that study, run like `study run`; it does not use the link.
 
+use super::MOST_PROGRAM;
 use super::messages::{BoardReply, BoardRequest, FollowRequest, MOST_BYTES, ProgramIdentity, StudyEnd, StudyState};
 use crate::child_output::{ChildOutput, next_part};
 use crate::directory::Directory;
@@ -95,9 +96,6 @@ pub fn follow(out: &mut dyn Write) -> Result<Status, Failure> {
     }
     Ok(Status::Done)
 }
-
-/// The maximum size of the program: one with all symbols is smaller.
-const MOST_PROGRAM: u64 = 512 << 20;
 
 /// The messages before the request to start.
 #[derive(Default)]
@@ -194,7 +192,7 @@ impl BoardSide<'_> {
         if !given.record.is_empty() {
             let study = StudyFile::read(&file)?;
             let record = serde_json::from_slice(&given.record)
-                .map_err(|error| Failure::usage("what came over the link is no record", error.to_string(), ""))?;
+                .map_err(|error| Failure::usage("what came over the link is no record", error, ""))?;
             let directory = Directory::of(&self.results(), study.study(), &given.study, record)?;
             for (place, bytes) in given.results {
                 if !directory.has(place) {
@@ -203,12 +201,7 @@ impl BoardSide<'_> {
             }
         }
         let failed = |error: std::io::Error| {
-            Failure::new(
-                Status::Unable,
-                "the study could not be started",
-                error.to_string(),
-                "run the same command again",
-            )
+            Failure::unable("the study could not be started", error, "run the same command again")
         };
         let progress = output::for_child(&self.dir.join(PROGRESS))?;
         let mut command = Command::new(self.program());
@@ -356,7 +349,7 @@ fn leave_measured_cpus(measured: &CpuSet) {
 }
 
 fn link_failure(error: &std::io::Error) -> Failure {
-    Failure::new(Status::Unable, "the link ended", error.to_string(), "the study goes on")
+    Failure::unable("the link ended", error, "the study goes on")
 }
 
 /// Waits briefly for requests. Returns whether the link still exists.

@@ -4,7 +4,7 @@
 use super::messages::{BoardReply, BoardRequest};
 use crate::child_output::{ChildOutput, next_part};
 use guest::frames::Frames;
-use root::{Failure, Status};
+use root::Failure;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -137,10 +137,9 @@ impl Ssh {
         // Ctrl-C on the terminal is for us only: results are fetched first.
         command.process_group(0);
         command.spawn().map_err(|error| {
-            Failure::new(
-                Status::Unable,
+            Failure::unable(
                 "ssh cannot be started",
-                error.to_string(),
+                error,
                 "install it (openssh-client), or name it with --ssh",
             )
         })

@@ -1,5 +1,6 @@
 //! Defines the messages between this machine and a board: frames, read and written here for both sides.
 
+use crate::guest_task::{frame_parts, json, run_frame};
 use guest::frames::framed;
 use root::{Failure, Status};
 use serde::{Deserialize, Serialize};
@@ -113,8 +114,7 @@ impl StudyEnd {
         ];
         let known = |code: u8| statuses.into_iter().find(|status| status.code() == code);
         let Some(status) = self.status else {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!("the study on {host} was killed"),
                 "it said no reason; too little memory and a full disk are the usual ones",
                 "look at that machine; the same command then goes on",
@@ -133,30 +133,13 @@ impl StudyEnd {
     }
 }
 
-fn named(word: &str, place: &RunPosition) -> String {
-    format!("{word}/{}/{}", place.block, place.cell)
-}
-
-/// Splits a frame's name into its word and the two numbers after it.
-fn parts(name: &str) -> Option<(&str, Option<RunPosition>)> {
-    let mut words = name.split('/');
-    let word = words.next()?;
-    let mut number = || words.next()?.parse().ok();
-    let place = number().zip(number()).map(|(block, cell)| RunPosition { block, cell });
-    Some((word, place))
-}
-
-fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
-}
-
 impl BoardRequest {
     /// Encodes it.
     pub fn frame(&self) -> Vec<u8> {
         match self {
             BoardRequest::Study(bytes) => framed("study", bytes),
             BoardRequest::Record(bytes) => framed("record", bytes),
-            BoardRequest::Result(place, bytes) => framed(&named("result", place), bytes),
+            BoardRequest::Result(place, bytes) => framed(&run_frame("result", place), bytes),
             BoardRequest::Go(go) => framed("go", &json(go)),
             BoardRequest::Stop => framed("stop", b""),
         }
@@ -164,7 +147,7 @@ impl BoardRequest {
 
     /// Decodes a frame; `None` if it is unknown.
     pub fn of(name: &str, body: Vec<u8>) -> Option<BoardRequest> {
-        match parts(name)? {
+        match frame_parts(name)? {
             ("study", None) => Some(BoardRequest::Study(body)),
             ("record", None) => Some(BoardRequest::Record(body)),
             ("result", Some(place)) => Some(BoardRequest::Result(place, body)),
@@ -182,14 +165,14 @@ impl BoardReply {
             BoardReply::Up(up) => framed("up", &json(up)),
             BoardReply::Progress(bytes, text) => framed("progress", &json(&(bytes, text))),
             BoardReply::Record(bytes) => framed("record", bytes),
-            BoardReply::Result(place, bytes) => framed(&named("result", place), bytes),
+            BoardReply::Result(place, bytes) => framed(&run_frame("result", place), bytes),
             BoardReply::Ended(ended) => framed("ended", &json(ended)),
         }
     }
 
     /// Decodes a frame; `None` if it is unknown.
     pub fn of(name: &str, body: Vec<u8>) -> Option<BoardReply> {
-        match parts(name)? {
+        match frame_parts(name)? {
             ("up", None) => serde_json::from_slice(&body).ok().map(BoardReply::Up),
             ("progress", None) => {
                 let (bytes, text) = serde_json::from_slice(&body).ok()?;

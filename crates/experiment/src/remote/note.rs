@@ -36,7 +36,7 @@ pub fn read(out: &Path) -> Result<Option<BoardNote>, Failure> {
     let bytes = input::bytes(&path, MOST_BYTES)?;
     let none = |why: String| {
         Failure::usage(
-            format!("{} says of no board", report::safe(&path.display().to_string())),
+            format!("{} says of no board", report::safe_path(&path)),
             why,
             "name another directory with --out",
         )

@@ -1,6 +1,6 @@
 //! Selects the processor of the guests: this machine's own through KVM if it works, or an emulated one.
 
-use super::kernel::{KernelImage, not_started};
+use super::{KernelImage, not_started};
 use guest::qemu::{self, Accelerator, GuestSize, PROGRAM, QUIT};
 use root::Failure;
 use std::io::{Read as _, Write as _};

@@ -1,9 +1,8 @@
 //! Collects what virtual machines need from this one: QEMU, a processor for them, kernels, and a program that runs in them.
 //! Missing requirements are reported before anything runs.
 
-use super::VmOptions;
 use super::accelerator::accelerator;
-use super::kernel::KernelImage;
+use super::{KernelImage, VmOptions};
 use crate::StudyFile;
 use crate::forecast::Forecast;
 use guest::image::{self, HEAD_BYTES};
@@ -135,10 +134,7 @@ fn no_kernel() -> Failure {
 fn image(path: &Path) -> Result<KernelImage, Failure> {
     let refused = |why: String| {
         Failure::usage(
-            format!(
-                "{} cannot be the kernel of a virtual machine",
-                report::safe(&path.display().to_string())
-            ),
+            format!("{} cannot be the kernel of a virtual machine", report::safe_path(path)),
             why,
             "name the image of a kernel for x86-64, such as /boot/vmlinuz-RELEASE; a package of a distribution has one",
         )
@@ -160,7 +156,7 @@ fn program(named: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let path = named.unwrap_or(Path::new("/proc/self/exe"));
     let refused = |why: String| {
         let what = match named {
-            Some(path) => report::safe(&path.display().to_string()),
+            Some(path) => report::safe_path(path),
             None => "this quietcore".to_owned(),
         };
         Failure::usage(

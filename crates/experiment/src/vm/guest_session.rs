@@ -1,11 +1,11 @@
 //! Runs one guest from start to end: reads its messages as they arrive, with a time limit for everything.
 
-use super::kernel::not_started;
+use super::not_started;
 use crate::child_output::{ChildOutput, next_part, start};
 use crate::guest_task::GuestMessage;
 use guest::frames::Frames;
 use guest::qemu::PROGRAM;
-use root::{Failure, Status, input};
+use root::{Failure, input};
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
@@ -70,8 +70,7 @@ fn listen(
     hear: &mut dyn FnMut(GuestMessage) -> Result<(), Failure>,
 ) -> Result<GuestEnd, Failure> {
     let failed = |why: String| {
-        Failure::new(
-            Status::Unable,
+        Failure::unable(
             format!("{PROGRAM} cannot be heard"),
             why,
             "run the same command again: it goes on",

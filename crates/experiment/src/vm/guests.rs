@@ -3,15 +3,14 @@
 
 use super::bench::GuestRequirements;
 use super::guest_session::{self, GuestEnd};
-use crate::first_process;
 use crate::forecast::Forecast;
+use crate::guest_side::INIT;
 use crate::guest_task::{self, GuestMessage, GuestTask};
-use crate::open_study::OpenStudy;
-use crate::runs::{RunsEnd, next_text};
+use crate::runs::{OpenStudy, RunsEnd, next_text};
 use guest::Archive;
 use guest::qemu::{self, GuestFiles};
+use root::Failure;
 use root::output::{self, Draft, OutputDurability, ReadAccess};
-use root::{Failure, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -275,8 +274,7 @@ impl Guest<'_> {
 }
 
 fn other_machine(why: &str) -> Failure {
-    Failure::new(
-        Status::Unable,
+    Failure::unable(
         "a virtual machine is not what it was to be",
         report::safe(why),
         "look at the study's boot words and at the image of the kernel",
@@ -289,7 +287,7 @@ fn archive(program: &[u8], task: &GuestTask, study: &[u8]) -> Vec<u8> {
     for dir in ["dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib", "study"] {
         archive.dir(dir);
     }
-    archive.program(first_process::NAME, program);
+    archive.program(INIT, program);
     archive.file(guest_task::STUDY, study);
     archive.file(guest_task::FILE, &serde_json::to_vec(task).unwrap_or_default());
     archive.finish()

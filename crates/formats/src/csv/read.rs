@@ -1,7 +1,7 @@
 //! Reads our own CSV files.
 
 use super::{HEAD, NAME};
-use crate::error::{Problem, ReadError, quoted};
+use crate::error::ReadError;
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Basis, MeasurementStretch, Recording, Rounding, Series, SeriesKind, Spike, WakeUpPart};
 use crate::tally::{BucketBudget, MOST_QUANTILES, Spikes, Tally, check_series};
@@ -68,11 +68,7 @@ impl CsvTable {
     fn take(&mut self, line: &InputLine) -> Result<(), ReadError> {
         let words: Vec<&str> = line.text.splitn(11, ',').collect();
         let [kind, cpu, thread, part, of, what, at_ns, low_ns, width_ns, count, value] = words.as_slice() else {
-            let problem = Problem::Columns {
-                found: words.len(),
-                expected: 11,
-            };
-            return Err(line.wrong(line.text, problem));
+            return Err(line.columns(line.text, words.len(), 11));
         };
         let fields = Fields {
             of,
@@ -129,13 +125,13 @@ impl CsvTable {
                     "error" => NoteLevel::Error,
                     "warning" => NoteLevel::Warning,
                     "info" => NoteLevel::Info,
-                    other => return Err(line.wrong(other, Problem::Unexpected(quoted(other)))),
+                    other => return Err(line.unexpected_word(other)),
                 };
                 let (id, rest) = named(line, &value)?;
                 let (subject, message) = rest.split_once(": ").unwrap_or(("", &rest));
                 recording.note(level, &id, subject, message);
             }
-            other => return Err(line.wrong(other, Problem::Unexpected(quoted(other)))),
+            other => return Err(line.unexpected_word(other)),
         }
         Ok(())
     }
@@ -160,7 +156,7 @@ impl CsvTable {
 }
 
 fn series_of(line: &InputLine, [kind, cpu, thread, part, of]: [&str; 5]) -> Result<Series, ReadError> {
-    let unknown = |word: &str| line.wrong(word, Problem::Unexpected(quoted(word)));
+    let unknown = |word: &str| line.unexpected_word(word);
     let mut series = Series::new(match kind {
         "latency" => SeriesKind::Latency,
         "noise" => SeriesKind::Noise,
@@ -191,7 +187,7 @@ fn take(open: &mut OpenSeries, line: &InputLine, fields: &Fields, room: &mut Buc
         "bucket" => {
             let (low_ns, width_ns) = (low_ns()?, line.number(fields.width_ns)?.max(1));
             if !tally.add(low_ns, width_ns, count()?, room)? {
-                return Err(line.wrong(fields.count, Problem::TooLarge(quoted(fields.count))));
+                return Err(line.too_large(fields.count));
             }
         }
         "above" => {
@@ -224,7 +220,7 @@ fn take(open: &mut OpenSeries, line: &InputLine, fields: &Fields, room: &mut Buc
             value_ns: low_ns()?,
         }),
         "fact" => series.facts.push(named(line, &fields.value)?),
-        other => return Err(line.wrong(other, Problem::Unexpected(quoted(other)))),
+        other => return Err(line.unexpected_word(other)),
     }
     Ok(())
 }

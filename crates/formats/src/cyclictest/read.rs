@@ -3,7 +3,7 @@
 
 use super::{NAME, SKIPS};
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::{InputLine, InputLines};
+use crate::lines::{InputLine, InputLines, is_digits};
 use crate::model::{Recording, Series, SeriesKind, Spike};
 use crate::statistics::as_f64;
 use crate::tally::{BucketBudget, Spikes, Tally, check_series};
@@ -20,12 +20,11 @@ pub fn looks_like(head: &str) -> bool {
     let bare_row = |line: &str| {
         let mut words = line.split_whitespace();
         let bucket = words.next().unwrap_or_default();
-        let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
         bucket.len() >= 6
             && line.starts_with(bucket)
-            && digits(bucket)
+            && is_digits(bucket)
             && words.clone().count() > 0
-            && words.all(digits)
+            && words.all(is_digits)
     };
     lines.any(|line| {
         line.trim() == "# Histogram"
@@ -76,8 +75,7 @@ fn plain(line: &str) -> Cow<'_, str> {
 fn single(line: &str) -> Option<[&str; 3]> {
     let mut words = line.split(':').map(str::trim);
     let found = [words.next()?, words.next()?, words.next()?];
-    let digits = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    (words.next().is_none() && found.iter().all(digits)).then_some(found)
+    (words.next().is_none() && found.iter().all(|word| is_digits(word))).then_some(found)
 }
 
 /// The data of one thread.
@@ -218,7 +216,7 @@ impl CyclictestState {
         check_series(self.threads.len())?;
         let thread = self.threads.entry(number).or_default();
         if !thread.singles.add_exact(value, UNIT_NS, &mut self.room)? {
-            return Err(line.wrong(latency, Problem::TooLarge(quoted(latency))));
+            return Err(line.too_large(latency));
         }
         Ok(())
     }
@@ -263,7 +261,7 @@ impl CyclictestState {
         let first = words.next().unwrap_or_default();
         let value = line.number(first)?;
         if self.last_row.is_some_and(|last| last >= value) {
-            return Err(line.wrong(first, Problem::Order(quoted(first))));
+            return Err(line.out_of_order(first));
         }
         let low_ns = line.time(first, UNIT_NS)?;
         let counts: Vec<&str> = words.collect();
@@ -273,13 +271,7 @@ impl CyclictestState {
             self.sums.resize(counts.len(), 0);
         }
         if counts.len() != self.columns.len() || counts.is_empty() {
-            return Err(line.wrong(
-                first,
-                Problem::Columns {
-                    found: counts.len() + 1,
-                    expected: self.columns.len().max(1) + 1,
-                },
-            ));
+            return Err(line.columns(first, counts.len() + 1, self.columns.len().max(1) + 1));
         }
         self.last_row = Some(value);
         let (mut before, mut last) = (0_u64, 0);
@@ -315,7 +307,7 @@ impl CyclictestState {
         }
         let subject = "missed wake-ups";
         if recording.series.iter().any(|series| series.missed.is_none()) {
-            recording.note(NoteLevel::Warning, "missed_not_counted", subject, SKIPS);
+            recording.warning("missed_not_counted", subject, SKIPS);
         }
         let smallest = recording.series.iter().filter_map(|series| series.stated.min_ns).min();
         let level = match smallest {
@@ -365,8 +357,11 @@ impl CyclictestState {
             recording.series.push(series);
         }
         for place in wrong {
-            let message = "its rows do not add up to its total";
-            recording.note(NoteLevel::Error, "sums_differ", &format!("thread {place}"), message);
+            recording.error(
+                "sums_differ",
+                &format!("thread {place}"),
+                "its rows do not add up to its total",
+            );
         }
         if stated.is_none_or(|stated| stated != count) {
             let message = if summed {
@@ -374,12 +369,15 @@ impl CyclictestState {
             } else {
                 "the summary below the rows is missing or incomplete"
             };
-            recording.note(NoteLevel::Warning, "truncated", "summary", message);
+            recording.warning("truncated", "summary", message);
         }
         recording.note_overflows();
         if stated.is_some() {
-            let message = "the mean in the file is cut to whole microseconds";
-            recording.note(NoteLevel::Info, "mean_truncated", "mean", message);
+            recording.info(
+                "mean_truncated",
+                "mean",
+                "the mean in the file is cut to whole microseconds",
+            );
         }
     }
 
@@ -402,16 +400,21 @@ impl CyclictestState {
             recording.series.push(series);
         }
         if single {
-            let message =
-                "cyclictest -v prints from a ring of 16,384 values, and loses samples when the printer is slow";
-            recording.note(NoteLevel::Info, "samples_may_be_lost", "samples", message);
+            recording.info(
+                "samples_may_be_lost",
+                "samples",
+                "cyclictest -v prints from a ring of 16,384 values, and loses samples when the printer is slow",
+            );
         } else if stated {
-            let message = "there is no histogram: percentiles, median and deviation cannot be known";
-            recording.note(NoteLevel::Warning, "no_histogram", "histogram", message);
+            recording.warning(
+                "no_histogram",
+                "histogram",
+                "there is no histogram: percentiles, median and deviation cannot be known",
+            );
         }
         if dropped > 0 {
             let message = format!("the {dropped} shortest spikes were left out");
-            recording.note(NoteLevel::Info, "spikes_left_out", "spikes", message);
+            recording.info("spikes_left_out", "spikes", message);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Finds the disk that holds a path: its mount, and the device of that mount (`/proc/self/mountinfo`).
 
 use super::names;
+use crate::cgroups::unescape;
 use crate::links::{join, real};
 use crate::reading::RootReader;
 use root::Root;
@@ -95,33 +96,14 @@ fn mount(line: &str) -> Option<MountinfoLine> {
     let (place, source) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(2);
     let number = place.next()?.to_owned();
-    let point = unescaped(place.nth(1)?);
+    let point = unescape(place.nth(1)?);
     let mut source = source.split(' ');
     Some(MountinfoLine {
         number,
         point,
         kind: source.next()?.to_owned(),
-        source: unescaped(source.next()?),
+        source: unescape(source.next()?),
     })
-}
-
-/// The kernel writes blanks, tabs, line ends and backslashes as `\040` (`mangle` in `fs/seq_file.c`).
-fn unescaped(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match digits {
-            Some(byte) => plain.push(char::from(byte)),
-            None => plain.push('\\'),
-        }
-        plain.push_str(if digits.is_some() {
-            part.get(3..).unwrap_or_default()
-        } else {
-            part
-        });
-    }
-    plain
 }
 
 #[cfg(test)]
@@ -134,7 +116,7 @@ mod tests {
         assert_eq!((one.number.as_str(), one.point.as_str()), ("8:1", "/mnt/a b"));
         assert_eq!((one.kind.as_str(), one.source.as_str()), ("ext4", "/dev/sda1"));
         assert!(mount("rubbish").is_none() && mount("1 2 3 - ").is_none());
-        assert_eq!(unescaped("a\\x\\"), "a\\x\\");
+        assert_eq!(unescape("a\\x\\"), "a\\x\\");
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn layered(root: &Root, reader: &RootReader, found: &str, layers: u32) -> Locali
         device.node = first.node;
     }
     let known: Option<Vec<&CpuSet>> = parts.iter().map(|part| part.cpus.as_ref()).collect();
-    device.cpus = known.map(|sets| sets.into_iter().fold(CpuSet::new(), |all, cpus| all.or(cpus)));
+    device.cpus = known.map(CpuSet::union);
     device
 }
 

@@ -32,11 +32,11 @@ struct Bans {
 
 /// The interrupts that this process never places; empty if its command line cannot be read.
 pub(super) fn left_alone(root: &Root, pid: u32) -> BTreeSet<u32> {
-    let text = root.text(&super::command_line(pid)).ok().flatten();
+    let text = root.readable_text(&super::command_line(pid));
     let Bans { mut irqs, modules } = parse(&text.unwrap_or_default());
     let devices = match modules.is_empty() {
         true => None,
-        false => root.names(DEVICES).ok().flatten(),
+        false => root.readable_names(DEVICES),
     };
     for device in devices.unwrap_or_default() {
         let dir = format!("{DEVICES}/{device}");
@@ -54,9 +54,9 @@ pub(super) fn left_alone(root: &Root, pid: u32) -> BTreeSet<u32> {
 /// The interrupts of a PCI device: those of MSI, or else the one of its pin.
 fn interrupts(root: &Root, dir: &str) -> Vec<u32> {
     let numbers = |names: Vec<String>| names.iter().filter_map(|name| name.parse().ok()).collect();
-    match root.names(&format!("{dir}/msi_irqs")).ok().flatten() {
+    match root.readable_names(&format!("{dir}/msi_irqs")) {
         Some(names) => numbers(names),
-        None => numbers(root.value(&format!("{dir}/irq")).ok().flatten().into_iter().collect()),
+        None => numbers(root.readable_value(&format!("{dir}/irq")).into_iter().collect()),
     }
 }
 

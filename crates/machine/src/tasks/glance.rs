@@ -45,7 +45,7 @@ pub fn kernel_threads(root: &Root) -> Option<Vec<u32>> {
 /// The children of a process; `None` if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
 #[must_use]
 pub fn children(root: &Root, pid: u32) -> Option<Vec<u32>> {
-    let text = root.text(&format!("/proc/{pid}/task/{pid}/children")).ok().flatten()?;
+    let text = root.readable_text(&format!("/proc/{pid}/task/{pid}/children"))?;
     Some(
         text.split_ascii_whitespace()
             .filter_map(|word| word.parse().ok())
@@ -75,7 +75,7 @@ fn numbers(root: &Root, mount: &str, name: &str) -> Vec<u32> {
     let mut all = Vec::new();
     let mut dirs = vec![mount.trim_end_matches('/').to_owned()];
     while let Some(dir) = dirs.pop() {
-        let list = root.text(&format!("{dir}/{name}")).ok().flatten().unwrap_or_default();
+        let list = root.readable_text(&format!("{dir}/{name}")).unwrap_or_default();
         let numbers = list.lines().filter_map(|line| line.parse::<u32>().ok());
         // A 0 is a task of an outer process namespace; in a system call it would mean the caller.
         all.extend(numbers.filter(|number| *number != 0));

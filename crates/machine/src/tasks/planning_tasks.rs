@@ -26,17 +26,17 @@ const WRITTEN: [&str; 5] = [
 /// Kernel threads and those daemons, by number; `None` if the kernel does not list children.
 pub(crate) fn read_planning_tasks(root: &Root) -> Option<Vec<Task>> {
     let mut tids = glance::kernel_threads(root)?;
-    let sockets = root.text("/proc/net/unix").ok().flatten().unwrap_or_default();
+    let sockets = root.readable_text("/proc/net/unix").unwrap_or_default();
     tids.extend(sockets.lines().filter_map(listener));
     for slice in SLICES {
         for unit in UNITS {
             let path = format!("{slice}/{unit}.service/cgroup.procs");
-            let list = root.text(&path).ok().flatten().unwrap_or_default();
+            let list = root.readable_text(&path).unwrap_or_default();
             tids.extend(list.lines().filter_map(|line| line.parse::<u32>().ok()));
         }
     }
     for path in WRITTEN {
-        let written = root.value(path).ok().flatten();
+        let written = root.readable_value(path);
         tids.extend(written.and_then(|text| text.parse::<u32>().ok()));
     }
     tids.sort_unstable();

@@ -45,17 +45,41 @@ pub fn with_status(root: &Root, mut task: Task) -> Task {
     task
 }
 
+/// The scheduler's statistics of a thread (`proc_pid_schedstat` in `fs/proc/base.c`). All are 0 where the kernel keeps none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedStat {
+    /// Time on a CPU.
+    pub run_ns: u64,
+    /// Time on a run queue without running.
+    pub waited_ns: u64,
+    /// The number of time slices.
+    pub time_slices: u64,
+}
+
+/// The statistics of the thread with this directory (`/proc/TID`); `None` if it has ended, or without `CONFIG_SCHED_INFO`.
+#[must_use]
+pub fn read_sched_stat(root: &Root, dir: &str) -> Option<SchedStat> {
+    let text = root.text(&format!("{dir}/schedstat")).ok().flatten()?;
+    let mut words = text.split_ascii_whitespace().map(str::parse);
+    let mut next = || words.next()?.ok();
+    Some(SchedStat {
+        run_ns: next()?,
+        waited_ns: next()?,
+        time_slices: next()?,
+    })
+}
+
 /// The cgroup of one thread in the hierarchy of a version; `None` if it has ended, or is not in one.
 #[must_use]
 pub fn cgroup_of(root: &Root, tid: u32, version: Version) -> Option<String> {
-    let text = root.text(&format!("/proc/{tid}/cgroup")).ok().flatten()?;
+    let text = root.readable_text(&format!("/proc/{tid}/cgroup"))?;
     parse_cgroup_file(&text, version)
 }
 
 /// The real and the effective user of one thread (`Uid` of its `status`, `proc_pid_status(5)`); `None` if it has ended.
 #[must_use]
 pub fn users_of(root: &Root, tid: u32) -> Option<[u32; 2]> {
-    let text = root.text(&format!("/proc/{tid}/status")).ok().flatten()?;
+    let text = root.readable_text(&format!("/proc/{tid}/status"))?;
     let mut numbers = text
         .lines()
         .find_map(|line| line.strip_prefix("Uid:"))?

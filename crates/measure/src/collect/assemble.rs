@@ -129,7 +129,7 @@ fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<BreakS
 /// The kernel's limits for real-time threads on a CPU; files that are missing or refused are unknown.
 fn limits(root: &Root, cpu: CpuId, environment: &Environment) -> labels::RealtimeLimits {
     fn number<T: std::str::FromStr>(root: &Root, path: &str) -> Option<T> {
-        root.value(path).ok().flatten()?.parse().ok()
+        root.readable_value(path)?.parse().ok()
     }
     let server = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}");
     labels::RealtimeLimits {

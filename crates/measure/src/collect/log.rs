@@ -9,7 +9,7 @@ use crate::shared::state;
 use crate::{GapFileSummary, MeasureError, MeasurementKind, RawGap, RawWindow, clock};
 use machine::CpuId;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::Acquire;
 
 /// The gaps that are passed on together. Empty and without storage if there is no consumer.
 pub(super) struct GapLog {
@@ -115,8 +115,8 @@ impl Collection<'_> {
             cpu: lane.cpu,
             source: self.job.source(lane),
             tick_rate: self.tick_rate_so_far(place, lane),
-            start_ticks: track.start_ticks.load(Ordering::Acquire),
-            start_raw_ns: track.start_raw_ns.load(Ordering::Acquire),
+            start_ticks: track.start_ticks.load(Acquire),
+            start_raw_ns: track.start_raw_ns.load(Acquire),
         })
     }
 
@@ -124,14 +124,14 @@ impl Collection<'_> {
     fn windows(&self, started: &[usize], ahead_ns: i64) -> Vec<RawWindow> {
         let window = |place: &usize| {
             let (clock, (track, _)) = (self.clockwork(*place)?, self.job.shared.track(*place)?);
-            let covered = match track.state.0.load(Ordering::Acquire) {
-                state::DONE => track.covered.load(Ordering::Acquire),
+            let covered = match track.state.0.load(Acquire) {
+                state::DONE => track.covered.load(Acquire),
                 _ => 0,
             };
-            let alive = track.last_seen.0.load(Ordering::Acquire);
+            let alive = track.last_seen.0.load(Acquire);
             Some(RawWindow {
                 cpu: clock.cpu,
-                tid: track.tid.load(Ordering::Acquire),
+                tid: track.tid.load(Acquire),
                 start_raw_ns: clock.times(clock.start_ticks, ahead_ns)[0],
                 end_raw_ns: clock.times(covered.max(alive).max(clock.start_ticks), ahead_ns)[0],
             })
@@ -174,7 +174,7 @@ impl Collection<'_> {
                 let missed = accumulator.last.map_or(0, |sample| sample.missed);
                 let track = self.job.shared.track(place);
                 // A thread that finished reports itself what was dropped after its last sample.
-                let missed = track.map_or(missed, |(track, _)| missed.max(track.missed.load(Ordering::Acquire)));
+                let missed = track.map_or(missed, |(track, _)| missed.max(track.missed.load(Acquire)));
                 *seen.entry(lane.cpu).or_default() += accumulator.raw.count() + missed;
             }
         }

@@ -8,7 +8,7 @@
 
 use crate::MeasureError;
 use machine::CpuSet;
-use machine::tasks::read_process;
+use machine::tasks::{SchedStat, read_process, read_sched_stat};
 use root::Root;
 use std::collections::BTreeMap;
 
@@ -121,14 +121,11 @@ impl StallDetector {
                 }
                 continue;
             }
-            let account = root.value(&format!("/proc/{}/task/{tid}/schedstat", self.pid));
-            let ran_ns = account.ok().flatten().and_then(|text| {
-                let first = text.split_ascii_whitespace().next()?;
-                first.parse::<u64>().ok()
-            });
-            let Some(ran_ns) = ran_ns else { continue };
-            let before_ns = self.run_times.insert(tid, ran_ns);
-            let got_ns = before_ns.map_or(0, |before_ns| ran_ns.saturating_sub(before_ns));
+            let Some(stat) = read_sched_stat(root, &format!("/proc/{}/task/{tid}", self.pid)) else {
+                continue;
+            };
+            let before_ns = self.run_times.insert(tid, stat.run_ns);
+            let got_ns = before_ns.map_or(0, |before_ns| stat.run_ns.saturating_sub(before_ns));
             if is_ready && got_ns < since_ns / 2 {
                 self.starved_ns = Some(now_ns);
             }
@@ -140,8 +137,7 @@ impl StallDetector {
 /// off, every field reads 0 (`proc_pid_schedstat` in `fs/proc/base.c`). The calling thread's own statistics show this: it
 /// has run at least once, while a starved sampler may never have run.
 fn has_scheduler_statistics(root: &Root) -> bool {
-    let account = root.value("/proc/self/schedstat").ok().flatten();
-    account.is_some_and(|text| text.split_ascii_whitespace().any(|field| field != "0"))
+    read_sched_stat(root, "/proc/self").is_some_and(|stat| stat != SchedStat::default())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::shared::{Control, gate, state};
 use crate::{
     Clock, MeasureError, MeasurementKind, MeasurementPhase, Note, Progress, ThreadProgress, check, clock, findings,
 };
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
 /// How often the rings are drained.
@@ -52,7 +52,7 @@ impl<'a> Collection<'a> {
     }
 
     fn stopped(&self) -> bool {
-        self.request.stop.load(Ordering::Relaxed)
+        self.request.stop.load(Relaxed)
     }
 
     /// Runs until every thread waits at the gate.
@@ -64,7 +64,7 @@ impl<'a> Collection<'a> {
         let control = self.control();
         sampler::open(control, gate::PREPARE);
         let mut patience = StallDetector::start(child.pid(), clock::monotonic_ns());
-        while control.locked.load(Ordering::Acquire) == 0 {
+        while control.locked.load(Acquire) == 0 {
             if let Some(how) = child.exit_text() {
                 return Err(MeasureError::Sampler { how: how.to_owned() });
             }
@@ -77,7 +77,7 @@ impl<'a> Collection<'a> {
             progress(&self.progress(child.pid(), MeasurementPhase::Preparing));
             std::thread::sleep(Duration::from_millis(2));
         }
-        match control.spawn_errno.load(Ordering::Relaxed) {
+        match control.spawn_errno.load(Relaxed) {
             0 => {}
             errno => {
                 return Err(MeasureError::Os {
@@ -181,7 +181,7 @@ impl<'a> Collection<'a> {
             return;
         }
         ending.is_early = true;
-        self.control().stop.0.store(1, Ordering::Relaxed);
+        self.control().stop.0.store(1, Relaxed);
         ending.deadline_ns = ending.deadline_ns.min(now.saturating_add(self.stop_patience()));
     }
 
@@ -212,9 +212,7 @@ impl<'a> Collection<'a> {
             }
             (None, (_, monotonic)) => monotonic + ROOM_NS,
         };
-        self.control()
-            .start_monotonic_ns
-            .store(self.start_ns, Ordering::Release);
+        self.control().start_monotonic_ns.store(self.start_ns, Release);
         let lanes = self.job.lanes.iter().zip(&mut self.accumulators);
         for (place, (lane, accumulator)) in lanes.enumerate() {
             let start = match lane.clock {
@@ -226,9 +224,9 @@ impl<'a> Collection<'a> {
             };
             accumulator.follow(lane.grid(start));
             if let Some((track, _)) = self.job.shared.track(place) {
-                track.start_clock_ns.store(start, Ordering::Release);
+                track.start_clock_ns.store(start, Release);
                 if lane.claim.is_some() {
-                    accumulator.count_above(track.claim_ticks.load(Ordering::Relaxed));
+                    accumulator.count_above(track.claim_ticks.load(Relaxed));
                 }
             }
         }
@@ -284,15 +282,11 @@ impl<'a> Collection<'a> {
 
     /// Whether a sample has ended the measurement.
     fn is_hit(&self) -> bool {
-        let tracks = (0..self.job.shared.tracks()).filter_map(|place| self.job.shared.track(place));
-        tracks
-            .into_iter()
-            .any(|(track, _)| track.hit.load(Ordering::Relaxed) != 0)
+        self.job.shared.tracks().any(|track| track.hit.load(Relaxed) != 0)
     }
 
     fn states(&self) -> impl Iterator<Item = u32> + '_ {
-        let tracks = (0..self.job.shared.tracks()).filter_map(|place| self.job.shared.track(place));
-        tracks.map(|(track, _)| track.state.0.load(Ordering::Acquire))
+        self.job.shared.tracks().map(|track| track.state.0.load(Acquire))
     }
 
     /// Drains the rings. Gaps that may contain one of our own wake-ups are drained first, because by then the wake-up has been
@@ -366,7 +360,7 @@ impl<'a> Collection<'a> {
     fn to_monotonic(&self, place: usize) -> u64 {
         let track = self.job.shared.track(place);
         track.map_or(0, |(track, _)| {
-            let on_clock = track.start_clock_ns.load(Ordering::Relaxed);
+            let on_clock = track.start_clock_ns.load(Relaxed);
             self.start_ns.wrapping_sub(on_clock)
         })
     }
@@ -404,6 +398,6 @@ impl<'a> Collection<'a> {
 
     fn tid(&self, place: usize) -> Option<u32> {
         let (track, _) = self.job.shared.track(place)?;
-        Some(track.tid.load(Ordering::Relaxed)).filter(|&tid| tid != 0)
+        Some(track.tid.load(Relaxed)).filter(|&tid| tid != 0)
     }
 }

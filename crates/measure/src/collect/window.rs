@@ -1,6 +1,7 @@
 //! Reads the kernel's statistics at both ends of the window, while the samplers run, so that they exclude the cost of
 //! starting and ending the samplers. Reads only files that do not disturb the measured CPUs.
 
+use machine::tasks::read_sched_stat;
 use machine::{CpuId, CpuSet};
 use observe::{Activity, CounterSample};
 use root::Root;
@@ -90,10 +91,8 @@ impl KernelWindow {
 /// The second field of `/proc/TID/schedstat`: time on the run queue without running (`Documentation/scheduler/
 /// sched-stats.rst`). All fields are 0 where the kernel keeps no such statistics.
 fn waited_ns(root: &Root, tid: u32) -> Option<u64> {
-    let text = root.value(&format!("/proc/{tid}/schedstat")).ok().flatten()?;
-    let mut fields = text.split_whitespace().map(|field| field.parse::<u64>().ok());
-    let (ran, waited) = (fields.next()??, fields.next()??);
-    (ran > 0).then_some(waited)
+    let stat = read_sched_stat(root, &format!("/proc/{tid}"))?;
+    (stat.run_ns > 0).then_some(stat.waited_ns)
 }
 
 #[cfg(test)]

@@ -44,12 +44,12 @@ impl ConditionSettings {
 }
 
 fn value(root: &Root, path: &str) -> Option<String> {
-    root.value(path).ok().flatten()
+    root.readable_value(path)
 }
 
 fn idle_states(root: &Root, cpu: CpuId) -> Vec<(String, u64)> {
     let dir = format!("{CPU}/cpu{cpu}/cpuidle");
-    let names = root.names(&dir).ok().flatten().unwrap_or_default();
+    let names = root.readable_names(&dir).unwrap_or_default();
     let states = names.iter().filter(|name| name.starts_with("state"));
     let known = states.filter_map(|state| {
         let number = |file: &str| value(root, &format!("{dir}/{state}/{file}"))?.parse::<u64>().ok();
@@ -80,11 +80,7 @@ fn tracing(root: &Root) -> Vec<(String, String)> {
     else {
         return Vec::new();
     };
-    let instances = root
-        .names(&format!("{top}/instances"))
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let instances = root.readable_names(&format!("{top}/instances")).unwrap_or_default();
     let below = instances.iter().map(|name| format!("{top}/instances/{name}"));
     let places = std::iter::once((*top).to_owned()).chain(below);
     places

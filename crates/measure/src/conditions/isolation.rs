@@ -16,7 +16,7 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     if known.iter().all(|set| set.is_none()) {
         return None;
     }
-    let isolated = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));
+    let isolated = CpuSet::union(known.into_iter().flatten());
     let shared = scene.cpus().minus(&isolated);
     if shared.is_empty() {
         return None;

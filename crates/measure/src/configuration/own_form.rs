@@ -39,15 +39,7 @@ struct MainTable {
     refresh: Option<DurationText>,
     cpu_load: Option<Spanned<String>>,
     #[serde(default)]
-    memory: MemoryWord,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum MemoryWord {
-    #[default]
-    Pageable,
-    Locked,
+    memory: MemoryLock,
 }
 
 /// A sampler of either kind; which of the two times it may have is checked later.
@@ -84,9 +76,9 @@ struct ProgramTable {
     output: Option<PathBuf>,
     errors: Option<PathBuf>,
     #[serde(default)]
-    after_success: EndActionWord,
+    after_success: EndAction,
     #[serde(default)]
-    after_failure: EndActionWord,
+    after_failure: EndAction,
     #[serde(rename = "for")]
     lifetime: Option<DurationText>,
 }
@@ -96,25 +88,6 @@ struct ProgramTable {
 enum CommandValue {
     Line(String),
     Words(Vec<String>),
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum EndActionWord {
-    #[default]
-    Leave,
-    Respawn,
-    End,
-}
-
-impl From<EndActionWord> for EndAction {
-    fn from(word: EndActionWord) -> EndAction {
-        match word {
-            EndActionWord::Leave => EndAction::Leave,
-            EndActionWord::Respawn => EndAction::Respawn,
-            EndActionWord::End => EndAction::End,
-        }
-    }
 }
 
 /// A duration with its unit, as text.
@@ -151,29 +124,14 @@ pub(super) fn parse(text: &str) -> Result<RunConfiguration, ConfigurationError> 
         )
     })?;
     let written = |word: Spanned<String>| at(places, word);
-    let mut described = RunConfiguration {
-        form: ConfigurationForm::Own,
-        main: main(places, document.main.unwrap_or_default()),
-        samplers: Vec::new(),
-        loads: Vec::new(),
-        programs: Vec::new(),
-        notes: Vec::new(),
-    };
-    for (index, table) in document.latency.into_iter().enumerate() {
-        described.samplers.push(sampler(
-            places,
-            SamplerQuestion::Latency { interval: INTERVAL },
-            index,
-            table,
-        )?);
-    }
-    for (index, table) in document.noise.into_iter().enumerate() {
-        described.samplers.push(sampler(
-            places,
-            SamplerQuestion::Noise { threshold: THRESHOLD },
-            index,
-            table,
-        )?);
+    let main = main(places, document.main.unwrap_or_default());
+    let mut described = RunConfiguration::of(ConfigurationForm::Own, main);
+    let latency = SamplerQuestion::Latency { interval: INTERVAL };
+    let noise = SamplerQuestion::Noise { threshold: THRESHOLD };
+    for (usual, tables) in [(latency, document.latency), (noise, document.noise)] {
+        for (index, table) in tables.into_iter().enumerate() {
+            described.samplers.push(sampler(places, usual, index, table)?);
+        }
     }
     for table in document.load {
         described.loads.push(BuiltInLoad {
@@ -197,10 +155,7 @@ fn main(places: &TextIndex, table: MainTable) -> MainSettings {
             Some(word) if word.value == "all" => CpuLoad::All,
             Some(some) => CpuLoad::Of(some),
         },
-        memory: match table.memory {
-            MemoryWord::Pageable => MemoryLock::Pageable,
-            MemoryWord::Locked => MemoryLock::Locked,
-        },
+        memory: table.memory,
         format: "json".to_owned(),
     }
 }
@@ -221,8 +176,8 @@ fn program(
         cgroup: table.cgroup.map(written),
         output: table.output,
         errors: table.errors,
-        after_success: table.after_success.into(),
-        after_failure: table.after_failure.into(),
+        after_success: table.after_success,
+        after_failure: table.after_failure,
         lifetime: table.lifetime.map(|time| time.0),
     })
 }

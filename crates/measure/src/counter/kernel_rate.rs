@@ -46,7 +46,7 @@ fn log(root: &Root) -> Vec<String> {
 
 fn of_files(root: &Root) -> Option<Rate> {
     FILES.iter().find_map(|path| {
-        let khz: f64 = root.value(path).ok().flatten()?.parse().ok()?;
+        let khz: f64 = root.readable_value(path)?.parse().ok()?;
         (khz > 0.0).then(|| Rate {
             khz,
             resolution_khz: 0.5,

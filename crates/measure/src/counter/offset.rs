@@ -7,7 +7,7 @@ use super::CounterSource;
 use crate::clock;
 use crate::shared::{Track, notify, wait_until};
 use machine::CpuId;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Values of [`Track::turn_state`].
 mod turn_state {
@@ -48,20 +48,20 @@ pub(crate) struct Offset {
 /// The thread's side: answers until the requests end. It sleeps before its turn, so that all other threads are quiet.
 pub(crate) fn answer(source: CounterSource, track: &Track) {
     wait_until(&track.must_answer, turn_state::ANSWER);
-    if track.must_answer.load(Ordering::Acquire) != turn_state::ANSWER {
+    if track.must_answer.load(Acquire) != turn_state::ANSWER {
         return;
     }
     let start_ns = clock::monotonic_ns();
     let (mut answered, mut idle) = (0, 0_u32);
     loop {
-        let ping = track.ping.0.load(Ordering::Acquire);
+        let ping = track.ping.0.load(Acquire);
         if ping == LAST {
             return;
         }
         if ping > answered {
             let ticks = source.read_ordered();
-            track.pong_ticks.store(ticks, Ordering::Relaxed);
-            track.pong.0.store(ping, Ordering::Release);
+            track.pong_ticks.store(ticks, Relaxed);
+            track.pong.0.store(ping, Release);
             answered = ping;
             continue;
         }
@@ -75,37 +75,37 @@ pub(crate) fn answer(source: CounterSource, track: &Track) {
 
 /// Tells a thread that it gets no requests.
 pub(crate) fn pass(track: &Track) {
-    if track.must_answer.load(Ordering::Acquire) == 0 {
-        track.must_answer.store(turn_state::PASS, Ordering::Release);
+    if track.must_answer.load(Acquire) == 0 {
+        track.must_answer.store(turn_state::PASS, Release);
         notify(&track.must_answer);
     }
 }
 
 /// Sends requests to a thread, from the CPU that the caller is pinned to. `None` if it did not answer in time.
 pub(crate) fn measure_offset(source: CounterSource, track: &Track, against: CpuId) -> Option<Offset> {
-    track.must_answer.store(turn_state::ANSWER, Ordering::Release);
+    track.must_answer.store(turn_state::ANSWER, Release);
     notify(&track.must_answer);
     let mut bounds = OffsetBounds::default();
     let mut until = clock::monotonic_ns().saturating_add(FIRST_NS);
     for round in 1..=ROUNDS {
         let before = source.read_ordered();
-        track.ping.0.store(round, Ordering::Release);
+        track.ping.0.store(round, Release);
         let Some(after) = answer_ticks(source, track, round, until) else {
             break;
         };
-        bounds.add(before, track.pong_ticks.load(Ordering::Relaxed), after);
+        bounds.add(before, track.pong_ticks.load(Relaxed), after);
         if round == 1 {
             until = clock::monotonic_ns().saturating_add(ALL_NS);
         }
     }
-    track.ping.0.store(LAST, Ordering::Release);
+    track.ping.0.store(LAST, Release);
     bounds.offset(against)
 }
 
 /// The counter reading when the answer of a round arrived.
 fn answer_ticks(source: CounterSource, track: &Track, round: u64, until: u64) -> Option<u64> {
     let mut idle = 0_u32;
-    while track.pong.0.load(Ordering::Acquire) != round {
+    while track.pong.0.load(Acquire) != round {
         idle = idle.wrapping_add(1);
         if idle.is_multiple_of(256) && clock::monotonic_ns() > until {
             return None;

@@ -70,20 +70,14 @@ fn replaced(case: &ParameterCase) -> Option<CheckAnswer> {
 /// The answer if the kernel did not list it as unknown.
 fn not_listed(case: &ParameterCase) -> CheckAnswer {
     let Some(row) = case.row else {
-        return CheckAnswer::new(Truth::Unseen, "quietcore does not know it");
+        return CheckAnswer::unseen("quietcore does not know it");
     };
     if row.reader == ParameterReader::Program {
-        return CheckAnswer::new(
-            Truth::Unseen,
-            "it is not for the kernel: a program reads it from /proc/cmdline",
-        );
+        return CheckAnswer::unseen("it is not for the kernel: a program reads it from /proc/cmdline");
     }
     // Parameters of modules are never listed: the module may be loaded later.
     if row.name.contains('.') {
-        return CheckAnswer::new(
-            Truth::Unseen,
-            "kernels do not tell which parameters of modules they took",
-        );
+        return CheckAnswer::unseen("kernels do not tell which parameters of modules they took");
     }
     match (case.evidence.facts.since(LISTS_UNKNOWN), case.messages()) {
         (Some(true), Some(_)) => {
@@ -92,9 +86,6 @@ fn not_listed(case: &ParameterCase) -> CheckAnswer {
         (Some(true), None) => CheckAnswer::unknown(
             "the kernel's messages could not be read, or their beginning is overwritten; run it as root, soon after the boot",
         ),
-        _ => CheckAnswer::new(
-            Truth::Unseen,
-            "kernels before 5.14 do not say which parameters were not recognized",
-        ),
+        _ => CheckAnswer::unseen("kernels before 5.14 do not say which parameters were not recognized"),
     }
 }

@@ -75,7 +75,7 @@ struct LineIsolation {
 fn on_line(one: &DeclaredPartition, lines: &LineIsolation) -> CheckAnswer {
     let cpus = match (&one.cpus, one.boot) {
         (_, BootPart::RunTimeOnly) => {
-            return CheckAnswer::new(Truth::Unseen, "it is declared without the boot line (`boot = false`)");
+            return CheckAnswer::unseen("it is declared without the boot line (`boot = false`)");
         }
         (Err(why), _) => return CheckAnswer::unknown(why.to_string()),
         (Ok(cpus), _) => cpus,
@@ -94,17 +94,16 @@ fn on_line(one: &DeclaredPartition, lines: &LineIsolation) -> CheckAnswer {
             "its boot part is missing: no boot line isolates CPU {}; `quietcore boot set` writes what is declared",
             cpus.minus(&lines.running)
         )),
-        (None, _) => CheckAnswer::new(Truth::Unseen, "nothing is declared of the boot line, and none is ours"),
+        (None, _) => CheckAnswer::unseen("nothing is declared of the boot line, and none is ours"),
     }
 }
 
 fn run_time(one: &DeclaredPartition, evidence: &BootEvidence) -> CheckAnswer {
     let by_hand = one.restored_at_boot == ActivationMode::ByHand;
     let absent = |what: String| match by_hand {
-        true => CheckAnswer::new(
-            Truth::Unseen,
-            format!("{what}; it comes by `quietcore apply` alone (`at_boot = false`)"),
-        ),
+        true => CheckAnswer::unseen(format!(
+            "{what}; it comes by `quietcore apply` alone (`at_boot = false`)"
+        )),
         false => CheckAnswer::no(format!("{what}; `quietcore apply` brings it into force")),
     };
     let Some(in_force) = &evidence.in_force else {

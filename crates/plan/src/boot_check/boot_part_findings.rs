@@ -1,8 +1,9 @@
 //! Reports the boot part of the declarations, as findings of the command that applies the run-time part.
 
-use super::{BootVerdict, BootWordStage, CheckAnswer, ParameterOutcome, Truth};
+use super::{BootVerdict, CheckAnswer, ParameterOutcome, Truth};
 use crate::declared::PATH;
 use crate::{Finding, FindingId, Level};
+use machine::cmdline::BootWordStage;
 
 /// Findings about the boot part; none if all of it is active, as far as this is observable.
 ///
@@ -13,13 +14,8 @@ pub fn boot_part_findings(verdict: &BootVerdict) -> Vec<Finding> {
     let disagrees = |answer: &CheckAnswer| answer.truth == Truth::No;
     let differs = verdict.declared.iter().filter(|one| disagrees(&one.answer)).map(|one| {
         let subject = one.partition.clone().unwrap_or_else(|| PATH.to_owned());
-        Finding::new(
-            Level::Error,
-            FindingId::BOOT_PART_DIFFERS,
-            subject,
-            one.answer.because.clone(),
-        )
-        .fix("`quietcore boot set` writes what is declared; `boot = false` keeps a partition off the boot line")
+        Finding::error(FindingId::BOOT_PART_DIFFERS, subject, one.answer.because.clone())
+            .fix("`quietcore boot set` writes what is declared; `boot = false` keeps a partition off the boot line")
     });
     let ours = verdict.parameters.iter().filter(|one| one.ours.is_some());
     let words = ours.filter_map(|one| {

@@ -84,11 +84,11 @@ impl ParameterCase<'_> {
             return CheckAnswer::no(finding.message.clone());
         }
         if self.names_no_cpu() {
-            return CheckAnswer::new(Truth::Unseen, "its list is empty: it asks for no CPU");
+            return CheckAnswer::unseen("its list is empty: it asks for no CPU");
         }
         let answer = match self.family {
             Some(family) => (family.works)(self),
-            None => CheckAnswer::new(Truth::Unseen, "no file and no counter shows what it does"),
+            None => CheckAnswer::unseen("no file and no counter shows what it does"),
         };
         // A captured moment proves nothing about later behaviour.
         match (answer.truth, self.evidence.machine.is_captured()) {

@@ -2,9 +2,9 @@
 
 use crate::declared::{ActivationMode, BootPart};
 use crate::lint::KernelFacts;
+use machine::cmdline::BootWordStage;
 use machine::{CpuId, CpuSet, Machine, Settings};
 use root::Failure;
-use serde::Serialize;
 use std::fmt;
 
 /// Everything that is known about a boot.
@@ -88,18 +88,6 @@ pub struct OwnBootWords {
     pub words: Vec<String>,
     /// The stage they have reached.
     pub stage: BootWordStage,
-}
-
-/// The stage that words of ours have reached, according to the journal and the running line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BootWordStage {
-    /// In the files, for the next boot.
-    Pending,
-    /// On the running line.
-    Live,
-    /// Rebooted since, without them.
-    Reverted,
 }
 
 /// The counts on the CPUs in question.

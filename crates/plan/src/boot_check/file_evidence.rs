@@ -1,7 +1,8 @@
 //! Checks parameters whose effect is shown by one file, and isolating ones that no file shows.
 
+use super::CheckAnswer;
 use super::case::{ParameterCase, ParameterFamily};
-use super::{CheckAnswer, Truth};
+use crate::change::chosen;
 use machine::{Parameter, same_name};
 
 pub(super) const FAMILY: ParameterFamily = ParameterFamily {
@@ -33,64 +34,40 @@ pub(super) const FAMILY: ParameterFamily = ParameterFamily {
     works,
 };
 
-/// A parameter, the file that shows it, and the expected content (`None`: the value itself).
-struct VisibleParameter {
-    name: &'static str,
-    path: &'static str,
-    values: &'static [(&'static str, &'static str)],
-}
+/// A parameter, the file that shows it, and the expected content for each value that looks different there.
+type VisibleParameter = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 const FILE_EVIDENCE: &[VisibleParameter] = &[
-    VisibleParameter {
-        name: "nowatchdog",
-        path: "/proc/sys/kernel/watchdog",
-        values: &[("", "0")],
-    },
-    VisibleParameter {
-        name: "nosoftlockup",
-        path: "/proc/sys/kernel/soft_watchdog",
-        values: &[("", "0")],
-    },
-    VisibleParameter {
-        name: "nmi_watchdog",
-        path: "/proc/sys/kernel/nmi_watchdog",
-        values: &[],
-    },
-    VisibleParameter {
-        name: "transparent_hugepage",
-        path: "/sys/kernel/mm/transparent_hugepage/enabled",
-        values: &[],
-    },
-    VisibleParameter {
-        name: "numa_balancing",
-        path: "/proc/sys/kernel/numa_balancing",
-        values: &[("enable", "1"), ("disable", "0")],
-    },
-    VisibleParameter {
-        name: "clocksource",
-        path: "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        values: &[],
-    },
-    VisibleParameter {
-        name: "nosmt",
-        path: "/sys/devices/system/cpu/smt/control",
-        values: &[("", "off"), ("force", "forceoff")],
-    },
-    VisibleParameter {
-        name: "cpuidle.governor",
-        path: "/sys/devices/system/cpu/cpuidle/current_governor",
-        values: &[],
-    },
-    VisibleParameter {
-        name: "rcupdate.rcu_normal",
-        path: "/sys/kernel/rcu_normal",
-        values: &[],
-    },
-    VisibleParameter {
-        name: "rcupdate.rcu_expedited",
-        path: "/sys/kernel/rcu_expedited",
-        values: &[],
-    },
+    ("nowatchdog", "/proc/sys/kernel/watchdog", &[("", "0")]),
+    ("nosoftlockup", "/proc/sys/kernel/soft_watchdog", &[("", "0")]),
+    ("nmi_watchdog", "/proc/sys/kernel/nmi_watchdog", &[]),
+    (
+        "transparent_hugepage",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        &[],
+    ),
+    (
+        "numa_balancing",
+        "/proc/sys/kernel/numa_balancing",
+        &[("enable", "1"), ("disable", "0")],
+    ),
+    (
+        "clocksource",
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        &[],
+    ),
+    (
+        "nosmt",
+        "/sys/devices/system/cpu/smt/control",
+        &[("", "off"), ("force", "forceoff")],
+    ),
+    (
+        "cpuidle.governor",
+        "/sys/devices/system/cpu/cpuidle/current_governor",
+        &[],
+    ),
+    ("rcupdate.rcu_normal", "/sys/kernel/rcu_normal", &[]),
+    ("rcupdate.rcu_expedited", "/sys/kernel/rcu_expedited", &[]),
 ];
 
 /// The files that show the words of a line.
@@ -99,7 +76,7 @@ pub fn paths<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 fn row(name: &str) -> Option<&'static VisibleParameter> {
-    FILE_EVIDENCE.iter().find(|row| same_name(row.name, name))
+    FILE_EVIDENCE.iter().find(|(own, ..)| same_name(own, name))
 }
 
 /// The file of a parameter; for a module's parameter, the module's parameter directory.
@@ -119,11 +96,11 @@ fn path(name: &str) -> Option<String> {
             )
         })
     };
-    row(name).map(|row| row.path.to_owned()).or_else(of_module)
+    row(name).map(|(_, path, _)| (*path).to_owned()).or_else(of_module)
 }
 
 fn works(case: &ParameterCase) -> CheckAnswer {
-    let nothing = || CheckAnswer::new(Truth::Unseen, "no file and no counter shows what it does");
+    let nothing = || CheckAnswer::unseen("no file and no counter shows what it does");
     let Some(path) = path(&case.parameter.name) else {
         return nothing();
     };
@@ -134,11 +111,10 @@ fn works(case: &ParameterCase) -> CheckAnswer {
             None => nothing(),
         };
     };
-    let chosen = text
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    let seen = chosen.unwrap_or(text.trim());
-    let values = row(&case.parameter.name).map(|row| row.values).unwrap_or_default();
+    let seen = chosen(text);
+    let values = row(&case.parameter.name)
+        .map(|(.., values)| *values)
+        .unwrap_or_default();
     let known = values.iter().find(|(value, _)| *value == case.value());
     let intended = known.map_or(case.value(), |(_, shown)| *shown);
     let now = format!("{path} has `{seen}`");

@@ -1,7 +1,7 @@
 //! Checks `rcu_nocbs=` and `rcu_nocb_poll` by the message about offloaded CPUs and by the threads that run their callbacks.
 
+use super::CheckAnswer;
 use super::case::{ParameterCase, ParameterFamily};
-use super::{CheckAnswer, Truth};
 use machine::CpuSet;
 
 /// `rcu_nocbs=`
@@ -19,7 +19,7 @@ pub(super) const POLL: ParameterFamily = ParameterFamily {
     complaints: &[],
     defeated_by: &[],
     acceptance: polls,
-    works: |_| CheckAnswer::new(Truth::Unseen, "no file and no counter shows it"),
+    works: |_| CheckAnswer::unseen("no file and no counter shows it"),
 };
 
 /// The kernel's message with the CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`).

@@ -1,7 +1,8 @@
 //! Determines whether a parameter reached the kernel, and where it was lost if not.
 
 use super::case::ParameterCase;
-use super::{BootWordStage, CheckAnswer, ParameterOutcome};
+use super::{CheckAnswer, ParameterOutcome};
+use machine::cmdline::BootWordStage;
 use machine::{Parameter, same_name};
 
 /// Options with which a kernel uses its built-in line and ignores the loader's (x86; arm and arm64).

@@ -45,8 +45,7 @@ impl<'a> ChoiceContext<'a> {
     ) -> ChoiceContext<'a> {
         let topology = &machine.topology;
         let boot = machine.isolation.boot_isolated.as_ref();
-        let is_slow = |cpu: &&machine::Cpu| cpu.kind == Some(CoreKind::Efficiency);
-        let slow = topology.cpus.iter().filter(is_slow).map(|cpu| cpu.id).collect();
+        let slow = topology.cpus_where(|cpu| cpu.kind == Some(CoreKind::Efficiency));
         ChoiceContext {
             topology,
             places: places(topology),

@@ -135,8 +135,7 @@ impl CandidateLimits {
     }
 
     fn only_kind(&mut self, topology: &Topology, kind: CoreKind) {
-        let other = |cpu: &&machine::Cpu| cpu.online && cpu.kind != Some(kind);
-        let others: CpuSet = topology.cpus.iter().filter(other).map(|cpu| cpu.id).collect();
+        let others = topology.cpus_where(|cpu| cpu.online && cpu.kind != Some(kind));
         let text = format!("only {} cores", super::kind_word(kind));
         let because = "two kinds in one partition run the same work at two speeds; it is the fast kind that is \
                        taken unless it is too small or --kind efficiency asks for the other";

@@ -65,8 +65,7 @@ impl NearbyCpus {
 }
 
 fn cpus_of(topology: &Topology, node: u32) -> CpuSet {
-    let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node);
-    topology.cpus.iter().filter(is_there).map(|cpu| cpu.id).collect()
+    topology.cpus_where(|cpu| cpu.online && cpu.node == Some(node))
 }
 
 /// The nearest node that has online CPUs, by `distance`.

@@ -4,7 +4,7 @@ use super::CpuRequest;
 use super::ground::ChoiceContext;
 use super::limits::{CandidateLimits, is_in_use};
 use super::rules::{DomainShare, RULES, broken};
-use crate::{Finding, FindingId, Level};
+use crate::{Finding, FindingId};
 use machine::{CoreKind, CpuSet, Machine};
 
 /// Above this number, places are counted instead of listed.
@@ -37,7 +37,7 @@ pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
             );
         }
         if let Some(more) = shares.get(MAX_LISTED..).filter(|more| !more.is_empty()) {
-            let cpus = more.iter().fold(CpuSet::new(), |all, share| all.or(&share.isolated));
+            let cpus = CpuSet::union(more.iter().map(|share| &share.isolated));
             let message = format!("the same is so of {} more places", more.len());
             findings.push(Finding::new(
                 level,
@@ -65,25 +65,21 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
              reboot return to it"
         );
         findings.push(
-            Finding::new(Level::Warning, FindingId::BOOT_CPU, format!("cpu{boot}"), message)
+            Finding::warning(FindingId::BOOT_CPU, format!("cpu{boot}"), message)
                 .fix(format!("leave CPU {boot} to housekeeping")),
         );
     }
-    let of_kind = |kind: CoreKind| -> CpuSet {
-        let is_taken = |cpu: &&machine::Cpu| cpu.kind == Some(kind) && set.contains(cpu.id);
-        topology.cpus.iter().filter(is_taken).map(|cpu| cpu.id).collect()
-    };
+    let of_kind = |kind| topology.cpus_where(|cpu| cpu.kind == Some(kind) && set.contains(cpu.id));
     let (fast, slow) = (of_kind(CoreKind::Performance), of_kind(CoreKind::Efficiency));
     if topology.is_hybrid() && !fast.is_empty() && !slow.is_empty() {
         let message = format!(
             "CPU {fast} are performance cores and CPU {slow} efficiency cores: the same work runs at two speeds"
         );
         let fix = "choose one kind, or pin each thread to the kind that it needs";
-        findings.push(Finding::new(Level::Warning, FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
+        findings.push(Finding::warning(FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
     }
     for node in topology.nodes.iter().filter(|_| topology.nodes.len() > 1) {
-        let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node.id);
-        let cpus: CpuSet = topology.cpus.iter().filter(is_there).map(|cpu| cpu.id).collect();
+        let cpus = topology.cpus_where(|cpu| cpu.online && cpu.node == Some(node.id));
         if !cpus.is_empty() && cpus.is_subset(set) && is_in_use(machine, node, request) {
             let message = format!(
                 "node {} keeps no housekeeping CPU: its memory, devices and tasks need one near them",
@@ -91,7 +87,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
             );
             let fix = format!("leave one of CPU {cpus} out");
             let subject = format!("node{}", node.id);
-            findings.push(Finding::new(Level::Warning, FindingId::NODE_HOUSEKEEPING, subject, message).fix(fix));
+            findings.push(Finding::warning(FindingId::NODE_HOUSEKEEPING, subject, message).fix(fix));
         }
     }
     findings

@@ -1,8 +1,8 @@
 //! Writes declarations: appends a partition to a file and keeps everything else as it is.
 
 use super::{ActivationMode, BootPart, CpuSpec, Declaration, DeclarationError, parse};
+use crate::choose::kind_word;
 use crate::{PartitionName, PlacementShape, Profile};
-use machine::CoreKind;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 /// The head of a new file, above the first partition.
@@ -31,10 +31,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
         ));
     }
     let text = if text.trim().is_empty() { HEAD } else { text };
-    let unreadable = |what: String| DeclarationError::new(0, what, "correct the file by hand");
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error: toml_edit::TomlError| unreadable(error.message().to_owned()))?;
+    let mut document = document(text)?;
     let head = document.trailing().as_str().unwrap_or_default().to_owned();
     let tables = document
         .entry("partition")
@@ -52,7 +49,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
         }
         // `partition = [{ ... }]`, in one line.
         Item::Value(toml_edit::Value::Array(array)) => array.push(table.into_inline_table()),
-        _ => return Err(unreadable("`partition` is no list of tables".to_owned())),
+        _ => return Err(unreadable("`partition` is no list of tables")),
     }
     if !head.is_empty() {
         document.set_trailing("");
@@ -62,9 +59,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
     let same = parse(text.as_bytes())?.iter().any(|one| one.is_equivalent(new));
     match same {
         true => Ok(Some(text)),
-        false => Err(unreadable(
-            "the new lines would not be read as they are meant".to_owned(),
-        )),
+        false => Err(unreadable("the new lines would not be read as they are meant")),
     }
 }
 
@@ -84,10 +79,7 @@ pub fn set_boot_flag(text: &str, names: &[PartitionName]) -> Result<Option<Strin
     if places.is_empty() {
         return Ok(None);
     }
-    let unreadable = |what: String| DeclarationError::new(0, what, "correct the file by hand");
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error: toml_edit::TomlError| unreadable(error.message().to_owned()))?;
+    let mut document = document(text)?;
     for place in places {
         match document.get_mut("partition") {
             Some(Item::ArrayOfTables(tables)) => {
@@ -108,8 +100,17 @@ pub fn set_boot_flag(text: &str, names: &[PartitionName]) -> Result<Option<Strin
     // The parser decides, also about a partition whose CPUs are chosen.
     match parse(text.as_bytes())?.iter().any(is_selected) {
         false => Ok(Some(text)),
-        true => Err(unreadable("`boot = true` would not be read as it is meant".to_owned())),
+        true => Err(unreadable("`boot = true` would not be read as it is meant")),
     }
+}
+
+fn document(text: &str) -> Result<DocumentMut, DeclarationError> {
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| unreadable(error.message()))
+}
+
+fn unreadable(what: &str) -> DeclarationError {
+    DeclarationError::new(0, what, "correct the file by hand")
 }
 
 fn table(new: &Declaration) -> Table {
@@ -134,10 +135,7 @@ fn table(new: &Declaration) -> Table {
                 table["shape"] = value("spread");
             }
             if let Some(kind) = kind {
-                table["kind"] = value(match kind {
-                    CoreKind::Performance => "performance",
-                    CoreKind::Efficiency => "efficiency",
-                });
+                table["kind"] = value(kind_word(*kind));
             }
             if let Some(keep) = keep {
                 table["keep"] = value(keep.as_str());

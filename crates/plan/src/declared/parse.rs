@@ -90,7 +90,7 @@ fn document(bytes: &[u8]) -> Result<(&str, DeclarationDocument), DeclarationErro
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         DeclarationError::new(
-            before.iter().filter(|&&byte| byte == b'\n').count() + 1,
+            line_ends(before) + 1,
             "there is a byte that is not UTF-8 text",
             "write the file as plain text",
         )
@@ -276,10 +276,14 @@ fn refused(text: &str, value: &Spanned<String>, refusal: &PlanRefusal) -> Declar
     DeclarationError::new(line_of(text, &value.span()), what, next)
 }
 
+fn line_ends(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'\n').count()
+}
+
 /// The line, from 1, in which a span of bytes starts.
 fn line_of(text: &str, span: &Range<usize>) -> usize {
     let before = text.as_bytes().get(..span.start).unwrap_or(text.as_bytes());
-    before.iter().filter(|&&byte| byte == b'\n').count() + 1
+    line_ends(before) + 1
 }
 
 /// Lines of positions that are requested in ascending order: the text is scanned once.
@@ -295,7 +299,7 @@ impl Lines {
         let Some(new) = text.as_bytes().get(self.seen..span.start) else {
             return line_of(text, span);
         };
-        self.ends += new.iter().filter(|&&byte| byte == b'\n').count();
+        self.ends += line_ends(new);
         self.seen = span.start;
         self.ends + 1
     }

@@ -135,39 +135,21 @@ fn boot_line(pair: &mut ReadingPair, old: &Cmdline, new: &Cmdline) {
             continue;
         }
         let isolates = ISOLATING.contains(&name.as_str());
-        let level = |strong: Level| if isolates { strong } else { Level::Info };
         let (was, is) = (was.join(" "), is.join(" "));
-        match (was.is_empty(), is.is_empty()) {
-            (false, true) => {
-                let step = ValueChange::lost(&was);
-                pair.add(
-                    FindingId::BOOT_LINE,
-                    level(Level::Error),
-                    name,
-                    step,
-                    format!("boot line lost {was}"),
-                );
-            }
-            (true, _) => {
-                let step = ValueChange::gained(&is);
-                pair.add(
-                    FindingId::BOOT_LINE,
-                    level(Level::Warning),
-                    name,
-                    step,
-                    format!("boot line gained {is}"),
-                );
-            }
-            _ => {
-                let step = ValueChange::new(&was, &is);
-                pair.add(
-                    FindingId::BOOT_LINE,
-                    level(Level::Error),
-                    name,
-                    step,
-                    format!("boot line: {was} -> {is}"),
-                );
-            }
-        }
+        let (step, strong, message) = match (was.is_empty(), is.is_empty()) {
+            (false, true) => (ValueChange::lost(&was), Level::Error, format!("boot line lost {was}")),
+            (true, _) => (
+                ValueChange::gained(&is),
+                Level::Warning,
+                format!("boot line gained {is}"),
+            ),
+            _ => (
+                ValueChange::new(&was, &is),
+                Level::Error,
+                format!("boot line: {was} -> {is}"),
+            ),
+        };
+        let level = if isolates { strong } else { Level::Info };
+        pair.add(FindingId::BOOT_LINE, level, name, step, message);
     }
 }

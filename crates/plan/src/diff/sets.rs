@@ -2,7 +2,7 @@
 
 use super::{ReadingPair, ValueChange, set_text};
 use crate::{FindingId, Level};
-use machine::{CpuSet, Machine, Partition};
+use machine::{Machine, Partition};
 use std::collections::BTreeMap;
 
 pub(super) fn compare(pair: &mut ReadingPair) {
@@ -36,7 +36,7 @@ pub(super) fn compare(pair: &mut ReadingPair) {
         }
     }
     for (name, set) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
-        let cpus = cpus_of(set);
+        let cpus = set.listed_cpus();
         let takes = set.takes_cpus();
         let is_near = takes || set.cpus.as_ref().is_some_and(|cpus| cpus.intersects(pair.isolated));
         let level = if is_near { Level::Warning } else { Level::Info };
@@ -47,7 +47,7 @@ pub(super) fn compare(pair: &mut ReadingPair) {
 }
 
 fn report_removed(pair: &mut ReadingPair, name: &str, set: &Partition) {
-    let cpus = cpus_of(set);
+    let cpus = set.listed_cpus();
     let (what, level) = if set.takes_cpus() {
         ("partition", Level::Error)
     } else {
@@ -59,7 +59,7 @@ fn report_removed(pair: &mut ReadingPair, name: &str, set: &Partition) {
 
 fn changed(pair: &mut ReadingPair, name: &str, old: &Partition, new: &Partition) {
     let is_partition = old.takes_cpus() || new.takes_cpus();
-    let (was, is) = (cpus_of(old), cpus_of(new));
+    let (was, is) = (old.listed_cpus(), new.listed_cpus());
     if was != is {
         let otherwise = if is_partition { Level::Error } else { Level::Info };
         let level = if new.takes_cpus() {
@@ -95,11 +95,6 @@ fn changed(pair: &mut ReadingPair, name: &str, old: &Partition, new: &Partition)
             pair.add(FindingId::CPUSET, level, name, ValueChange::new(&was, &is), message);
         }
     }
-}
-
-fn cpus_of(set: &Partition) -> CpuSet {
-    let own = set.cpus.as_ref().filter(|cpus| !cpus.is_empty());
-    own.or(set.effective_cpus.as_ref()).cloned().unwrap_or_default()
 }
 
 fn masks(pair: &mut ReadingPair) {

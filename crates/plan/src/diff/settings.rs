@@ -1,6 +1,7 @@
 //! Compares settings by file: sysctls, queues of disks and network interfaces, power of each CPU.
 
 use super::{ReadingPair, ValueChange, set_text};
+use crate::change::chosen;
 use crate::settings::setting;
 use crate::{FindingId, Level, knobs};
 use machine::{CpuId, CpuSet};
@@ -20,7 +21,7 @@ pub(super) fn compare(pair: &mut ReadingPair) {
         if ELSEWHERE.iter().any(|part| path.contains(part)) {
             continue;
         }
-        let (old, new) = (chosen(old), chosen(new));
+        let (old, new) = (chosen(old).to_owned(), chosen(new).to_owned());
         if old == new {
             continue;
         }
@@ -124,12 +125,4 @@ fn called(path: &str) -> (String, String) {
                 .map(|part| (*part).to_owned())
         });
     (name, owner.unwrap_or_default())
-}
-
-/// The active choice of a file that lists all choices: `[none] mq-deadline`, `always [madvise] never`.
-fn chosen(value: &str) -> String {
-    let marked = value
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    marked.unwrap_or(value).to_owned()
 }

@@ -4,11 +4,10 @@
 //!
 //! It comes before everything else: otherwise a v1 cpuset would lose the CPU for good, and a partition would become invalid.
 
-use super::cpu_offline::holder;
-use super::{Knob, KnobUse, Presence};
+use super::cpu_offline::{able, held};
+use super::{Knob, Presence};
 use crate::parameters::ParameterCost;
-use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext};
-use machine::CpuSet;
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext};
 
 pub(super) const KNOB: Knob = Knob {
     name: "cpu_cycle",
@@ -17,7 +16,6 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "timers and softirq work that earlier programs left on the CPUs go elsewhere; all of them go off before the \
                 first comes back, so that none inherits the timers of another",
     needs: "CPUs that can be switched off, and no cpuset that holds them",
-    usage: KnobUse::ByName,
     price: ParameterCost::Safety,
     stops: &["soft_timer", "soft_hrtimer"],
     side_effects: "all of the machine stops for some milliseconds, twice for each CPU; the kernel widens masks of \
@@ -28,41 +26,30 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
-    let online = |cpu: machine::CpuId| format!("/sys/devices/system/cpu/cpu{}/online", cpu.0);
-    let able: CpuSet = scene
-        .isolated()
-        .iter()
-        .filter(|cpu| scene.settings.get(&online(*cpu)).is_some())
-        .collect();
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
+    let able = able(scene, scene.isolated());
     if able.is_empty() {
         return Presence::Absent;
     }
-    if let Some(set) = holder(scene, &able) {
-        let message = format!("the cpuset {set} holds CPU {able} and would lose it for good");
-        plan.findings.push(
-            Finding::new(Level::Error, FindingId::OFFLINE_CPUSET, set, message)
-                .fix("take that cpuset back first, or leave --with cpu_cycle out"),
-        );
+    if let Some(finding) = held(scene, &able, "or leave --with cpu_cycle out") {
+        plan.findings.push(finding);
         return Presence::Here;
     }
     let stays = scene.isolated().minus(&able);
     if !stays.is_empty() {
         let message = format!("CPU {stays} cannot be switched off, so timers may stay there");
         plan.findings.push(
-            Finding::new(Level::Warning, FindingId::CYCLE_STAYS, stays.to_string(), message)
+            Finding::warning(FindingId::CYCLE_STAYS, stays.to_string(), message)
                 .fix("none: the kernel has no `online` file for it"),
         );
     }
+    let undo = "none is needed: masks are given back right away";
+    let target = format!("CPU {able}");
     plan.changes.push(Change {
-        id: format!("{}/cpu{able}", KNOB.name),
-        target: format!("CPU {able}"),
-        kind: ChangeKind::Runtime,
+        id: format!("{}/cpu{able}", knob.name),
         before: Some("online".to_owned()),
-        after: "off and on again".to_owned(),
         why: "timers that were armed there would fire there until they run out".to_owned(),
-        undo: "none is needed: masks are given back right away".to_owned(),
-        action: Action::CycleCpus { cpus: able },
+        ..Change::new(&target, "off and on again", undo, Action::CycleCpus { cpus: able })
     });
     Presence::Here
 }

@@ -4,14 +4,11 @@
 //! and interrupts that had no other CPU move elsewhere. So it is never done while a cpuset holds the CPU. Ours do not,
 //! because the CPU is no longer a housekeeping CPU. Interrupts that would be left without a CPU are moved first.
 
-use super::value_file::{ValueFile, set};
-use super::{Knob, KnobUse, Presence, declare};
+use super::knob_file::KnobFile;
+use super::{Knob, Presence, declare};
 use crate::parameters::ParameterCost;
-use crate::{
-    Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, ReadbackComparison, RefusalPolicy,
-    UndoMethod,
-};
-use machine::{CpuSet, Partition, Version};
+use crate::{Change, Finding, FindingId, Plan, PlanContext, RefusalPolicy};
+use machine::{CpuId, CpuSet, Partition, Version};
 
 pub(super) const KNOB: Knob = Knob {
     name: "cpu_offline",
@@ -21,7 +18,6 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "0 for the siblings: no task shares a core with an isolated CPU. Down and up also moves timers and interrupts \
                 away that nothing else moves; it stops all CPUs for a moment, empties v1 cpusets and drops pins",
     needs: "a processor with SMT, and siblings that are not isolated; isolating whole cores is the gentler way",
-    usage: KnobUse::ByName,
     price: ParameterCost::Safety,
     stops: &["smt_sibling"],
     side_effects: "the machine has fewer CPUs until undo; all of it stops for some milliseconds, twice",
@@ -34,11 +30,12 @@ pub(super) const KNOB: Knob = Knob {
         ),
         (declare::EPERM, "this CPU cannot be switched off"),
     ],
+    why: "it shares a core with an isolated CPU, and takes execution time from it",
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     if scene.going_offline.is_empty() {
         return Presence::Absent;
     }
@@ -46,12 +43,7 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
         plan.findings.push(finding);
         return Presence::Here;
     }
-    let online = |cpu: machine::CpuId| format!("/sys/devices/system/cpu/cpu{}/online", cpu.0);
-    let able: CpuSet = scene
-        .going_offline
-        .iter()
-        .filter(|cpu| scene.settings.get(&online(*cpu)).is_some())
-        .collect();
+    let able = able(scene, &scene.going_offline);
     let interrupts = scene.machine.interrupts.iter().flatten();
     for interrupt in interrupts.filter(|interrupt| interrupt.immovable().is_none()) {
         let stranded = interrupt
@@ -63,14 +55,7 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
         }
     }
     for cpu in able.iter() {
-        let file = ValueFile {
-            knob: &KNOB,
-            part: &format!("cpu{}", cpu.0),
-            path: &online(cpu),
-            value: "0",
-            why: "it shares a core with an isolated CPU, and takes execution time from it",
-        };
-        set(scene, plan, &file);
+        KnobFile::new(knob, format!("cpu{}", cpu.0), online(cpu)).set(scene, plan, "0");
     }
     match able.is_empty() {
         true => Presence::Absent,
@@ -80,22 +65,11 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
 
 /// The kernel widens the mask of an interrupt whose CPUs all go offline, and does not restore it.
 fn before_it_is_stranded(scene: &PlanContext, irq: u32, now: &CpuSet) -> Change {
-    let path = format!("/proc/irq/{irq}/smp_affinity_list");
+    let (path, intended) = (format!("/proc/irq/{irq}/smp_affinity_list"), &scene.housekeeping);
+    let why = "it would be left without a CPU, and the kernel would widen its mask for good";
     Change {
         id: format!("{}/irq{irq}", KNOB.name),
-        target: path.clone(),
-        kind: ChangeKind::Runtime,
-        before: Some(now.to_string()),
-        after: scene.housekeeping.to_string(),
-        why: "it would be left without a CPU, and the kernel would widen its mask for good".to_owned(),
-        undo: "write the former list".to_owned(),
-        action: Action::Write {
-            path,
-            value: scene.housekeeping.to_string(),
-            compare: ReadbackComparison::List,
-            on_refusal: RefusalPolicy::Report,
-            undo: UndoMethod::Restore,
-        },
+        ..Change::of_list(&path, Some(now), intended, RefusalPolicy::Report, why.to_owned())
     }
 }
 
@@ -105,20 +79,34 @@ fn obstacle(scene: &PlanContext) -> Option<Finding> {
     if let Some(lowest) = lowest.filter(|cpu| going.contains(*cpu)) {
         let message = format!("CPU {lowest} is the lowest that is online and cannot be spared");
         return Some(
-            Finding::new(Level::Error, FindingId::OFFLINE_LOWEST, format!("cpu{lowest}"), message)
+            Finding::error(FindingId::OFFLINE_LOWEST, format!("cpu{lowest}"), message)
                 .fix("isolate another core, or leave --with cpu_offline out"),
         );
     }
+    held(scene, going, "or isolate whole cores instead of --with cpu_offline")
+}
+
+fn online(cpu: CpuId) -> String {
+    format!("/sys/devices/system/cpu/cpu{}/online", cpu.0)
+}
+
+/// Those of these CPUs that can be taken offline.
+pub(super) fn able(scene: &PlanContext, cpus: &CpuSet) -> CpuSet {
+    cpus.iter()
+        .filter(|cpu| scene.settings.get(&online(*cpu)).is_some())
+        .collect()
+}
+
+/// The finding that a cpuset would lose the CPUs going offline, with what can be done instead of taking it back.
+pub(super) fn held(scene: &PlanContext, going: &CpuSet, instead: &str) -> Option<Finding> {
     let set = holder(scene, going)?;
     let message = format!("the cpuset {set} holds CPU {going} and would lose it for good");
-    Some(
-        Finding::new(Level::Error, FindingId::OFFLINE_CPUSET, set, message)
-            .fix("take that cpuset back first, or isolate whole cores instead of --with cpu_offline"),
-    )
+    let fix = format!("take that cpuset back first, {instead}");
+    Some(Finding::error(FindingId::OFFLINE_CPUSET, set, message).fix(fix))
 }
 
 /// A cpuset that would lose the CPUs going offline: on v1 for good, on v2 a partition until they come back.
-pub(super) fn holder<'a>(scene: &PlanContext<'a>, going: &CpuSet) -> Option<&'a str> {
+fn holder<'a>(scene: &PlanContext<'a>, going: &CpuSet) -> Option<&'a str> {
     let hierarchy = scene.machine.cgroups.cpuset.as_ref()?;
     let holds = |set: &&'a Partition| {
         let taking = hierarchy.version == Version::V1 || set.takes_cpus();

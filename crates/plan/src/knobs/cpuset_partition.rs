@@ -6,7 +6,7 @@
 
 use super::{Knob, KnobUse, KnobValueKind, Presence};
 use crate::{
-    Action, Change, Finding, FindingId, Level, Plan, PlanContext, Profile, ReadbackComparison, UndoMethod, by_hand,
+    Action, Change, Finding, FindingId, Plan, PlanContext, Profile, ReadbackComparison, UndoMethod, by_hand,
     partition_path,
 };
 use machine::{Hierarchy, Partition, Version};
@@ -34,11 +34,10 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy() else {
         plan.findings.push(
-            Finding::new(
-                Level::Error,
+            Finding::error(
                 FindingId::NO_CPUSET,
                 "cgroups",
                 "no cpuset controller is mounted here, so tasks cannot be kept away; interrupts and kernel work still can",
@@ -49,8 +48,7 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     };
     if hierarchy.read_only {
         plan.findings.push(
-            Finding::new(
-                Level::Error,
+            Finding::error(
                 FindingId::CPUSET_READ_ONLY,
                 &hierarchy.mount,
                 "the cgroup file system is mounted read-only, so no partition can be made",
@@ -201,7 +199,7 @@ fn harm_of_v2(scene: &PlanContext, hierarchy: &Hierarchy) -> Option<Finding> {
         "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is made, and nothing can give them back"
     );
     let fix = "use kernel 5.12 or later (6.1 for `isolated`), or mount the cpuset controller as cgroup v1";
-    Some(Finding::new(Level::Error, FindingId::V2_DOES_HARM, &hierarchy.mount, message).fix(fix))
+    Some(Finding::error(FindingId::V2_DOES_HARM, &hierarchy.mount, message).fix(fix))
 }
 
 /// Turns a v2 set into a partition: of the first of these kinds that the kernel knows.
@@ -251,9 +249,5 @@ impl NewSet<'_> {
 
 /// The same change as part of this knob.
 fn of_knob(change: Change, why: &str) -> Change {
-    Change {
-        id: format!("{}{}", KNOB.name, change.target),
-        why: why.to_owned(),
-        ..change
-    }
+    change.of_knob(KNOB.name, why)
 }

@@ -21,6 +21,8 @@ pub struct Knob {
     pub compare: ReadbackComparison,
     /// What it is, in a sentence or two.
     pub what: &'static str,
+    /// Why the intended values are set: the reason of its changes.
+    pub why: &'static str,
     /// Which value isolates, and what that means for isolated CPUs.
     pub isolation: &'static str,
     /// The first kernel with it; empty if older than 4.14.
@@ -47,8 +49,10 @@ pub struct Knob {
     pub peers: &'static [&'static str],
     /// What a refusal by the kernel means here, by error number (the same on all Linux architectures).
     pub refused: &'static [(i32, &'static str)],
+    /// Whether a value isolates as well as the intended one: it is left alone unless another one is explicitly requested.
+    pub enough: fn(&str) -> bool,
     /// Adds the changes and findings of an intent.
-    pub plan: fn(&PlanContext, &mut Plan) -> Presence,
+    pub plan: fn(&Knob, &PlanContext, &mut Plan) -> Presence,
 }
 
 /// When a knob is used.
@@ -71,9 +75,10 @@ pub enum KnobReason {
 }
 
 /// Whether the machine has the mechanism that a knob sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Presence {
     /// No such file, or nothing it could apply to.
+    #[default]
     Absent,
     /// It exists; whether something has to change is a separate question.
     Here,
@@ -143,30 +148,10 @@ pub(super) fn owner(value: &str) -> Option<(u32, Option<u32>)> {
 }
 
 impl Knob {
-    /// The defaults of a knob. A declaration sets the rest.
-    pub(super) const PLAIN: Knob = Knob {
-        name: "",
-        aliases: &[],
-        files: &[],
-        reads: &[],
-        related: &[],
-        compare: ReadbackComparison::Text,
-        what: "",
-        isolation: "",
-        since: "",
-        needs: "",
-        usage: KnobUse::ByName,
-        takes: KnobValueKind::Nothing,
-        usual: "",
-        needed: "",
-        price: ParameterCost::None,
-        stops: &[],
-        side_effects: "",
-        verify: "the file",
-        peers: &[],
-        refused: &[],
-        plan: |_, _| Presence::Absent,
-    };
+    /// Its first file.
+    pub(super) fn file(&self) -> &'static str {
+        self.files.first().copied().unwrap_or_default()
+    }
 
     /// Whether this is its name, an alias, or one of its files.
     #[must_use]
@@ -221,6 +206,11 @@ impl PlanContext<'_> {
     pub fn value_of(&self, knob: &Knob) -> &str {
         let requested = self.intent.with.get(knob.name).and_then(Option::as_deref);
         requested.unwrap_or(knob.usual)
+    }
+
+    /// Whether a value was explicitly requested, so that it is set whatever the current one is.
+    pub(super) fn is_requested(&self, knob: &Knob) -> bool {
+        self.intent.with.get(knob.name).is_some_and(Option::is_some)
     }
 }
 

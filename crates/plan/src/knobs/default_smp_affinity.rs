@@ -1,15 +1,13 @@
 //! Sets the CPUs of interrupts that are requested later.
 
-use super::mask_file::{MaskFile, without_isolated};
-use super::{Knob, KnobUse, Presence};
-use crate::{Plan, PlanContext, Profile, ReadbackComparison};
-
-const PATH: &str = "/proc/irq/default_smp_affinity";
+use super::knob_file::narrow_known;
+use super::{Knob, KnobUse};
+use crate::{Profile, ReadbackComparison};
 
 pub(super) const KNOB: Knob = Knob {
     name: "default_smp_affinity",
     what: "the mask that a newly requested interrupt starts with; the run-time twin of irqaffinity=",
-    files: &[PATH],
+    files: &["/proc/irq/default_smp_affinity"],
     since: "2.6.19",
     usage: KnobUse::From(Profile::Minimal),
     stops: &["device"],
@@ -17,19 +15,10 @@ pub(super) const KNOB: Knob = Knob {
     verify: "the file; drivers that set their own affinity and managed interrupts ignore it",
     peers: &["partrt", "tuna", "TuneD", "pyperf"],
     compare: ReadbackComparison::Mask,
-    plan,
+    why: "interrupts requested from now on start on housekeeping CPUs",
+    plan: |knob, scene, plan| {
+        let now = scene.machine.isolation.default_smp_affinity.as_ref();
+        narrow_known(knob, now, scene, plan)
+    },
     ..Knob::PLAIN
 };
-
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
-    // The file accepts masks only, no lists (kernel/irq/proc.c, default_affinity_write).
-    let file = MaskFile {
-        knob: &KNOB,
-        part: "",
-        path: PATH,
-        why: "interrupts requested from now on start on housekeeping CPUs",
-    };
-    let now = scene.machine.isolation.default_smp_affinity.as_ref();
-    plan.changes.extend(without_isolated(scene, now, &file));
-    now.map_or(Presence::Absent, |_| Presence::Here)
-}

@@ -4,10 +4,7 @@
 //! partition invalid ("not exclusive").
 
 use super::{Knob, KnobUse, Presence};
-use crate::{
-    Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, Profile, ReadbackComparison,
-    RefusalPolicy, UndoMethod, sharing,
-};
+use crate::{Change, Finding, FindingId, Plan, PlanContext, Profile, RefusalPolicy, sharing};
 use machine::{CpuSet, Hierarchy, Partition, Version, cgroup_owners};
 
 pub(super) const KNOB: Knob = Knob {
@@ -25,7 +22,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else {
         return Presence::Absent;
     };
@@ -71,13 +68,12 @@ fn pinned(scene: &PlanContext, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Fi
     if let Some(tenant) = cgroup_owners::cgroup_owner(set) {
         let why = format!("{} has no CPU but {cpus}, and cannot run without one", tenant.name());
         let command = tenant.command(&scene.housekeeping.to_string());
-        return Finding::new(Level::Error, FindingId::FOREIGN_CPUSET, set, why)
-            .fix(format!("{command}; or isolate other CPUs"));
+        return Finding::error(FindingId::FOREIGN_CPUSET, set, why).fix(format!("{command}; or isolate other CPUs"));
     }
     if scene.is_or_will_be_ours(set) {
         let why =
             format!("the cpuset {set} exists already, with CPU {cpus}; `apply` makes a set of this name and stops");
-        return Finding::new(Level::Warning, FindingId::FOREIGN_CPUSET, set, why)
+        return Finding::warning(FindingId::FOREIGN_CPUSET, set, why)
             .fix("remove it with the tool that made it, or choose another name with --partition");
     }
     let (message, fix) = match allowed.intersects(scene.isolated()) {
@@ -92,7 +88,7 @@ fn pinned(scene: &PlanContext, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Fi
             "isolate other CPUs if these tasks need their own",
         ),
     };
-    Finding::new(Level::Warning, FindingId::FOREIGN_CPUSET, set, message).fix(fix)
+    Finding::warning(FindingId::FOREIGN_CPUSET, set, message).fix(fix)
 }
 
 fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &CpuSet) -> Change {
@@ -106,19 +102,7 @@ fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &CpuSet) -> Change {
         None => why.to_owned(),
     };
     Change {
-        id: format!("foreign_cpusets{}", set.name),
-        target: path.clone(),
-        kind: ChangeKind::Runtime,
-        before: set.cpus.as_ref().map(ToString::to_string),
-        after: rest.to_string(),
-        why,
-        undo: "write the former list".to_owned(),
-        action: Action::Write {
-            path,
-            value: rest.to_string(),
-            compare: ReadbackComparison::List,
-            on_refusal: RefusalPolicy::Fatal,
-            undo: UndoMethod::Restore,
-        },
+        id: format!("{}{}", KNOB.name, set.name),
+        ..Change::of_list(&path, set.cpus.as_ref(), rest, RefusalPolicy::Fatal, why)
     }
 }

@@ -4,10 +4,7 @@
 //! timers, and for those that no chip can route; findings name these. Per-CPU interrupts are not moved.
 
 use super::{Knob, KnobUse, Presence, declare};
-use crate::{
-    Action, Change, ChangeKind, Finding, FindingId, KnobRefusal, Level, Plan, PlanContext, PlanRefusal, Profile,
-    ReadbackComparison, RefusalPolicy, UndoMethod,
-};
+use crate::{Change, Finding, FindingId, KnobRefusal, Level, Plan, PlanContext, PlanRefusal, Profile, RefusalPolicy};
 use machine::{CpuSet, ImmovableReason, Interrupt};
 
 /// Vectors of one x86 CPU that devices can use: 256 minus the first 32 and the system's own at the top
@@ -61,7 +58,7 @@ pub fn advice(errno: i32) -> &'static str {
     }
 }
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(interrupts) = &scene.machine.interrupts else {
         return Presence::Absent;
     };
@@ -105,7 +102,7 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
             scene.housekeeping.len()
         );
         plan.findings.push(
-            Finding::new(Level::Warning, FindingId::VECTOR_SPACE, "interrupts", message)
+            Finding::warning(FindingId::VECTOR_SPACE, "interrupts", message)
                 .fix("keep more housekeeping CPUs, or fewer queues per device"),
         );
     }
@@ -119,13 +116,11 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
 pub(crate) fn refuse_unmatched(scene: &PlanContext) -> Result<(), PlanRefusal> {
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
     let lost = |pattern: &&String| !interrupts.iter().any(|interrupt| fits(pattern, interrupt));
-    match scene.intent.irq_here.iter().find(lost) {
-        None => Ok(()),
-        Some(pattern) => Err(KnobRefusal::NoInterrupt {
-            pattern: pattern.chars().take(60).collect(),
-        }
-        .into()),
-    }
+    let Some(pattern) = scene.intent.irq_here.iter().find(lost) else {
+        return Ok(());
+    };
+    let pattern = pattern.chars().take(60).collect();
+    Err(KnobRefusal::NoInterrupt { pattern }.into())
 }
 
 fn is_for_isolated_program(scene: &PlanContext, interrupt: &Interrupt) -> bool {
@@ -169,93 +164,63 @@ fn move_to_isolated(scene: &PlanContext, interrupt: &Interrupt, plan: &mut Plan)
     if now == Some(scene.isolated()) {
         return;
     }
-    let immovable = interrupt.immovable();
-    if immovable == Some(ImmovableReason::PerCpu) {
-        let message = format!(
-            "interrupt {} ({}) was to come here, but each CPU has its own, and none can be moved",
-            interrupt.irq, interrupt.name
-        );
-        let subject = format!("irq/{}", interrupt.irq);
-        plan.findings.push(
-            Finding::new(Level::Warning, FindingId::IRQ_PER_CPU, subject, message)
-                .fix("none is needed: the isolated CPUs have theirs already"),
-        );
-        return;
-    }
-    if immovable == Some(ImmovableReason::Managed) {
-        let message = format!(
-            "interrupt {} ({}) was to come here, but the kernel manages its mask itself",
-            interrupt.irq, interrupt.name
-        );
-        plan.findings.push(
-            Finding::new(
-                Level::Warning,
-                FindingId::IRQ_MANAGED,
-                format!("irq/{}", interrupt.irq),
-                message,
-            )
-            .fix("such an interrupt arrives on the CPU that uses its queue; use the device from there"),
-        );
-        return;
-    }
-    if let Some(reason) = immovable {
-        let message = format!(
-            "interrupt {} ({}) cannot come here: {}",
-            interrupt.irq,
-            interrupt.name,
-            reason.why()
-        );
-        let subject = format!("irq/{}", interrupt.irq);
-        plan.findings.push(
-            Finding::new(Level::Warning, FindingId::IRQ_FIXED, subject, message)
-                .fix("leave it out of --irq-here: no write and no boot parameter moves it"),
-        );
-        return;
-    }
-    let why = format!(
-        "interrupt {} ({}) was asked for with --irq-here",
-        interrupt.irq, interrupt.name
-    );
-    plan.changes.push(write(interrupt.irq, now, scene.isolated(), why));
+    let (id, what, fix) = match interrupt.immovable() {
+        None => {
+            let why = format!(
+                "interrupt {} ({}) was asked for with --irq-here",
+                interrupt.irq, interrupt.name
+            );
+            plan.changes.push(write(interrupt.irq, now, scene.isolated(), why));
+            return;
+        }
+        Some(ImmovableReason::PerCpu) => (
+            FindingId::IRQ_PER_CPU,
+            "was to come here, but each CPU has its own, and none can be moved".to_owned(),
+            "none is needed: the isolated CPUs have theirs already",
+        ),
+        Some(ImmovableReason::Managed) => (
+            FindingId::IRQ_MANAGED,
+            "was to come here, but the kernel manages its mask itself".to_owned(),
+            "such an interrupt arrives on the CPU that uses its queue; use the device from there",
+        ),
+        Some(reason) => (
+            FindingId::IRQ_FIXED,
+            format!("cannot come here: {}", reason.why()),
+            "leave it out of --irq-here: no write and no boot parameter moves it",
+        ),
+    };
+    plan.findings
+        .push(finding(Level::Warning, id, interrupt, &what).fix(fix));
+}
+
+/// A finding about an interrupt, whose message begins with its number and name.
+fn finding(level: Level, id: FindingId, interrupt: &Interrupt, what: &str) -> Finding {
+    let message = format!("interrupt {} ({}) {what}", interrupt.irq, interrupt.name);
+    Finding::new(level, id, format!("irq/{}", interrupt.irq), message)
 }
 
 fn evacuate(scene: &PlanContext, interrupt: &Interrupt, now: &CpuSet) -> Change {
     let rest = now.minus(scene.isolated());
-    let rest = if rest.and(&scene.housekeeping).is_empty() {
-        scene.housekeeping.clone()
-    } else {
-        rest
+    let rest = match rest.intersects(&scene.housekeeping) {
+        true => &rest,
+        false => &scene.housekeeping,
     };
-    let name = if interrupt.name.is_empty() {
-        "not requested"
-    } else {
-        &interrupt.name
+    let name = match interrupt.name.as_str() {
+        "" => "not requested",
+        name => name,
     };
     let why = format!("interrupt {} ({name}) may fire on an isolated CPU", interrupt.irq);
-    write(interrupt.irq, Some(now), &rest, why)
+    write(interrupt.irq, Some(now), rest, why)
 }
 
 fn write(irq: u32, now: Option<&CpuSet>, intended: &CpuSet, why: String) -> Change {
     let path = format!("/proc/irq/{irq}/smp_affinity_list");
     Change {
-        id: format!("irq_affinity/{irq}"),
-        target: path.clone(),
-        kind: ChangeKind::Runtime,
-        before: now.map(ToString::to_string),
-        after: intended.to_string(),
-        why,
-        undo: "write the former list".to_owned(),
-        action: Action::Write {
-            path,
-            value: intended.to_string(),
-            compare: ReadbackComparison::List,
-            on_refusal: RefusalPolicy::Report,
-            undo: UndoMethod::Restore,
-        },
+        id: format!("{}/{irq}", KNOB.name),
+        ..Change::of_list(&path, now, intended, RefusalPolicy::Report, why)
     }
 }
 
-/// Serious if the interrupt fires on an isolated CPU now.
 fn level(scene: &PlanContext, interrupt: &Interrupt) -> Level {
     let effective = interrupt.effective.as_ref();
     match effective.is_some_and(|set| set.intersects(scene.isolated())) {
@@ -266,13 +231,6 @@ fn level(scene: &PlanContext, interrupt: &Interrupt) -> Level {
 
 /// An interrupt that nothing can move, at run time or at boot.
 fn fixed(scene: &PlanContext, interrupt: &Interrupt, reason: ImmovableReason) -> Finding {
-    let message = format!(
-        "interrupt {} ({}) cannot be moved: {}",
-        interrupt.irq,
-        interrupt.name,
-        reason.why()
-    );
-    let subject = format!("irq/{}", interrupt.irq);
     let fix = match &interrupt.effective {
         Some(cpus) if !cpus.is_empty() => {
             format!(
@@ -281,15 +239,11 @@ fn fixed(scene: &PlanContext, interrupt: &Interrupt, reason: ImmovableReason) ->
         }
         _ => "nothing: no write and no boot parameter moves it".to_owned(),
     };
-    Finding::new(level(scene, interrupt), FindingId::IRQ_FIXED, subject, message).fix(fix)
+    let what = format!("cannot be moved: {}", reason.why());
+    finding(level(scene, interrupt), FindingId::IRQ_FIXED, interrupt, &what).fix(fix)
 }
 
 fn managed(scene: &PlanContext, interrupt: &Interrupt) -> Finding {
-    let subject = format!("irq/{}", interrupt.irq);
-    let message = format!(
-        "interrupt {} ({}) has a mask that the kernel manages itself and cannot be moved",
-        interrupt.irq, interrupt.name
-    );
     let fix = match scene.machine.kernel.lacks_managed_irq() {
         true => "let nothing on the isolated CPUs use the device: isolcpus=managed_irq needs kernel 5.6".to_owned(),
         false => format!(
@@ -297,7 +251,8 @@ fn managed(scene: &PlanContext, interrupt: &Interrupt) -> Finding {
             scene.isolated()
         ),
     };
-    Finding::new(level(scene, interrupt), FindingId::IRQ_MANAGED, subject, message).fix(fix)
+    let what = "has a mask that the kernel manages itself and cannot be moved";
+    finding(level(scene, interrupt), FindingId::IRQ_MANAGED, interrupt, what).fix(fix)
 }
 
 #[cfg(test)]

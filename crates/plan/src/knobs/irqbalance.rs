@@ -3,7 +3,7 @@
 //! when it starts.
 
 use super::{Knob, KnobUse, Presence};
-use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, Profile};
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, Profile};
 use machine::{CpuSet, Machine, irqbalance};
 
 pub(super) const KNOB: Knob = Knob {
@@ -27,7 +27,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     plan.findings.extend(configured(scene));
     plan.findings.extend(unjudged(scene.machine));
     let Some(daemon) = scene.machine.irqbalance() else {
@@ -45,19 +45,15 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
         return Presence::Here;
     }
     let [address, ..] = irqbalance::addresses(daemon.pid);
+    let after = format!("bans {} too", scene.isolated());
+    let action = Action::BanCpus {
+        daemon: daemon.key,
+        cpus: scene.isolated().clone(),
+    };
     plan.changes.push(Change {
         id: format!("irqbalance/{}", daemon.pid),
-        target: address.text(),
-        kind: ChangeKind::Runtime,
-        // Only the daemon knows, and only a process that may change it can ask.
-        before: None,
-        after: format!("bans {} too", scene.isolated()),
         why: "irqbalance moves interrupts back onto the CPUs of a partition".to_owned(),
-        undo: "take these CPUs off its list again".to_owned(),
-        action: Action::BanCpus {
-            daemon: daemon.key,
-            cpus: scene.isolated().clone(),
-        },
+        ..Change::new(&address.text(), &after, "take these CPUs off its list again", action)
     });
     Presence::Here
 }
@@ -99,7 +95,7 @@ fn configured(scene: &PlanContext) -> Vec<Finding> {
                 )
             }
         };
-        Some(Finding::new(Level::Warning, id, paths, message).fix(fix))
+        Some(Finding::warning(id, paths, message).fix(fix))
     })
     .collect()
 }
@@ -108,7 +104,7 @@ fn configured(scene: &PlanContext) -> Vec<Finding> {
 fn unjudged(machine: &Machine) -> impl Iterator<Item = Finding> {
     machine.irqbalance_unjudged.iter().map(|one| {
         let message = format!("irqbalance is started with {}: {}", one.text, one.why);
-        Finding::new(Level::Info, FindingId::IRQBALANCE_UNJUDGED, &one.path, message)
+        Finding::info(FindingId::IRQBALANCE_UNJUDGED, &one.path, message)
             .fix("see that it leaves the isolated CPUs alone; `quietcore check` shows where interrupts are allowed")
     })
 }
@@ -133,7 +129,7 @@ pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Find
         (why, _) => why,
     };
     let message = format!("irqbalance runs (process {pid}) and will move interrupts back onto the isolated CPUs{why}");
-    Finding::new(Level::Warning, FindingId::IRQBALANCE_RUNS, "irqbalance", message).fix(format!(
+    Finding::warning(FindingId::IRQBALANCE_RUNS, "irqbalance", message).fix(format!(
         "write IRQBALANCE_BANNED_CPULIST={banned} to /etc/default/irqbalance (Debian, Ubuntu) or \
          /etc/sysconfig/irqbalance (Red Hat, SUSE) and restart it; or stop it"
     ))

@@ -5,8 +5,8 @@
 //! the files (`cgroup_procs_write_permission`): the list of the partition and that of the nearest common ancestor.
 
 use super::declare::owner;
-use super::{Knob, KnobUse, KnobValueKind, Presence};
-use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, UndoMethod, partition_path};
+use super::{Knob, KnobValueKind, Presence};
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, UndoMethod, partition_path};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -16,7 +16,6 @@ pub(super) const KNOB: Knob = Knob {
     what: "who besides root may put tasks into the partition; --owner USER:GROUP gives the numbers by name",
     isolation: "v1: the owner moves their own tasks in, from anywhere. v2: only from a cgroup below which both places are and \
                 whose cgroup.procs they may write too; the partition is below the root, so see owner_ancestor",
-    usage: KnobUse::ByName,
     takes: KnobValueKind::Owner,
     usual: "0",
     side_effects: "a user who may put tasks in may disturb those that are there; moving out needs write access there too",
@@ -26,11 +25,11 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy() else {
         return Presence::Absent;
     };
-    let Some((uid, gid)) = owner(scene.value_of(&KNOB)).filter(|owner| *owner != (0, None)) else {
+    let Some((uid, gid)) = owner(scene.value_of(knob)).filter(|owner| *owner != (0, None)) else {
         return Presence::Here;
     };
     let names = match hierarchy.version {
@@ -39,14 +38,9 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     };
     let dir = partition_path(hierarchy, scene.intent.name.as_str());
     for name in names {
-        let why = "its owner may put tasks into the partition";
-        plan.changes.push(owner_change(
-            &KNOB,
-            &format!("{dir}/{name}"),
-            (uid, gid),
-            UndoMethod::WithSet,
-            why,
-        ));
+        let (path, why) = (format!("{dir}/{name}"), "its owner may put tasks into the partition");
+        plan.changes
+            .push(owner_change(knob, &path, (uid, gid), UndoMethod::WithSet, why));
     }
     if hierarchy.version == Version::V2 && !scene.intent.with.contains_key("owner_ancestor") {
         let message = format!(
@@ -55,7 +49,7 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
             hierarchy.mount
         );
         plan.findings.push(
-            Finding::new(Level::Warning, FindingId::OWNER_INSIDE_ONLY, &dir, message).fix(format!(
+            Finding::warning(FindingId::OWNER_INSIDE_ONLY, &dir, message).fix(format!(
                 "start the first program as root: `quietcore run --user {uid} -- PROGRAM`, its children stay inside; or \
                  `--with owner_ancestor`, which lets that user move other people's tasks too"
             )),
@@ -72,25 +66,19 @@ pub(super) fn owner_change(
     undo: UndoMethod,
     why: &str,
 ) -> Change {
-    Change {
-        id: format!("{}{path}", knob.name),
-        target: path.to_owned(),
-        kind: ChangeKind::Runtime,
-        before: None,
-        after: match gid {
-            Some(gid) => format!("belongs to {uid}:{gid}, the group may write"),
-            None => format!("belongs to {uid}"),
-        },
-        why: why.to_owned(),
-        undo: match undo {
-            UndoMethod::Restore => "give it its former owner and permissions".to_owned(),
-            UndoMethod::WithSet => "goes with the cgroup".to_owned(),
-        },
-        action: Action::GiveFile {
-            path: path.to_owned(),
-            uid,
-            gid,
-            undo,
-        },
-    }
+    let after = match gid {
+        Some(gid) => format!("belongs to {uid}:{gid}, the group may write"),
+        None => format!("belongs to {uid}"),
+    };
+    let back = match undo {
+        UndoMethod::Restore => "give it its former owner and permissions",
+        UndoMethod::WithSet => "goes with the cgroup",
+    };
+    let action = Action::GiveFile {
+        path: path.to_owned(),
+        uid,
+        gid,
+        undo,
+    };
+    Change::new(path, &after, back, action).of_knob(knob.name, why)
 }

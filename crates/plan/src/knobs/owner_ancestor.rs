@@ -6,9 +6,9 @@
 
 use super::declare::owner;
 use super::owner::owner_change;
-use super::{Knob, KnobUse, Presence};
+use super::{Knob, Presence};
 use crate::parameters::ParameterCost;
-use crate::{Finding, FindingId, Level, Plan, PlanContext, UndoMethod};
+use crate::{Finding, FindingId, Plan, PlanContext, UndoMethod};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -18,17 +18,15 @@ pub(super) const KNOB: Knob = Knob {
            can be moved in from other places",
     isolation: "needed, with --owner, for an unprivileged user to bring running programs into a v2 partition",
     needs: "cgroup v2 and --owner; on v1 the owner needs nothing more",
-    usage: KnobUse::ByName,
     price: ParameterCost::Security,
     side_effects: "that user can move tasks of other users too, wherever he may write: into the partition, and out of every \
                    slice with its limits into the root",
     verify: "ls -l /sys/fs/cgroup/cgroup.procs",
-    peers: &[],
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let given = scene.intent.with.get("owner").and_then(Option::as_deref);
     let (Some(hierarchy), Some(owner)) = (scene.hierarchy(), given.and_then(owner)) else {
         return Presence::Absent;
@@ -39,13 +37,13 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
     let path = format!("{}/cgroup.procs", hierarchy.mount);
     let why = "the kernel asks for it when a process is moved in from another cgroup";
     plan.changes
-        .push(owner_change(&KNOB, &path, owner, UndoMethod::Restore, why));
+        .push(owner_change(knob, &path, owner, UndoMethod::Restore, why));
     let message = format!(
         "user {} can move tasks of other users too, as long as they have no more capabilities than his own",
         owner.0
     );
     plan.findings.push(
-        Finding::new(Level::Warning, FindingId::OWNER_ANCESTOR, &path, message)
+        Finding::warning(FindingId::OWNER_ANCESTOR, &path, message)
             .fix("leave it out where users do not trust each other"),
     );
     Presence::Here

@@ -12,12 +12,10 @@
 //! Kernels before blk-mq completed on the first CPU of the cache group; no kernel from 4.14 on does. With threaded
 //! interrupts (PREEMPT_RT, `threadirqs`) the file has no effect: the thread completes.
 
-use super::value_file::{ValueFile, is_requested, set};
+use super::knob_file::files;
 use super::{Knob, KnobUse, KnobValueKind, Presence, declare};
 use crate::{Plan, PlanContext, Profile};
 use machine::{ImmovableReason, Preemption};
-
-const END: &str = "/queue/rq_affinity";
 
 pub(super) const KNOB: Knob = Knob {
     name: "rq_affinity",
@@ -35,36 +33,30 @@ pub(super) const KNOB: Knob = Knob {
                    nothing where interrupts are threads (PREEMPT_RT)",
     verify: "the files, and the row BLOCK of /proc/softirqs over time",
     refused: &[(declare::EINVAL, "this disk has no request queue of that kind")],
+    why: "a request completes on the CPU that submitted it, not on an isolated one that got the interrupt",
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
-    let disks: Vec<_> = scene.settings.family("/sys/block/", END).collect();
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
+    let disks = files(knob, scene);
     if disks.is_empty() {
         return Presence::Absent;
     }
     let kernel = &scene.machine.kernel;
     let threaded =
         kernel.preemption == Some(Preemption::Rt) || kernel.cmdline.as_ref().is_some_and(|line| line.has("threadirqs"));
-    let requested = is_requested(scene, &KNOB);
+    let requested = scene.is_requested(knob);
     if threaded && !requested {
         return Presence::Here;
     }
     let stuck = has_stuck_interrupt(scene);
-    for (disk, path, now) in disks {
+    for disk in disks {
         // With 0 no completion runs on an isolated CPU unless an interrupt does, not even for its own requests.
-        if now == "0" && !stuck && !requested {
-            continue;
+        let is_left_alone = scene.settings.get(&disk.path) == Some("0") && !stuck && !requested;
+        if !is_left_alone {
+            disk.set(scene, plan, scene.value_of(knob));
         }
-        let file = ValueFile {
-            knob: &KNOB,
-            part: disk,
-            path,
-            value: scene.value_of(&KNOB),
-            why: "a request completes on the CPU that submitted it, not on an isolated one that got the interrupt",
-        };
-        set(scene, plan, &file);
     }
     Presence::Here
 }

@@ -1,19 +1,16 @@
 //! Sets the throttling of real-time tasks (`kernel/sched/rt.c`). From 6.12 on a deadline server gives ordinary tasks
 //! their share instead, whatever this file says; only group budgets (RT_GROUP_SCHED) are still checked against it.
 
-use super::value_file::set_text;
-use super::{Knob, KnobUse, KnobValueKind, Presence, declare};
+use super::knob_file::plan_files;
+use super::{Knob, KnobValueKind, Presence, declare};
 use crate::parameters::ParameterCost;
-use crate::{Finding, FindingId, Level, Plan, PlanContext};
-
-const PATH: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+use crate::{Finding, FindingId, Plan, PlanContext};
 
 pub(super) const KNOB: Knob = Knob {
     name: "sched_rt_runtime_us",
-    files: &[PATH],
+    files: &["/proc/sys/kernel/sched_rt_runtime_us"],
     what: "how much of each period real-time tasks may take, on all CPUs together",
     isolation: "-1 ends the throttling of busy real-time loops up to 6.11; later the fair server does it",
-    usage: KnobUse::ByName,
     takes: KnobValueKind::Number(-1, 1_000_000_000),
     usual: "-1",
     price: ParameterCost::Safety,
@@ -33,11 +30,12 @@ pub(super) const KNOB: Knob = Knob {
                           (RT_GROUP_SCHED, cpu.rt_runtime_us)",
         ),
     ],
+    why: "a real-time loop is stopped for a part of each period otherwise",
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let server = scene
         .isolated()
         .iter()
@@ -48,15 +46,8 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
         .is_some_and(|runtime| runtime != "0");
     if runs && !scene.intent.with.contains_key("fair_server") {
         let message = "this kernel protects ordinary tasks with the fair server, which goes on whatever this file says";
-        plan.findings.push(
-            Finding::new(Level::Info, FindingId::FAIR_SERVER_REMAINS, KNOB.name, message).fix("add --with fair_server"),
-        );
+        plan.findings
+            .push(Finding::info(FindingId::FAIR_SERVER_REMAINS, knob.name, message).fix("add --with fair_server"));
     }
-    set_text(
-        scene,
-        plan,
-        &KNOB,
-        PATH,
-        "a real-time loop is stopped for a part of each period otherwise",
-    )
+    plan_files(knob, scene, plan)
 }

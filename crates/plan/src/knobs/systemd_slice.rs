@@ -7,7 +7,7 @@
 //! starting it may disable and enable the controller once.
 
 use super::{Knob, KnobUse, Presence};
-use crate::{Action, Change, ChangeKind, Plan, PlanContext, Profile};
+use crate::{Action, Change, Plan, PlanContext, Profile};
 use machine::{CpuId, CpuSet, Owner, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -31,7 +31,7 @@ pub(super) const KNOB: Knob = Knob {
 /// No dash: it would make the unit a child of another slice.
 const UNIT: &str = "quietcore.slice";
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let hierarchy = scene
         .hierarchy()
         .filter(|hierarchy| hierarchy.version == Version::V2 && !hierarchy.read_only);
@@ -51,21 +51,15 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
         false => with_memory.to_string(),
     };
     let path = format!("{}/{UNIT}", hierarchy.mount);
-    plan.changes.push(Change {
-        id: format!("{}{path}", KNOB.name),
-        target: path.clone(),
-        kind: ChangeKind::Runtime,
-        before: None,
-        after: format!("a transient unit of systemd with AllowedMemoryNodes={nodes}"),
-        why: "systemd manages the control groups here and takes the cpuset controller away at the next daemon-reload, \
-              unless one of its units asks for it"
-            .to_owned(),
-        undo: "stop the unit with the last partition".to_owned(),
-        action: Action::StartSlice {
-            unit: UNIT.to_owned(),
-            path,
-            nodes,
-        },
-    });
+    let after = format!("a transient unit of systemd with AllowedMemoryNodes={nodes}");
+    let action = Action::StartSlice {
+        unit: UNIT.to_owned(),
+        path: path.clone(),
+        nodes,
+    };
+    let why = "systemd manages the control groups here and takes the cpuset controller away at the next daemon-reload, \
+               unless one of its units asks for it";
+    let change = Change::new(&path, &after, "stop the unit with the last partition", action);
+    plan.changes.push(change.of_knob(knob.name, why));
     Presence::Here
 }

@@ -5,9 +5,7 @@
 //! ones depends on the version) is narrowed.
 
 use super::{Knob, KnobUse, KnobValueKind, Presence};
-use crate::{
-    Action, Change, ChangeKind, Finding, FindingId, Level, Plan, PlanContext, Profile, TaskSelector, partition_path,
-};
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, Profile, TaskSelector, partition_path};
 use machine::{Hierarchy, MaskCount, Task, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -28,7 +26,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let tasks = scene.machine.known_tasks();
     if let Some(tasks) = tasks {
         let bound = |task: &&Task| task.is_bound_to(scene.isolated());
@@ -42,13 +40,8 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
                 shorten(&names)
             );
             plan.findings.push(
-                Finding::new(
-                    Level::Info,
-                    FindingId::PER_CPU_THREADS,
-                    scene.isolated().to_string(),
-                    message,
-                )
-                .fix("none is needed: they run only when work for this CPU exists"),
+                Finding::info(FindingId::PER_CPU_THREADS, scene.isolated().to_string(), message)
+                    .fix("none is needed: they run only when work for this CPU exists"),
             );
         }
     }
@@ -62,7 +55,7 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
             let partition = partition_path(hierarchy, scene.intent.name.as_str());
             plan.changes.push(change(
                 scene,
-                "affinity of kernel threads that the partition left behind".to_owned(),
+                "affinity of kernel threads that the partition left behind",
                 Action::NarrowTasks {
                     isolated: scene.isolated().clone(),
                     housekeeping: scene.housekeeping.clone(),
@@ -103,10 +96,10 @@ fn move_into_housekeeping(scene: &PlanContext, hierarchy: &Hierarchy, movers: Ta
         who: movers,
     };
     let undo = "every task goes back to where it was, with the mask it had";
-    Some(change(scene, target, action, undo))
+    Some(change(scene, &target, action, undo))
 }
 
-fn change(scene: &PlanContext, target: String, action: Action, undo: &str) -> Change {
+fn change(scene: &PlanContext, target: &str, action: Action, undo: &str) -> Change {
     let kernel_too = movers(scene) == TaskSelector::All;
     let is_moved = |group: &&MaskCount| {
         let is_concerned = group.is_movable && (kernel_too || !group.is_kernel);
@@ -116,15 +109,12 @@ fn change(scene: &PlanContext, target: String, action: Action, undo: &str) -> Ch
         let moved = masks.iter().filter(is_moved);
         moved.map(|group| group.count).sum::<usize>()
     });
+    let after = format!("every movable task may run on {} only", scene.housekeeping);
     Change {
         id: "task_placement".to_owned(),
-        target,
-        kind: ChangeKind::Runtime,
         before: movable.map(|count| format!("{count} movable tasks may run on {}", scene.isolated())),
-        after: format!("every movable task may run on {} only", scene.housekeeping),
         why: "a task that may run there sooner or later does".to_owned(),
-        undo: undo.to_owned(),
-        action,
+        ..Change::new(target, &after, undo, action)
     }
 }
 

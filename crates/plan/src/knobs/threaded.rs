@@ -4,10 +4,8 @@
 //! root can be that domain, and a child of it with `threaded` in `cgroup.type` accepts single threads. The word can
 //! only be written to an empty cgroup and cannot be undone, so it disappears with the cgroup.
 
-use super::{Knob, KnobUse, Presence};
-use crate::{
-    Action, Change, ChangeKind, Plan, PlanContext, ReadbackComparison, RefusalPolicy, UndoMethod, partition_path,
-};
+use super::{Knob, Presence};
+use crate::{Change, Plan, PlanContext, ReadbackComparison, RefusalPolicy, UndoMethod, partition_path};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -20,18 +18,16 @@ pub(super) const KNOB: Knob = Knob {
                 when `move` brings the first single thread",
     since: "4.14",
     needs: "cgroup v2; on v1 every cpuset takes single threads",
-    usage: KnobUse::ByName,
     usual: "threaded",
     side_effects: "no memory or I/O controller is in force inside, and no cgroup with them can be made below; a process of \
                    which a thread is inside counts in the root cgroup as a whole, outside the limits of its own slice",
     verify: "cgroup.type reads `threaded`; cgroup.threads lists who is inside, because cgroup.procs of such a cgroup cannot \
              be read",
-    peers: &[],
     plan,
     ..Knob::PLAIN
 };
 
-fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
+fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy() else {
         return Presence::Absent;
     };
@@ -39,21 +35,9 @@ fn plan(scene: &PlanContext, plan: &mut Plan) -> Presence {
         return Presence::Here;
     }
     let path = format!("{}/cgroup.type", partition_path(hierarchy, scene.intent.name.as_str()));
-    plan.changes.push(Change {
-        id: format!("{}{path}", KNOB.name),
-        target: path.clone(),
-        kind: ChangeKind::Runtime,
-        before: Some("domain".to_owned()),
-        after: KNOB.usual.to_owned(),
-        why: "single threads can be placed in the partition then".to_owned(),
-        undo: "goes with the cgroup".to_owned(),
-        action: Action::Write {
-            path,
-            value: KNOB.usual.to_owned(),
-            compare: ReadbackComparison::Text,
-            on_refusal: RefusalPolicy::Fatal,
-            undo: UndoMethod::WithSet,
-        },
-    });
+    let (before, policy) = (Some("domain".to_owned()), (RefusalPolicy::Fatal, UndoMethod::WithSet));
+    let change = Change::write(&path, before, knob.usual, ReadbackComparison::Text, policy);
+    let why = "single threads can be placed in the partition then";
+    plan.changes.push(change.of_knob(knob.name, why));
     Presence::Here
 }

@@ -1,9 +1,9 @@
 //! Rules about the CPU lists of a line: whether they parse, whether the machine has the CPUs, and which are left for the rest.
 
 use super::Check::{Each, One};
-use super::line::{BootWord, LISTS, LintedLine, parse_cpus, uses_words};
+use super::line::{BootWord, LintedLine, parse_cpus, uses_words};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 use machine::{CpuSet, same_name};
 
@@ -11,7 +11,7 @@ use machine::{CpuSet, same_name};
 fn lists<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<'a>, String)> + 'a {
     line.kernel()
         .filter(|(_, word)| word.parameter.value.is_some())
-        .filter(|(_, word)| LISTS.iter().any(|name| same_name(name, word.name())))
+        .filter(|(_, word)| word.takes_list())
         .map(|(place, word)| {
             let flagged = line.isolcpus.iter().find(|one| one.word == place);
             (
@@ -24,22 +24,20 @@ fn lists<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<
 
 /// The edit that gives a word another list, or removes it if the list is empty.
 fn relist(line: &LintedLine, place: usize, word: &BootWord, list: &CpuSet) -> LineEdit {
-    if list.is_empty() {
-        return LineEdit::Drop(place);
-    }
     match line.isolcpus.iter().find(|one| one.word == place) {
-        Some(one) => LineEdit::Set(place, one.with(&one.flags(), &list.to_string())),
-        None => LineEdit::Set(place, format!("{}={list}", word.name())),
+        Some(one) if !list.is_empty() => LineEdit::Set(place, one.with(&one.flags(), &list.to_string())),
+        _ => LineEdit::list(place, word.name(), list),
     }
 }
 
-/// Edits that remove CPUs from every isolating list that holds them.
-fn without(line: &LintedLine, cpus: &CpuSet) -> Vec<LineEdit> {
+/// Edits that remove the boot CPU from every isolating list that holds it.
+fn without_boot_cpu(line: &LintedLine) -> Vec<LineEdit> {
+    let boot = [line.facts.boot_cpu()].into_iter().collect();
     lists(line)
-        .filter(|(_, word, _)| !same_name(word.name(), "irqaffinity") && is_isolating(word))
+        .filter(|(_, word, _)| is_isolating(word))
         .filter_map(|(place, word, list)| {
             let held = parse_cpus(&list, line.facts).ok()?;
-            let rest = held.minus(cpus);
+            let rest = held.minus(&boot);
             (rest != held).then(|| relist(line, place, word, &rest))
         })
         .collect()
@@ -51,28 +49,28 @@ fn is_isolating(word: &BootWord) -> bool {
         .any(|name| same_name(name, word.name()))
 }
 
-pub(super) const BAD_LIST: LintRule = LintRule {
-    id: "bad-cpu-list",
-    level: Error,
-    truth: "the kernel cannot read this list and ignores the parameter (rcu_nocbs= then offloads all CPUs; irqaffinity= fails without a message)",
-    fix: "write a list such as 2-3,8",
-    check: Each(|line| {
+pub(super) const BAD_LIST: LintRule = rule(
+    "bad-cpu-list",
+    Error,
+    "the kernel cannot read this list and ignores the parameter (rcu_nocbs= then offloads all CPUs; irqaffinity= fails without a message)",
+    "write a list such as 2-3,8",
+    Each(|line| {
         lists(line)
             .filter(|(_, _, list)| line.facts.possible.is_some() || !uses_words(list))
             .filter_map(|(_, word, list)| {
                 let why = parse_cpus(&list, line.facts).err()?;
-                Some(LintHit::on(word.raw).because(why))
+                Some(word.hit().because(why))
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NOT_POSSIBLE: LintRule = LintRule {
-    id: "cpu-not-possible",
-    level: Error,
-    truth: "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
-    fix: "name only CPUs of /sys/devices/system/cpu/possible",
-    check: Each(|line| {
+pub(super) const NOT_POSSIBLE: LintRule = rule(
+    "cpu-not-possible",
+    Error,
+    "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
+    "name only CPUs of /sys/devices/system/cpu/possible",
+    Each(|line| {
         let Some(possible) = &line.facts.possible else {
             return Vec::new();
         };
@@ -81,31 +79,29 @@ pub(super) const NOT_POSSIBLE: LintRule = LintRule {
                 let cpus = parse_cpus(&list, line.facts).ok()?;
                 let beyond = cpus.minus(possible);
                 (!beyond.is_empty()).then(|| {
-                    LintHit::on(word.raw)
+                    word.hit()
                         .because(format!("CPU {beyond} is not among {possible}"))
                         .edit(relist(line, place, word, &cpus.and(possible)))
                 })
             })
             .collect()
     }),
-};
+);
 
-pub(super) const WORDS_TOO_NEW: LintRule = LintRule {
-    id: "cpu-words-too-new",
-    level: Error,
-    truth: "kernels know `N` and `all` in CPU lists since 5.12",
-    fix: "write the numbers",
-    check: Each(|line| {
-        let level = match line.facts.since((5, 12)) {
-            Some(true) => return Vec::new(),
-            Some(false) => Error,
-            None => Info,
+pub(super) const WORDS_TOO_NEW: LintRule = rule(
+    "cpu-words-too-new",
+    Error,
+    "kernels know `N` and `all` in CPU lists since 5.12",
+    "write the numbers",
+    Each(|line| {
+        let Some(level) = line.before((5, 12)) else {
+            return Vec::new();
         };
         lists(line)
             // rcu_nocbs=all is older than the general word.
             .filter(|(_, word, list)| uses_words(list) && !(same_name(word.name(), "rcu_nocbs") && list == "all"))
             .map(|(place, word, list)| {
-                let hit = LintHit::on(word.raw).at(level);
+                let hit = word.hit().at(level);
                 match parse_cpus(&list, line.facts) {
                     Ok(cpus) if level == Error => hit.edit(relist(line, place, word, &cpus)),
                     _ => hit,
@@ -113,14 +109,14 @@ pub(super) const WORDS_TOO_NEW: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NO_HOUSEKEEPING: LintRule = LintRule {
-    id: "no-housekeeping",
-    level: Error,
-    truth: "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
-    fix: "leave at least one CPU, the boot CPU, out of the lists",
-    check: One(|line| {
+pub(super) const NO_HOUSEKEEPING: LintRule = rule(
+    "no-housekeeping",
+    Error,
+    "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
+    "leave at least one CPU, the boot CPU, out of the lists",
+    One(|line| {
         let possible = line.facts.possible.as_ref()?;
         let everything = |cpus: &CpuSet| !cpus.is_empty() && possible.is_subset(cpus);
         // `nohz_full=all` is the default of some distributions, and without `isolcpus=` every CPU still runs tasks.
@@ -133,17 +129,17 @@ pub(super) const NO_HOUSEKEEPING: LintRule = LintRule {
         Some(
             LintHit::on(possible.to_string())
                 .at(level)
-                .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
+                .edits(without_boot_cpu(line)),
         )
     }),
-};
+);
 
-pub(super) const NO_COMMON: LintRule = LintRule {
-    id: "no-common-housekeeping",
-    level: Error,
-    truth: "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
-    fix: "leave one CPU out of both lists",
-    check: One(|line| {
+pub(super) const NO_COMMON: LintRule = rule(
+    "no-common-housekeeping",
+    Error,
+    "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
+    "leave one CPU out of both lists",
+    One(|line| {
         let possible = line.facts.possible.as_ref()?;
         let (domain, tickless) = (&line.domain, line.tickless());
         let whole = possible.is_subset(domain) || possible.is_subset(&tickless);
@@ -158,35 +154,33 @@ pub(super) const NO_COMMON: LintRule = LintRule {
         Some(
             LintHit::on(format!("{domain} and {tickless}"))
                 .at(level)
-                .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
+                .edits(without_boot_cpu(line)),
         )
     }),
-};
+);
 
-pub(super) const BOOT_CPU: LintRule = LintRule {
-    id: "boot-cpu-isolated",
-    level: Warning,
-    truth: "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
-    fix: "isolate other CPUs",
-    check: One(|line| {
+pub(super) const BOOT_CPU: LintRule = rule(
+    "boot-cpu-isolated",
+    Warning,
+    "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
+    "isolate other CPUs",
+    One(|line| {
         let boot = line.facts.boot_cpu();
-        if !line.isolated().contains(boot) {
-            return None;
-        }
-        Some(LintHit::on(format!("cpu{boot}")).edits(without(line, &[boot].into_iter().collect())))
+        let is_isolated = line.isolated().contains(boot);
+        is_isolated.then(|| LintHit::on(format!("cpu{boot}")).edits(without_boot_cpu(line)))
     }),
-};
+);
 
-pub(super) const SIBLING: LintRule = LintRule {
-    id: "smt-sibling-shared",
-    level: Warning,
-    truth: "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
-    fix: "isolate the whole core, or boot with nosmt",
-    check: Each(|line| {
+pub(super) const SIBLING: LintRule = rule(
+    "smt-sibling-shared",
+    Warning,
+    "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
+    "isolate the whole core, or boot with nosmt",
+    Each(|line| {
         if line.has("nosmt") || line.is("mitigations", &["auto,nosmt"]).is_some() {
             return Vec::new();
         }
-        let isolated = line.domain.or(&line.tickless());
+        let isolated = line.undisturbed();
         line.facts
             .cores
             .iter()
@@ -198,45 +192,41 @@ pub(super) const SIBLING: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NOT_BROUGHT_UP: LintRule = LintRule {
-    id: "cpu-not-brought-up",
-    level: Warning,
-    truth: "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
-    fix: "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
-    check: Each(|line| {
-        let limits = ["maxcpus", "nr_cpus"].into_iter().filter_map(|name| {
-            let (place, word) = line.last(name)?;
+pub(super) const NOT_BROUGHT_UP: LintRule = rule(
+    "cpu-not-brought-up",
+    Warning,
+    "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
+    "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
+    Each(|line| {
+        let limited = |name: &str| {
+            let (_, word) = line.last(name)?;
             let limit: u32 = word.value().parse().ok()?;
-            Some((place, word, limit))
-        });
-        let isolated = line.isolated();
-        limits
-            .filter_map(|(_, word, limit)| {
-                let beyond = isolated.minus(&CpuSet::range(0, limit.max(1) - 1));
-                (!beyond.is_empty()).then(|| LintHit::on(word.raw).because(format!("CPU {beyond} stays down")))
-            })
-            .collect()
+            let beyond = line.isolated().minus(&CpuSet::range(0, limit.max(1) - 1));
+            (!beyond.is_empty()).then(|| word.hit().because(format!("CPU {beyond} stays down")))
+        };
+        ["maxcpus", "nr_cpus"].into_iter().filter_map(limited).collect()
     }),
-};
+);
 
-pub(super) const SMP_OFF: LintRule = LintRule {
-    id: "smp-off",
-    level: Error,
-    truth: "this leaves one CPU running: nothing can be isolated",
-    fix: "remove it",
-    check: Each(|line| {
+pub(super) const SMP_OFF: LintRule = rule(
+    "smp-off",
+    Error,
+    "this leaves one CPU running: nothing can be isolated",
+    "remove it",
+    Each(|line| {
         if line.isolated().is_empty() {
             return Vec::new();
         }
-        let bare = ["nosmp", "nolapic", "disableapic"]
-            .into_iter()
-            .filter_map(|name| line.last(name));
-        // maxcpus=1 starts one CPU as well, and the others can be brought online later (`cpu-not-brought-up`).
-        let one = line.is("maxcpus", &["0"]).into_iter().chain(line.is("nr_cpus", &["1"]));
-        bare.chain(one)
-            .map(|(place, word)| LintHit::on(word.raw).drop([place]))
-            .collect()
+        line.found(&[
+            ("nosmp", &[]),
+            ("nolapic", &[]),
+            ("disableapic", &[]),
+            ("maxcpus", &["0"]),
+            ("nr_cpus", &["1"]),
+        ])
+        .map(|(place, word)| word.hit().drop([place]))
+        .collect()
     }),
-};
+);

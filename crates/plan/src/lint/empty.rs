@@ -6,16 +6,16 @@
 use super::Check::Each;
 use super::line::{LISTS, LintedLine, is_empty_list};
 use super::torn::torn;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info};
 use machine::same_name;
 
-pub(super) const EMPTY: LintRule = LintRule {
-    id: "empty-cpu-list",
-    level: Info,
-    truth: "an empty list is valid and names no CPU",
-    fix: "",
-    check: Each(|line| {
+pub(super) const EMPTY: LintRule = rule(
+    "empty-cpu-list",
+    Info,
+    "an empty list is valid and names no CPU",
+    "",
+    Each(|line| {
         let torn: Vec<usize> = torn(line).map(|(place, _)| place).collect();
         line.kernel()
             .filter(|(place, word)| {
@@ -24,7 +24,7 @@ pub(super) const EMPTY: LintRule = LintRule {
             })
             .filter_map(|(_, word)| {
                 let name = LISTS.iter().find(|name| same_name(name, word.name()))?;
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 Some(match effect(line, name) {
                     "" => hit,
                     effect => hit.because(effect),
@@ -32,7 +32,7 @@ pub(super) const EMPTY: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
 /// What an empty list does; empty if it does nothing.
 fn effect(line: &LintedLine, name: &str) -> &'static str {

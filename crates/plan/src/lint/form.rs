@@ -1,81 +1,71 @@
 //! Rules about the line as text: length, quotes, `--`, blanks, non-ASCII letters, repeated words.
 
-use super::Check::{Each, One};
-use super::line::{LISTS, LintedLine};
+use super::Check::{Each, EachWord, One};
+use super::line::LintedLine;
 use super::repair::LineEdit;
 use super::torn::is_list;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 use crate::parameters::{Repeatability, parameter};
 use machine::same_name;
 use std::collections::BTreeMap;
 
-pub(super) const LINE_TOO_LONG: LintRule = LintRule {
-    id: "line-too-long",
-    level: Warning,
-    truth: "the kernel keeps only so many bytes of its line (COMMAND_LINE_SIZE: 2048 on x86 and arm64, 1024 on arm) and loses the rest",
-    fix: "take out what is not needed, or use the kernel's bootconfig",
-    check: One(|line| {
+pub(super) const LINE_TOO_LONG: LintRule = rule(
+    "line-too-long",
+    Warning,
+    "the kernel keeps only so many bytes of its line (COMMAND_LINE_SIZE: 2048 on x86 and arm64, 1024 on arm) and loses the rest",
+    "take out what is not needed, or use the kernel's bootconfig",
+    One(|line| {
         let (length, limit) = (line.text.len(), line.facts.line_limit());
         let hit = || LintHit::on(format!("{length} bytes")).because(format!("{length} bytes, room for {}", limit - 1));
         (length >= limit).then(hit)
     }),
-};
+);
 
-pub(super) const OPEN_QUOTE: LintRule = LintRule {
-    id: "open-quote",
-    level: Error,
-    truth: "a double quote that is not closed swallows everything behind it into one parameter",
-    fix: "close the quote or take it out",
-    check: Each(|line| {
+pub(super) const OPEN_QUOTE: LintRule = rule(
+    "open-quote",
+    Error,
+    "a double quote that is not closed swallows everything behind it into one parameter",
+    "close the quote or take it out",
+    Each(|line| {
         let open = line
             .words
             .iter()
             .enumerate()
             .filter(|(_, word)| word.raw.matches('"').count() % 2 == 1);
-        open.map(|(place, word)| LintHit::on(word.raw).edit(LineEdit::Set(place, word.raw.replacen('"', "", 1))))
+        open.map(|(place, word)| word.hit().edit(LineEdit::Set(place, word.raw.replacen('"', "", 1))))
             .collect()
     }),
-};
+);
 
-pub(super) const BEHIND_DASHES: LintRule = LintRule {
-    id: "behind-double-dash",
-    level: Error,
-    truth: "everything behind ` -- ` is given to init; the kernel does not see it",
-    fix: "write it in front of `--`",
-    check: Each(|line| {
+pub(super) const BEHIND_DASHES: LintRule = rule(
+    "behind-double-dash",
+    Error,
+    "everything behind ` -- ` is given to init; the kernel does not see it",
+    "write it in front of `--`",
+    Each(|line| {
         let behind = line.words.iter().enumerate().skip(line.kernel_word_count + 1);
         behind
             .filter(|(_, word)| word.raw.contains('=') && parameter(word.name()).is_some())
-            .map(|(place, word)| {
-                LintHit::on(word.raw)
-                    .drop([place])
-                    .edit(LineEdit::Add(word.raw.to_owned()))
-            })
+            .map(|(place, word)| word.hit().drop([place]).edit(LineEdit::Add(word.raw.to_owned())))
             .collect()
     }),
-};
+);
 
-pub(super) const NOT_ASCII: LintRule = LintRule {
-    id: "not-ascii",
-    level: Warning,
-    truth: "the kernel compares bytes, so typographic dashes, quotes and blanks that were copied from a document are not what they look like",
-    fix: "type it again with plain characters",
-    check: Each(|line| {
-        line.kernel()
-            .filter(|(_, word)| !word.raw.is_ascii())
-            .map(|(place, word)| {
-                let plain: String = word.raw.chars().filter_map(plain).collect();
-                let hit = LintHit::on(word.raw);
-                if plain.is_ascii() {
-                    hit.edit(LineEdit::Set(place, plain))
-                } else {
-                    hit
-                }
-            })
-            .collect()
+pub(super) const NOT_ASCII: LintRule = rule(
+    "not-ascii",
+    Warning,
+    "the kernel compares bytes, so typographic dashes, quotes and blanks that were copied from a document are not what they look like",
+    "type it again with plain characters",
+    EachWord(|_, place, word| {
+        if word.raw.is_ascii() {
+            return None;
+        }
+        let plain: String = word.raw.chars().filter_map(plain).collect();
+        let edit = plain.is_ascii().then_some(LineEdit::Set(place, plain));
+        Some(word.hit().edits(edit))
     }),
-};
+);
 
 /// The ASCII character that a look-alike stands for; `None` for an invisible one.
 fn plain(letter: char) -> Option<char> {
@@ -90,17 +80,15 @@ fn plain(letter: char) -> Option<char> {
     }
 }
 
-pub(super) const NO_VALUE: LintRule = LintRule {
-    id: "parameter-without-value",
-    level: Error,
-    truth: "the kernel knows this parameter only with `=` and a list right behind it",
-    fix: "write name=list without blanks",
-    check: Each(|line| {
+pub(super) const NO_VALUE: LintRule = rule(
+    "parameter-without-value",
+    Error,
+    "the kernel knows this parameter only with `=` and a list right behind it",
+    "write name=list without blanks",
+    Each(|line| {
         let bare = |word: &&(usize, &super::line::BootWord)| {
             // `rcu_nocbs` alone is valid since 5.17 and has its own rule.
-            word.1.parameter.value.is_none()
-                && LISTS.iter().any(|name| same_name(name, word.1.name()))
-                && !same_name("rcu_nocbs", word.1.name())
+            word.1.parameter.value.is_none() && word.1.takes_list() && !same_name("rcu_nocbs", word.1.name())
         };
         let words: Vec<(usize, &super::line::BootWord)> = line.kernel().collect();
         words
@@ -109,7 +97,7 @@ pub(super) const NO_VALUE: LintRule = LintRule {
             .map(|(place, word)| {
                 // `isolcpus =2-3`, `isolcpus = 2-3`: the parts are joined.
                 let rest: Vec<&str> = words.iter().skip(place + 1).take(2).map(|(_, word)| word.raw).collect();
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 match rest.as_slice() {
                     ["=", list, ..] if is_list(list) => hit
                         .edit(LineEdit::Set(*place, format!("{}={list}", word.raw)))
@@ -126,23 +114,23 @@ pub(super) const NO_VALUE: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const DUPLICATE: LintRule = LintRule {
-    id: "duplicate-parameter",
-    level: Warning,
-    truth: "the parameter is given twice with different values, and one of them counts",
-    fix: "keep one",
-    check: Each(|line| repeated(line, ValueEquality::No)),
-};
+pub(super) const DUPLICATE: LintRule = rule(
+    "duplicate-parameter",
+    Warning,
+    "the parameter is given twice with different values, and one of them counts",
+    "keep one",
+    Each(|line| repeated(line, ValueEquality::No)),
+);
 
-pub(super) const REPEATED: LintRule = LintRule {
-    id: "repeated-parameter",
-    level: Info,
-    truth: "the same word is there twice, which changes nothing",
-    fix: "keep one",
-    check: Each(|line| repeated(line, ValueEquality::Yes)),
-};
+pub(super) const REPEATED: LintRule = rule(
+    "repeated-parameter",
+    Info,
+    "the same word is there twice, which changes nothing",
+    "keep one",
+    Each(|line| repeated(line, ValueEquality::Yes)),
+);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValueEquality {
@@ -168,7 +156,7 @@ fn repeated(line: &LintedLine, same: ValueEquality) -> Vec<LintHit> {
         };
         let equal = counts.parameter.value == word.parameter.value;
         if equal == (same == ValueEquality::Yes) {
-            let hit = LintHit::on(word.raw).drop([place]);
+            let hit = word.hit().drop([place]);
             hits.push(if equal {
                 hit
             } else {

@@ -1,16 +1,16 @@
 //! Rules about parameters of control groups, which isolation at run time depends on.
 
-use super::Check::{Each, One};
+use super::Check::{Each, Words};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintRule, rule};
 use crate::Level::{Error, Info};
 
-pub(super) const CPUSET_OFF: LintRule = LintRule {
-    id: "cpuset-disabled",
-    level: Error,
-    truth: "without the cpuset controller nothing can be isolated at run time",
-    fix: "take cpuset out of cgroup_disable=",
-    check: Each(|line| {
+pub(super) const CPUSET_OFF: LintRule = rule(
+    "cpuset-disabled",
+    Error,
+    "without the cpuset controller nothing can be isolated at run time",
+    "take cpuset out of cgroup_disable=",
+    Each(|line| {
         line.all("cgroup_disable")
             .filter(|(_, word)| word.value().split(',').any(|part| part == "cpuset"))
             .map(|(place, word)| {
@@ -20,33 +20,30 @@ pub(super) const CPUSET_OFF: LintRule = LintRule {
                 } else {
                     LineEdit::Set(place, format!("cgroup_disable={}", rest.join(",")))
                 };
-                LintHit::on(word.raw).edit(edit)
+                word.hit().edit(edit)
             })
             .collect()
     }),
-};
+);
 
-pub(super) const CGROUP_V1: LintRule = LintRule {
-    id: "cgroup-v1-asked",
-    level: Info,
-    truth: "systemd 258 and later start with cgroup v2 only and ignore this; kernels without CONFIG_CPUSETS_V1 have no v1 cpuset at all",
-    fix: "move to cgroup v2",
-    check: One(|line| {
-        let found = line.is("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
-};
+pub(super) const CGROUP_V1: LintRule = rule(
+    "cgroup-v1-asked",
+    Info,
+    "systemd 258 and later start with cgroup v2 only and ignore this; kernels without CONFIG_CPUSETS_V1 have no v1 cpuset at all",
+    "move to cgroup v2",
+    Words(&[("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"])]),
+);
 
-pub(super) const ENABLE_WORDS: LintRule = LintRule {
-    id: "cgroup-enable-words",
-    level: Info,
-    truth: "cgroup_enable= is a word of old Debian and Raspberry Pi kernels; elsewhere the controllers are on without it",
-    fix: "",
-    check: Each(|line| {
+pub(super) const ENABLE_WORDS: LintRule = rule(
+    "cgroup-enable-words",
+    Info,
+    "cgroup_enable= is a word of old Debian and Raspberry Pi kernels; elsewhere the controllers are on without it",
+    "",
+    Each(|line| {
         let words = line.all("cgroup_enable");
         words
             .filter(|(_, word)| word.value() != "memory" && word.value() != "pressure")
-            .map(|(_, word)| LintHit::on(word.raw))
+            .map(|(_, word)| word.hit())
             .collect()
     }),
-};
+);

@@ -1,136 +1,112 @@
 //! Rules about where device interrupts may go.
 
-use super::Check::{Each, One};
+use super::Check::{Last, One, Words};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
-pub(super) const MISSING: LintRule = LintRule {
-    id: "irqaffinity-missing",
-    level: Warning,
-    truth: "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
-    fix: "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
-    check: One(|line| {
-        let isolated = line.domain.or(&line.tickless());
+pub(super) const MISSING: LintRule = rule(
+    "irqaffinity-missing",
+    Warning,
+    "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
+    "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
+    One(|line| {
+        let isolated = line.undisturbed();
         if isolated.is_empty() || line.has("irqaffinity") {
             return None;
         }
-        let hit = LintHit::on(isolated.to_string());
         let rest = line.facts.possible.as_ref().map(|possible| possible.minus(&isolated));
-        Some(match rest.filter(|rest| !rest.is_empty()) {
-            Some(rest) => hit.edit(LineEdit::Add(format!("irqaffinity={rest}"))),
-            None => hit,
-        })
+        let rest = rest.filter(|rest| !rest.is_empty());
+        let edit = rest.map(|rest| LineEdit::Add(format!("irqaffinity={rest}")));
+        Some(LintHit::on(isolated.to_string()).edits(edit))
     }),
-};
+);
 
-pub(super) const ON_ISOLATED: LintRule = LintRule {
-    id: "irqaffinity-on-isolated",
-    level: Error,
-    truth: "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
-    fix: "write the housekeeping CPUs",
-    check: One(|line| {
-        let (place, word) = line.last("irqaffinity")?;
+pub(super) const ON_ISOLATED: LintRule = rule(
+    "irqaffinity-on-isolated",
+    Error,
+    "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
+    "write the housekeeping CPUs",
+    Last("irqaffinity", |line, place, word| {
         let cpus = line.cpus("irqaffinity")?;
         let (both, rest) = line.isolated_among(&cpus)?;
-        let edit = if rest.is_empty() {
-            LineEdit::Drop(place)
-        } else {
-            LineEdit::Set(place, format!("irqaffinity={rest}"))
-        };
         Some(
-            LintHit::on(word.raw)
+            word.hit()
                 .because(format!("CPU {both} is isolated"))
-                .edit(edit),
+                .edit(LineEdit::list(place, "irqaffinity", &rest)),
         )
     }),
-};
+);
 
-pub(super) const BOOT_CPU_ADDED: LintRule = LintRule {
-    id: "irqaffinity-boot-cpu",
-    level: Info,
-    truth: "the kernel adds the boot CPU to irqaffinity= by itself",
-    fix: "",
-    check: One(|line| {
-        let (_, word) = line.last("irqaffinity")?;
+pub(super) const BOOT_CPU_ADDED: LintRule = rule(
+    "irqaffinity-boot-cpu",
+    Info,
+    "the kernel adds the boot CPU to irqaffinity= by itself",
+    "",
+    Last("irqaffinity", |line, _, word| {
         let cpus = line.cpus("irqaffinity")?;
         let boot = line.facts.boot_cpu();
-        let hit = || LintHit::on(word.raw).because(format!("CPU {boot} is not in the list"));
+        let hit = || word.hit().because(format!("CPU {boot} is not in the list"));
         (!cpus.contains(boot)).then(hit)
     }),
-};
+);
 
-pub(super) const NARROW: LintRule = LintRule {
-    id: "irqaffinity-narrow",
-    level: Info,
-    truth: "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
-    fix: "write all housekeeping CPUs",
-    check: One(|line| {
-        let (_, word) = line.last("irqaffinity")?;
+pub(super) const NARROW: LintRule = rule(
+    "irqaffinity-narrow",
+    Info,
+    "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
+    "write all housekeeping CPUs",
+    Last("irqaffinity", |line, _, word| {
         let mut cpus = line.cpus("irqaffinity")?;
         // The kernel adds it (`kernel/irq/irqdesc.c`, `init_irq_default_affinity`).
         cpus.insert(line.facts.boot_cpu());
-        let isolated = line.domain.or(&line.tickless());
+        let isolated = line.undisturbed();
         let possible = line.facts.possible.as_ref().filter(|_| !isolated.is_empty())?;
         let unused: CpuSet = possible.minus(&isolated).minus(&cpus);
-        let hit = || LintHit::on(word.raw).because(format!("CPU {unused} could take interrupts too"));
+        let hit = || word.hit().because(format!("CPU {unused} could take interrupts too"));
         (!unused.is_empty()).then(hit)
     }),
-};
+);
 
-pub(super) const ANCIENT: LintRule = LintRule {
-    id: "irq-balance-words",
-    level: Info,
-    truth: "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
-    fix: "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
-    check: Each(|line| {
-        let words = [
-            "noirqbalance",
-            "acpi_irq_nobalance",
-            "acpi_irq_balance",
-            "noirqdebug_balance",
-        ];
-        words
-            .into_iter()
-            .filter_map(|name| line.last(name))
-            .map(|(_, word)| LintHit::on(word.raw))
-            .collect()
-    }),
-};
+pub(super) const ANCIENT: LintRule = rule(
+    "irq-balance-words",
+    Info,
+    "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
+    "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
+    Words(&[
+        ("noirqbalance", &[]),
+        ("acpi_irq_nobalance", &[]),
+        ("acpi_irq_balance", &[]),
+        ("noirqdebug_balance", &[]),
+    ]),
+);
 
-pub(super) const POLLED: LintRule = LintRule {
-    id: "irqpoll",
-    level: Warning,
-    truth: "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
-    fix: "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
-    check: One(|line| {
-        let found = line.last("irqpoll");
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
-};
+pub(super) const POLLED: LintRule = rule(
+    "irqpoll",
+    Warning,
+    "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
+    "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
+    Words(&[("irqpoll", &[])]),
+);
 
-pub(super) const NO_MSI: LintRule = LintRule {
-    id: "msi-off",
-    level: Warning,
-    truth: "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
-    fix: "remove it",
-    check: One(|line| {
-        let found = line
-            .last("pci")
-            .filter(|(_, word)| word.value().split(',').any(|part| part == "nomsi"));
-        let touched = !line.isolated().is_empty();
-        found.filter(|_| touched).map(|(_, word)| LintHit::on(word.raw))
+pub(super) const NO_MSI: LintRule = rule(
+    "msi-off",
+    Warning,
+    "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
+    "remove it",
+    Last("pci", |line, _, word| {
+        let is_off = word.value().split(',').any(|part| part == "nomsi");
+        (is_off && !line.isolated().is_empty()).then(|| word.hit())
     }),
-};
+);
 
-pub(super) const IO_APIC_OFF: LintRule = LintRule {
-    id: "io-apic-off",
-    level: Warning,
-    truth: "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
-    fix: "remove it, unless this machine does not boot without it",
-    check: One(|line| {
-        let found = line.last("noapic").filter(|_| !line.isolated().is_empty());
-        found.map(|(_, word)| LintHit::on(word.raw))
+pub(super) const IO_APIC_OFF: LintRule = rule(
+    "io-apic-off",
+    Warning,
+    "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
+    "remove it, unless this machine does not boot without it",
+    Last("noapic", |line, _, word| {
+        (!line.isolated().is_empty()).then(|| word.hit())
     }),
-};
+);

@@ -1,14 +1,18 @@
 //! Rules about `isolcpus=`: its flags, pitfalls of its parser, and differences between kernel versions.
 
-use super::Check::{Each, One};
-use super::line::{Isolcpus, LintedLine};
+use super::Check::{Each, EachIsolcpus, One};
+use super::line::{Isolcpus, LintedLine, parse_cpus};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
-use crate::Level::{self, Error, Info, Warning};
+use super::{LintHit, LintRule, rule};
+use crate::Level::{Error, Info, Warning};
 use machine::CpuSet;
 
 pub(super) fn raw<'a>(line: &'a LintedLine, one: &Isolcpus) -> &'a str {
     line.words.get(one.word).map_or("", |word| word.raw)
+}
+
+pub(super) fn hit(line: &LintedLine, one: &Isolcpus) -> LintHit {
+    LintHit::on(raw(line, one))
 }
 
 /// How to remove these CPUs from the scheduler domains on this line, with the flags that this kernel accepts.
@@ -37,83 +41,57 @@ pub(super) fn naming(line: &LintedLine, cpus: &CpuSet) -> String {
     }
 }
 
-/// The level of something that kernels before a version refuse; `None` if it is fine.
-fn before(line: &LintedLine, version: (u32, u32)) -> Option<Level> {
-    match line.facts.since(version) {
-        Some(true) => None,
-        Some(false) => Some(Error),
-        None => Some(Info),
-    }
-}
-
-pub(super) const LETTER: LintRule = LintRule {
-    id: "isolcpus-letter",
-    level: Error,
-    truth: "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
-    fix: "begin with a number: isolcpus=1-N",
-    check: Each(|line| {
-        line.isolcpus
-            .iter()
-            .filter_map(|one| {
-                let word = one.strange.iter().find(|word| is_list_word(word))?;
-                let hit = LintHit::on(raw(line, one)).because(format!("`{word}` is read as a flag"));
-                // Written out if the machine is known.
-                let list = [one.strange.join(","), one.list.clone()].join(",");
-                Some(match super::line::parse_cpus(list.trim_matches(','), line.facts) {
-                    Ok(cpus) if line.facts.possible.is_some() => {
-                        hit.edit(LineEdit::Set(one.word, one.with(&one.flags(), &cpus.to_string())))
-                    }
-                    _ => hit,
-                })
-            })
-            .collect()
+pub(super) const LETTER: LintRule = rule(
+    "isolcpus-letter",
+    Error,
+    "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
+    "begin with a number: isolcpus=1-N",
+    EachIsolcpus(|line, one, hit| {
+        let word = one.strange.iter().find(|word| is_list_word(word))?;
+        // Written out if the machine is known.
+        let list = [one.strange.join(","), one.list.clone()].join(",");
+        let cpus = parse_cpus(list.trim_matches(','), line.facts).ok();
+        let cpus = cpus.filter(|_| line.facts.possible.is_some());
+        let edit = cpus.map(|cpus| LineEdit::Set(one.word, one.with(&one.flags(), &cpus.to_string())));
+        Some(hit.because(format!("`{word}` is read as a flag")).edits(edit))
     }),
-};
+);
 
 fn is_list_word(word: &str) -> bool {
     word.eq_ignore_ascii_case("all") || word == "N" || word.starts_with("N-") || word.starts_with("all:")
 }
 
-pub(super) const UNKNOWN_FLAG: LintRule = LintRule {
-    id: "isolcpus-unknown-flag",
-    level: Error,
-    truth: "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
-    fix: "take the word out",
-    check: Each(|line| {
+pub(super) const UNKNOWN_FLAG: LintRule = rule(
+    "isolcpus-unknown-flag",
+    Error,
+    "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
+    "take the word out",
+    EachIsolcpus(|line, one, hit| {
+        let word = one.strange.iter().find(|word| !is_list_word(word))?;
         // Without a known kernel, what newer ones skip is no error.
         let skips = line.facts.since((5, 8)) == Some(true) || line.facts.version.is_none();
-        let level = if skips { Warning } else { Error };
-        line.isolcpus
-            .iter()
-            .filter_map(|one| {
-                let word = one.strange.iter().find(|word| !is_list_word(word))?;
-                // Characters other than letters and `_` are not even skipped.
-                let refused = !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-                let hit = LintHit::on(raw(line, one)).because(format!("`{word}` is no flag"));
-                let hit = hit.at(if refused { Error } else { level });
-                Some(if one.cpus.is_some() {
-                    hit.edit(LineEdit::Set(one.word, one.with(&one.flags(), &one.list)))
-                } else {
-                    hit
-                })
-            })
-            .collect()
+        // Characters other than letters and `_` are not even skipped.
+        let refused = !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let level = if skips && !refused { Warning } else { Error };
+        let parsed = one.cpus.is_some();
+        let edit = parsed.then(|| LineEdit::Set(one.word, one.with(&one.flags(), &one.list)));
+        Some(hit.because(format!("`{word}` is no flag")).at(level).edits(edit))
     }),
-};
+);
 
-pub(super) const NO_LIST: LintRule = LintRule {
-    id: "isolcpus-no-list",
-    level: Error,
-    truth: "flags without a list isolate nothing",
-    fix: "add the CPUs: isolcpus=managed_irq,domain,2-3",
-    check: Each(|line| {
+pub(super) const NO_LIST: LintRule = rule(
+    "isolcpus-no-list",
+    Error,
+    "flags without a list isolate nothing",
+    "add the CPUs: isolcpus=managed_irq,domain,2-3",
+    Each(|line| {
         let torn: Vec<usize> = super::torn::torn(line).map(|(place, _)| place).collect();
         line.isolcpus
             .iter()
             .filter(|one| one.list.is_empty() && !one.flags.is_empty() && one.strange.is_empty())
             .filter(|one| !torn.contains(&one.word))
             .map(|one| {
-                let hit = LintHit::on(raw(line, one)).drop([one.word]);
+                let hit = hit(line, one).drop([one.word]);
                 match line.facts.since((5, 6)) {
                     Some(false) => hit.fix("add the CPUs: isolcpus=2-3"),
                     _ => hit,
@@ -121,127 +99,92 @@ pub(super) const NO_LIST: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const FLAGS_TOO_NEW: LintRule = LintRule {
-    id: "isolcpus-flags-too-new",
-    level: Error,
-    truth: "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
-    fix: "write the list alone",
-    check: Each(|line| {
-        let Some(level) = before(line, (4, 15)) else {
-            return Vec::new();
-        };
-        line.isolcpus
-            .iter()
-            .filter(|one| !one.flags.is_empty() && one.cpus.is_some())
-            .map(|one| {
-                let hit = LintHit::on(raw(line, one)).at(level);
-                if level == Error {
-                    hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list)))
-                } else {
-                    hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution")
-                }
-            })
-            .collect()
+pub(super) const FLAGS_TOO_NEW: LintRule = rule(
+    "isolcpus-flags-too-new",
+    Error,
+    "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
+    "write the list alone",
+    EachIsolcpus(|line, one, hit| {
+        let is_flagged = !one.flags.is_empty() && one.cpus.is_some();
+        let level = line.before((4, 15)).filter(|_| is_flagged)?;
+        let hit = hit.at(level);
+        Some(match level {
+            Error => hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list))),
+            _ => hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution"),
+        })
     }),
-};
+);
 
-pub(super) const MANAGED_TOO_NEW: LintRule = LintRule {
-    id: "isolcpus-managed-irq-too-new",
-    level: Error,
-    truth: "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
-    fix: "take managed_irq out",
-    check: Each(|line| {
-        if line.facts.since((4, 15)) == Some(false) {
-            return Vec::new(); // The rule about all flags speaks.
-        }
-        let Some(level) = before(line, (5, 6)) else {
-            return Vec::new();
-        };
-        line.isolcpus
-            .iter()
-            .filter(|one| one.has("managed_irq") && one.cpus.is_some())
-            .map(|one| {
-                let hit = LintHit::on(raw(line, one)).at(level);
-                if level == Error {
-                    hit.edit(LineEdit::Set(one.word, one.without("managed_irq")))
-                } else {
-                    hit.fix("keep it where the kernel is 5.6 or later, or has the flag of its distribution")
-                }
-            })
-            .collect()
+pub(super) const MANAGED_TOO_NEW: LintRule = rule(
+    "isolcpus-managed-irq-too-new",
+    Error,
+    "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
+    "take managed_irq out",
+    EachIsolcpus(|line, one, hit| {
+        // Up to 4.14 the rule about all flags speaks.
+        let is_flagged = one.has("managed_irq") && one.cpus.is_some() && line.facts.since((4, 15)) != Some(false);
+        let level = line.before((5, 6)).filter(|_| is_flagged)?;
+        let hit = hit.at(level);
+        Some(match level {
+            Error => hit.edit(LineEdit::Set(one.word, one.without("managed_irq"))),
+            _ => hit.fix("keep it where the kernel is 5.6 or later, or has the flag of its distribution"),
+        })
     }),
-};
+);
 
-pub(super) const NO_DOMAIN: LintRule = LintRule {
-    id: "isolcpus-no-domain",
-    level: Info,
-    truth: "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
-    fix: "add the flag domain, or make an isolated cpuset partition",
-    check: One(|line| {
+pub(super) const NO_DOMAIN: LintRule = rule(
+    "isolcpus-no-domain",
+    Info,
+    "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
+    "add the flag domain, or make an isolated cpuset partition",
+    One(|line| {
         let others = line.managed.or(&line.nohz).minus(&line.domain);
         (!others.is_empty()).then(|| LintHit::on(others.to_string()))
     }),
-};
+);
 
-pub(super) const NOHZ_REDUNDANT: LintRule = LintRule {
-    id: "isolcpus-nohz-redundant",
-    level: Warning,
-    truth: "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
-    fix: "take the flag nohz out",
-    check: Each(|line| {
-        let level = if line.facts.since((7, 0)) == Some(true) {
-            Warning
-        } else {
-            Info
-        };
-        line.isolcpus
-            .iter()
-            .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus == line.nohz_full))
-            .map(|one| {
-                let hit = LintHit::on(raw(line, one)).at(level);
-                // Without a flag the word would isolate domains, which was not requested.
-                if one.flags == ["nohz"] {
-                    hit.drop([one.word])
-                } else {
-                    hit.edit(LineEdit::Set(one.word, one.without("nohz")))
-                }
-            })
-            .collect()
+fn without_nohz(one: &Isolcpus) -> LineEdit {
+    match one.flags == ["nohz"] {
+        true => LineEdit::Drop(one.word),
+        false => LineEdit::Set(one.word, one.without("nohz")),
+    }
+}
+
+pub(super) const NOHZ_REDUNDANT: LintRule = rule(
+    "isolcpus-nohz-redundant",
+    Warning,
+    "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
+    "take the flag nohz out",
+    EachIsolcpus(|line, one, hit| {
+        let is_known = line.facts.since((7, 0)) == Some(true);
+        let is_redundant = one.has("nohz") && one.cpus.as_ref() == Some(&line.nohz_full);
+        // Without a flag the word would isolate domains, which was not requested.
+        let hit = hit.at(if is_known { Warning } else { Info }).edit(without_nohz(one));
+        is_redundant.then_some(hit)
     }),
-};
+);
 
-pub(super) const NOHZ_DIFFERS: LintRule = LintRule {
-    id: "isolcpus-nohz-differs",
-    level: Error,
-    truth: "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
-    fix: "take the flag nohz out",
-    check: Each(|line| {
-        if line.nohz_full.is_empty() {
-            return Vec::new();
-        }
-        line.isolcpus
-            .iter()
-            .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus != line.nohz_full))
-            .map(|one| {
-                let hit = LintHit::on(raw(line, one)).because(format!("nohz_full= has {}", line.nohz_full));
-                if one.flags == ["nohz"] {
-                    hit.drop([one.word])
-                } else {
-                    hit.edit(LineEdit::Set(one.word, one.without("nohz")))
-                }
-            })
-            .collect()
+pub(super) const NOHZ_DIFFERS: LintRule = rule(
+    "isolcpus-nohz-differs",
+    Error,
+    "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
+    "take the flag nohz out",
+    EachIsolcpus(|line, one, hit| {
+        let own = one.cpus.as_ref().filter(|_| one.has("nohz"))?;
+        let differs = !line.nohz_full.is_empty() && *own != line.nohz_full;
+        let hit = hit.because(format!("nohz_full= has {}", line.nohz_full));
+        differs.then(|| hit.edit(without_nohz(one)))
     }),
-};
+);
 
-pub(super) const NOHZ_ONLY: LintRule = LintRule {
-    id: "isolcpus-nohz-only",
-    level: Warning,
-    truth: "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
-    fix: "write nohz_full=CPUS",
-    check: One(|line| {
+pub(super) const NOHZ_ONLY: LintRule = rule(
+    "isolcpus-nohz-only",
+    Warning,
+    "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
+    "write nohz_full=CPUS",
+    One(|line| {
         if line.nohz.is_empty() || !line.nohz_full.is_empty() {
             return None;
         }
@@ -251,27 +194,26 @@ pub(super) const NOHZ_ONLY: LintRule = LintRule {
             None => Some(LintHit::on(line.nohz.to_string()).at(Info)),
         }
     }),
-};
+);
 
-pub(super) const NOT_BUILT: LintRule = LintRule {
-    id: "isolcpus-unsupported",
-    level: Error,
-    truth: "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
-    fix: "use a kernel with CONFIG_CPU_ISOLATION=y",
-    check: Each(|line| {
+pub(super) const NOT_BUILT: LintRule = rule(
+    "isolcpus-unsupported",
+    Error,
+    "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
+    "use a kernel with CONFIG_CPU_ISOLATION=y",
+    EachIsolcpus(|line, one, hit| {
         let lacks = line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
-        let all = line.isolcpus.iter().filter(|_| lacks);
-        all.map(|one| LintHit::on(raw(line, one)).drop([one.word])).collect()
+        lacks.then(|| hit.drop([one.word]))
     }),
-};
+);
 
-pub(super) const MANAGED_MISSING: LintRule = LintRule {
-    id: "managed-irq-missing",
-    level: Warning,
-    truth: "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
-    fix: "write isolcpus=managed_irq,domain,CPUS",
-    check: One(|line| {
-        let needed = line.domain.or(&line.tickless());
+pub(super) const MANAGED_MISSING: LintRule = rule(
+    "managed-irq-missing",
+    Warning,
+    "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
+    "write isolcpus=managed_irq,domain,CPUS",
+    One(|line| {
+        let needed = line.undisturbed();
         if line.facts.since((5, 6)) != Some(true) || needed.is_subset(&line.managed) {
             return None;
         }
@@ -289,47 +231,45 @@ pub(super) const MANAGED_MISSING: LintRule = LintRule {
         });
         // The flag is added only if the line already isolates with isolcpus=.
         let lone = line.isolcpus.len() == 1 && line.facts.has("CONFIG_CPU_ISOLATION") != Some(false);
-        Some(match plain.filter(|_| lone) {
-            Some(one) => {
-                let mut flags = vec!["managed_irq"];
-                flags.extend(if one.flags.is_empty() {
-                    vec!["domain"]
-                } else {
-                    one.flags()
-                });
-                hit.edit(LineEdit::Set(one.word, one.with(&flags, &one.list)))
-            }
-            None => hit,
-        })
+        let edit = plain.filter(|_| lone).map(|one| {
+            let mut flags = vec!["managed_irq"];
+            flags.extend(if one.flags.is_empty() {
+                vec!["domain"]
+            } else {
+                one.flags()
+            });
+            LineEdit::Set(one.word, one.with(&flags, &one.list))
+        });
+        Some(hit.edits(edit))
     }),
-};
+);
 
-pub(super) const DEPRECATED: LintRule = LintRule {
-    id: "isolcpus-deprecated-mark",
-    level: Info,
-    truth: "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
-    fix: "",
-    check: One(|line| {
+pub(super) const DEPRECATED: LintRule = rule(
+    "isolcpus-deprecated-mark",
+    Info,
+    "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
+    "",
+    One(|line| {
         let old = line.facts.since((4, 15)) != Some(false) && line.facts.since((7, 2)) != Some(true);
         let one = line.isolcpus.first().filter(|_| old && !line.domain.is_empty());
-        one.map(|one| LintHit::on(raw(line, one)))
+        one.map(|one| hit(line, one))
     }),
-};
+);
 
-pub(super) const NOT_BALANCED: LintRule = LintRule {
-    id: "isolcpus-not-balanced",
-    level: Info,
-    truth: "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
-    fix: "pin every thread to its own CPU",
-    check: One(|line| (line.domain.len() > 1).then(|| LintHit::on(line.domain.to_string()))),
-};
+pub(super) const NOT_BALANCED: LintRule = rule(
+    "isolcpus-not-balanced",
+    Info,
+    "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
+    "pin every thread to its own CPU",
+    One(|line| (line.domain.len() > 1).then(|| LintHit::on(line.domain.to_string()))),
+);
 
-pub(super) const SCHED_EXT: LintRule = LintRule {
-    id: "isolcpus-sched-ext",
-    level: Error,
-    truth: "sched_ext schedulers refuse to start when isolcpus=domain is in force",
-    fix: "use an isolated cpuset partition (7.x) or stop the sched_ext scheduler",
-    check: One(|line| {
+pub(super) const SCHED_EXT: LintRule = rule(
+    "isolcpus-sched-ext",
+    Error,
+    "sched_ext schedulers refuse to start when isolcpus=domain is in force",
+    "use an isolated cpuset partition (7.x) or stop the sched_ext scheduler",
+    One(|line| {
         let level = match (line.facts.sched_ext, line.facts.has("CONFIG_SCHED_CLASS_EXT")) {
             (Some(true), _) => Error,
             (_, Some(true)) => Info,
@@ -338,4 +278,4 @@ pub(super) const SCHED_EXT: LintRule = LintRule {
         let hit = || LintHit::on(line.domain.to_string()).at(level);
         (!line.domain.is_empty()).then(hit)
     }),
-};
+);

@@ -1,8 +1,8 @@
 //! Rules about what the kernel booted with this line reported about it, and did.
 
 use super::Check::{Each, One};
-use super::line::{BootWord, LISTS, LintedLine, is_empty_list};
-use super::{LintHit, LintRule};
+use super::line::{BootWord, LintedLine, is_empty_list};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 use crate::parameters::{ParameterReader, parameter};
 use machine::{CpuSet, same_name};
@@ -23,7 +23,7 @@ fn unknown<'a>(line: &'a LintedLine) -> impl Iterator<Item = &'a str> {
 }
 
 fn is_list(word: &BootWord) -> bool {
-    word.parameter.value.is_some() && LISTS.iter().any(|name| same_name(name, word.name()))
+    word.parameter.value.is_some() && word.takes_list()
 }
 
 /// Whether the parameter works despite the kernel's message: 7.x lists nohz_full= if a nohz flag of isolcpus= came
@@ -37,12 +37,12 @@ fn works_anyway(line: &LintedLine, word: &BootWord) -> bool {
     same_name(word.name(), "nohz_full") && in_force.is_some_and(|cpus| *cpus == line.nohz_full && !cpus.is_empty())
 }
 
-pub(super) const NOT_KNOWN: LintRule = LintRule {
-    id: "kernel-did-not-know",
-    level: Error,
-    truth: "the running kernel listed it under \"Unknown kernel command line parameters\" and handed it to init",
-    fix: "take it out, or boot a kernel that knows it",
-    check: Each(|line| {
+pub(super) const NOT_KNOWN: LintRule = rule(
+    "kernel-did-not-know",
+    Error,
+    "the running kernel listed it under \"Unknown kernel command line parameters\" and handed it to init",
+    "take it out, or boot a kernel that knows it",
+    Each(|line| {
         let listed: Vec<&str> = unknown(line).collect();
         line.kernel()
             .filter(|(_, word)| listed.contains(&word.raw))
@@ -50,7 +50,7 @@ pub(super) const NOT_KNOWN: LintRule = LintRule {
             .filter(|(_, word)| !(is_list(word) && is_empty_list(word.value())))
             .filter(|(_, word)| parameter(word.name()).is_some_and(|row| row.reader == ParameterReader::Kernel))
             .map(|(_, word)| {
-                let hit = LintHit::on(word.raw);
+                let hit = word.hit();
                 if works_anyway(line, word) {
                     hit.at(Warning).because("it is in force nevertheless")
                 } else {
@@ -59,14 +59,14 @@ pub(super) const NOT_KNOWN: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const COMPLAINED: LintRule = LintRule {
-    id: "kernel-complained",
-    level: Error,
-    truth: "the running kernel said so about this line when it booted",
-    fix: "correct the parameters that it names",
-    check: Each(|line| {
+pub(super) const COMPLAINED: LintRule = rule(
+    "kernel-complained",
+    Error,
+    "the running kernel said so about this line when it booted",
+    "correct the parameters that it names",
+    Each(|line| {
         let about = |text: &&str| {
             [
                 "Housekeeping:",
@@ -98,14 +98,14 @@ pub(super) const COMPLAINED: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const NOT_IN_FORCE: LintRule = LintRule {
-    id: "not-in-force",
-    level: Error,
-    truth: "what the line asks for is not what this kernel does",
-    fix: "look for its messages: dmesg | grep -e Housekeeping -e Unknown",
-    check: Each(|line| {
+pub(super) const NOT_IN_FORCE: LintRule = rule(
+    "not-in-force",
+    Error,
+    "what the line asks for is not what this kernel does",
+    "look for its messages: dmesg | grep -e Housekeeping -e Unknown",
+    Each(|line| {
         let Some(outcome) = &line.facts.outcome else {
             return Vec::new();
         };
@@ -122,15 +122,15 @@ pub(super) const NOT_IN_FORCE: LintRule = LintRule {
         let tickless = compare("nohz_full", &line.nohz_full, &outcome.nohz_full);
         isolated.into_iter().chain(tickless).collect()
     }),
-};
+);
 
-pub(super) const NO_LOG: LintRule = LintRule {
-    id: "kernel-log-unreadable",
-    level: Info,
-    truth: "what the kernel said about this line could not be read, or is overwritten",
-    fix: "run it as root, soon after the boot",
-    check: One(|line| {
+pub(super) const NO_LOG: LintRule = rule(
+    "kernel-log-unreadable",
+    Info,
+    "what the kernel said about this line could not be read, or is overwritten",
+    "run it as root, soon after the boot",
+    One(|line| {
         let unread = line.facts.outcome.as_ref().filter(|outcome| outcome.messages.is_none());
         unread.map(|_| LintHit::on("kernel log"))
     }),
-};
+);

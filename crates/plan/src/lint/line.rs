@@ -1,9 +1,11 @@
 //! Parses a boot line as the kernel does, once for all rules.
 
+use super::LintHit;
 use super::cpu_list::isolcpus;
 pub(crate) use super::cpu_list::{Isolcpus, is_empty_list, parse_cpus, uses_words};
 use super::facts::KernelFacts;
 use super::occurrence::{first_counts, is_stored, obeyed};
+use crate::Level;
 use machine::{CpuSet, Parameter, cmdline, same_name};
 
 /// Parameters whose value is a CPU list.
@@ -15,6 +17,9 @@ pub(crate) const LISTS: &[&str] = &[
     "workqueue.unbound_cpus",
     "kthread_cpus",
 ];
+
+/// A parameter with values; none means any.
+pub(crate) type KnownWord = (&'static str, &'static [&'static str]);
 
 /// One word of the line.
 #[derive(Clone, Debug)]
@@ -34,6 +39,16 @@ impl BootWord<'_> {
     /// The name.
     pub fn name(&self) -> &str {
         &self.parameter.name
+    }
+
+    /// Whether the value is a CPU list.
+    pub fn takes_list(&self) -> bool {
+        LISTS.iter().any(|name| same_name(name, self.name()))
+    }
+
+    /// A finding about this word.
+    pub fn hit(&self) -> LintHit {
+        LintHit::on(self.raw)
     }
 }
 
@@ -88,11 +103,8 @@ impl<'a> LintedLine<'a> {
             .collect();
         let obeyed = obeyed(&line.isolcpus, facts);
         let with = |flag: &str| {
-            obeyed
-                .iter()
-                .filter(|one| one.has(flag))
-                .filter_map(|one| one.cpus.as_ref())
-                .fold(CpuSet::new(), |all, cpus| all.or(cpus))
+            let flagged = obeyed.iter().filter(|one| one.has(flag));
+            CpuSet::union(flagged.filter_map(|one| one.cpus.as_ref()))
         };
         let (domain, managed, nohz) = (with("domain"), with("managed_irq"), with("nohz"));
         let nohz_full = line.cpus("nohz_full").unwrap_or_default();
@@ -128,6 +140,23 @@ impl<'a> LintedLine<'a> {
     /// The last occurrence, if it has one of these values.
     pub fn is(&self, name: &str, values: &[&str]) -> Option<(usize, &BootWord<'a>)> {
         self.last(name).filter(|(_, word)| values.contains(&word.value()))
+    }
+
+    /// The last occurrence of each of these parameters that has one of its values.
+    pub fn found<'b>(&'b self, words: &'b [KnownWord]) -> impl Iterator<Item = (usize, &'b BootWord<'a>)> + 'b {
+        words.iter().filter_map(|(name, values)| match values {
+            [] => self.last(name),
+            values => self.is(name, values),
+        })
+    }
+
+    /// The level of what this version introduced: an error before it, information if the version is unknown.
+    pub fn before(&self, version: (u32, u32)) -> Option<Level> {
+        match self.facts.since(version) {
+            Some(true) => None,
+            Some(false) => Some(Level::Error),
+            None => Some(Level::Info),
+        }
     }
 
     /// The occurrence that counts: the last one; for `nohz_full=` the first one from 4.15 on.
@@ -168,13 +197,18 @@ impl<'a> LintedLine<'a> {
     /// Which of these CPUs the line isolates, and which do their work: the others of these, or all others if none is
     /// left. `None` if the line isolates none of them.
     pub fn isolated_among(&self, cpus: &CpuSet) -> Option<(CpuSet, CpuSet)> {
-        let isolated = self.domain.or(&self.tickless());
+        let isolated = self.undisturbed();
         let both = cpus.and(&isolated);
         let rest = match (&self.facts.possible, cpus.minus(&isolated)) {
             (Some(possible), rest) if rest.is_empty() => possible.minus(&isolated),
             (_, rest) => rest,
         };
         (!both.is_empty()).then_some((both, rest))
+    }
+
+    /// CPUs without scheduler domains or whose tick should stop.
+    pub fn undisturbed(&self) -> CpuSet {
+        self.domain.or(&self.tickless())
     }
 
     /// CPUs whose tick should stop.

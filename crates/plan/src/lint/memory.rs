@@ -1,66 +1,63 @@
 //! Rules about memory and the preemption model: values that do not mean what they appear to mean.
 
-use super::Check::One;
+use super::Check::{Last, One};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 
-pub(super) const HUGEPAGES_ORDER: LintRule = LintRule {
-    id: "hugepages-order",
-    level: Warning,
-    truth: "hugepages= counts pages of the size named in front of it; without hugepagesz= in front it means the default size",
-    fix: "write hugepagesz= in front of its hugepages=",
-    check: One(|line| {
+pub(super) const HUGEPAGES_ORDER: LintRule = rule(
+    "hugepages-order",
+    Warning,
+    "hugepages= counts pages of the size named in front of it; without hugepagesz= in front it means the default size",
+    "write hugepagesz= in front of its hugepages=",
+    One(|line| {
         let first = |name| line.all(name).next();
         let (Some((size, _)), Some((count, word))) = (first("hugepagesz"), first("hugepages")) else {
             return None;
         };
-        (count < size).then(|| LintHit::on(word.raw))
+        (count < size).then(|| word.hit())
     }),
-};
+);
 
-pub(super) const NUMA_VALUE: LintRule = LintRule {
-    id: "numa-balancing-value",
-    level: Warning,
-    truth: "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
-    fix: "numa_balancing=disable, or kernel.numa_balancing at run time",
-    check: One(|line| {
-        let (place, word) = line.last("numa_balancing")?;
-        let hit = || LintHit::on(word.raw);
-        match word.value() {
-            "enable" | "disable" => None,
-            "0" | "off" | "no" => Some(hit().edit(LineEdit::Set(place, "numa_balancing=disable".to_owned()))),
-            _ => Some(hit()),
+pub(super) const NUMA_VALUE: LintRule = rule(
+    "numa-balancing-value",
+    Warning,
+    "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
+    "numa_balancing=disable, or kernel.numa_balancing at run time",
+    Last("numa_balancing", |_, place, word| match word.value() {
+        "enable" | "disable" => None,
+        "0" | "off" | "no" => {
+            let edit = LineEdit::Set(place, "numa_balancing=disable".to_owned());
+            Some(word.hit().edit(edit))
         }
+        _ => Some(word.hit()),
     }),
-};
+);
 
-pub(super) const THP_VALUE: LintRule = LintRule {
-    id: "transparent-hugepage-value",
-    level: Warning,
-    truth: "transparent_hugepage= takes always, madvise or never; another value is not understood",
-    fix: "transparent_hugepage=never or madvise",
-    check: One(|line| {
-        let found = line.last("transparent_hugepage");
-        let wrong = found.filter(|(_, word)| !["always", "madvise", "never"].contains(&word.value()));
-        wrong.map(|(_, word)| LintHit::on(word.raw))
+pub(super) const THP_VALUE: LintRule = rule(
+    "transparent-hugepage-value",
+    Warning,
+    "transparent_hugepage= takes always, madvise or never; another value is not understood",
+    "transparent_hugepage=never or madvise",
+    Last("transparent_hugepage", |_, _, word| match word.value() {
+        "always" | "madvise" | "never" => None,
+        _ => Some(word.hit()),
     }),
-};
+);
 
-pub(super) const PREEMPT_IGNORED: LintRule = LintRule {
-    id: "preempt-ignored",
-    level: Warning,
-    truth: "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
-    fix: "take it out",
-    check: One(|line| {
-        let (_, word) = line.last("preempt")?;
+pub(super) const PREEMPT_IGNORED: LintRule = rule(
+    "preempt-ignored",
+    Warning,
+    "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
+    "take it out",
+    Last("preempt", |line, _, word| {
         let dynamic = line.facts.has("CONFIG_PREEMPT_DYNAMIC");
         let ignored =
             line.facts.realtime == Some(true) || dynamic == Some(false) || line.facts.since((5, 12)) == Some(false);
         match (ignored, dynamic) {
-            (true, _) => Some(LintHit::on(word.raw)),
+            (true, _) => Some(word.hit()),
             (false, None) => Some(
-                LintHit::on(word.raw)
+                word.hit()
                     .at(Info)
                     .because("this kernel's configuration is not known here")
                     .fix("give its configuration with --config FILE"),
@@ -68,20 +65,19 @@ pub(super) const PREEMPT_IGNORED: LintRule = LintRule {
             (false, Some(_)) => None,
         }
     }),
-};
+);
 
-pub(super) const PREEMPT_VALUE: LintRule = LintRule {
-    id: "preempt-value",
-    level: Error,
-    truth: "preempt= takes none, voluntary, full, and lazy from 6.13 on",
-    fix: "write one of them",
-    check: One(|line| {
-        let (place, word) = line.last("preempt")?;
+pub(super) const PREEMPT_VALUE: LintRule = rule(
+    "preempt-value",
+    Error,
+    "preempt= takes none, voluntary, full, and lazy from 6.13 on",
+    "write one of them",
+    Last("preempt", |line, place, word| {
         let known = match word.value() {
             "none" | "voluntary" | "full" => true,
             "lazy" => line.facts.since((6, 13)) != Some(false),
             _ => false,
         };
-        (!known).then(|| LintHit::on(word.raw).drop([place]))
+        (!known).then(|| word.hit().drop([place]))
     }),
-};
+);

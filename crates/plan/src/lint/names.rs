@@ -3,86 +3,73 @@
 //! The kernel does not report them, or lists them among the words that it passes to init (`init/main.c`,
 //! `unknown_bootoption`): it takes a word with a dot for a parameter of a module that is not loaded yet.
 
-use super::Check::Each;
+use super::Check::EachWord;
 use super::line::{BootWord, LISTS, LintedLine};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::Warning;
 use crate::parameters::{ParameterReader, parameter, parameters};
 use crate::settings::settings;
 use crate::{KNOBS, words};
 use machine::{CpuSet, same_name};
 
-pub(super) const MISSPELLED: LintRule = LintRule {
-    id: "misspelled-parameter",
-    level: Warning,
-    truth: "no kernel has this parameter; it is handed to init and does nothing",
-    fix: "correct the name",
-    check: Each(|line| {
-        unknown(line)
-            .filter_map(|(place, word)| {
-                let value = word.parameter.value.as_deref();
-                let meant = meant_list(word.name()).filter(|_| value.is_some());
-                let meant = meant.or_else(|| meant_word(word.name()))?;
-                let because = format!("{} looks like {meant}", word.name());
-                let right = match value {
-                    Some(value) => format!("{meant}={value}"),
-                    None => meant.to_owned(),
-                };
-                Some(instead(line, place, meant, right).because(because))
-            })
-            .collect()
+pub(super) const MISSPELLED: LintRule = rule(
+    "misspelled-parameter",
+    Warning,
+    "no kernel has this parameter; it is handed to init and does nothing",
+    "correct the name",
+    EachWord(|line, place, word| {
+        let name = unknown(word)?;
+        let value = word.parameter.value.as_deref();
+        let meant = meant_list(name).filter(|_| value.is_some());
+        let meant = meant.or_else(|| meant_word(name))?;
+        let right = match value {
+            Some(value) => format!("{meant}={value}"),
+            None => meant.to_owned(),
+        };
+        Some(instead(line, place, meant, right).because(format!("{name} looks like {meant}")))
     }),
-};
+);
 
-pub(super) const FOREIGN: LintRule = LintRule {
-    id: "foreign-parameter",
-    level: Warning,
-    truth: "the kernel has no parameter of this name, and does nothing for it",
-    fix: "write the kernel's own parameter",
-    check: Each(|line| {
-        unknown(line)
-            .filter_map(|(place, word)| {
-                let row = FOREIGN_NAMES.iter().find(|row| same_name(row.name, word.name()))?;
-                let hit = match row.value.of(line, word) {
-                    Some(value) => instead(line, place, row.means, format!("{}{value}", row.means)),
-                    None => LintHit::on(word.raw).fix(format!("write {}", row.means)),
-                };
-                Some(hit.because(row.origin))
-            })
-            .collect()
+pub(super) const FOREIGN: LintRule = rule(
+    "foreign-parameter",
+    Warning,
+    "the kernel has no parameter of this name, and does nothing for it",
+    "write the kernel's own parameter",
+    EachWord(|line, place, word| {
+        let name = unknown(word)?;
+        let row = FOREIGN_NAMES.iter().find(|row| same_name(row.name, name))?;
+        let hit = match row.value.of(line, word) {
+            Some(value) => instead(line, place, row.means, format!("{}{value}", row.means)),
+            None => word.hit().fix(format!("write {}", row.means)),
+        };
+        Some(hit.because(row.origin))
     }),
-};
+);
 
-pub(super) const SYSCTL: LintRule = LintRule {
-    id: "sysctl-as-parameter",
-    level: Warning,
-    truth: "a sysctl is no boot parameter of its own: the kernel sets nothing",
-    fix: "write sysctl.NAME=VALUE, which kernels know since 5.8, or set it at run time",
-    check: Each(|line| {
-        unknown(line)
-            .filter_map(|(place, word)| {
-                let value = word.parameter.value.as_ref()?;
-                let name = sysctl(word.name())?;
-                let right = format!("sysctl.{name}={value}");
-                let hit = LintHit::on(word.raw);
-                Some(match line.facts.since((5, 8)) {
-                    Some(true) => hit
-                        .fix(format!("write {right}"))
-                        .edit(LineEdit::Set(place, right)),
-                    _ => hit.fix(format!(
-                        "write {right} where the kernel is 5.8 or later; else write {value} to /proc/sys/{} at run time",
-                        name.replace('.', "/")
-                    )),
-                })
-            })
-            .collect()
+pub(super) const SYSCTL: LintRule = rule(
+    "sysctl-as-parameter",
+    Warning,
+    "a sysctl is no boot parameter of its own: the kernel sets nothing",
+    "write sysctl.NAME=VALUE, which kernels know since 5.8, or set it at run time",
+    EachWord(|line, place, word| {
+        let name = sysctl(unknown(word)?)?;
+        let value = word.parameter.value.as_ref()?;
+        let right = format!("sysctl.{name}={value}");
+        let hit = word.hit();
+        Some(match line.facts.since((5, 8)) {
+            Some(true) => hit.fix(format!("write {right}")).edit(LineEdit::Set(place, right)),
+            _ => hit.fix(format!(
+                "write {right} where the kernel is 5.8 or later; else write {value} to /proc/sys/{} at run time",
+                name.replace('.', "/")
+            )),
+        })
     }),
-};
+);
 
-/// The kernel's words that no table contains.
-fn unknown<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, &'a BootWord<'a>)> {
-    line.kernel().filter(|(_, word)| parameter(word.name()).is_none())
+/// The name of a word that no table contains.
+fn unknown<'a>(word: &'a BootWord) -> Option<&'a str> {
+    parameter(word.name()).is_none().then(|| word.name())
 }
 
 /// A hit that suggests another word. If the line already has that parameter, this word is removed: the correctly

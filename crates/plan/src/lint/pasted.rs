@@ -2,9 +2,9 @@
 //! by an extra quote in `/etc/default/grub`. The kernel parses it as one unknown parameter (`init/main.c`,
 //! `unknown_bootoption`), so every parameter in its value is lost.
 
-use super::Check::Each;
+use super::Check::EachWord;
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintRule, rule};
 use crate::Level::Error;
 
 /// Variables in files that hold a boot line.
@@ -19,21 +19,18 @@ const VARIABLES: &[&str] = &[
     "default_kernel_opts",
 ];
 
-pub(super) const VARIABLE: LintRule = LintRule {
-    id: "loader-variable",
-    level: Error,
-    truth: "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
-    fix: "give the value alone",
-    check: Each(|line| {
-        line.kernel()
-            .filter(|(_, word)| VARIABLES.contains(&word.name()))
-            .map(|(place, word)| match word.value() {
-                "" => LintHit::on(word.raw).drop([place]),
-                value => LintHit::on(word.raw).edit(LineEdit::Set(place, value.to_owned())),
-            })
-            .collect()
+pub(super) const VARIABLE: LintRule = rule(
+    "loader-variable",
+    Error,
+    "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
+    "give the value alone",
+    EachWord(|_, place, word| {
+        VARIABLES.contains(&word.name()).then(|| match word.value() {
+            "" => word.hit().drop([place]),
+            value => word.hit().edit(LineEdit::Set(place, value.to_owned())),
+        })
     }),
-};
+);
 
 /// The boot line in an assignment to such a variable, if that is the whole text; `None` for any other text.
 #[must_use]

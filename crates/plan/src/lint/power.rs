@@ -1,84 +1,66 @@
 //! Rules about idle states and frequency.
 
-use super::Check::{Each, One};
+use super::Check::{Last, One, Words};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintRule, rule};
 use crate::Level::{Info, Warning};
 
-pub(super) const IDLE_POLL: LintRule = LintRule {
-    id: "idle-poll",
-    level: Warning,
-    truth: "idle=poll lets every CPU spin when idle: heat, less turbo, and a sibling thread that steals the core",
-    fix: "forbid deep idle on the isolated CPUs only: cpuN/power/pm_qos_resume_latency_us",
-    check: Each(|line| {
-        let words = line.is("idle", &["poll"]).into_iter().chain(line.last("nohlt"));
-        words.map(|(_, word)| LintHit::on(word.raw)).collect()
-    }),
-};
+pub(super) const IDLE_POLL: LintRule = rule(
+    "idle-poll",
+    Warning,
+    "idle=poll lets every CPU spin when idle: heat, less turbo, and a sibling thread that steals the core",
+    "forbid deep idle on the isolated CPUs only: cpuN/power/pm_qos_resume_latency_us",
+    Words(&[("idle", &["poll"]), ("nohlt", &[])]),
+);
 
-pub(super) const IDLE_FALLS_BACK: LintRule = LintRule {
-    id: "intel-idle-falls-back",
-    level: Info,
-    truth: "intel_idle.max_cstate=0 does not forbid idle states: it switches the driver off and acpi_idle takes over",
-    fix: "add processor.max_cstate=1, or better, limit the isolated CPUs only at run time",
-    check: One(|line| {
+pub(super) const IDLE_FALLS_BACK: LintRule = rule(
+    "intel-idle-falls-back",
+    Info,
+    "intel_idle.max_cstate=0 does not forbid idle states: it switches the driver off and acpi_idle takes over",
+    "add processor.max_cstate=1, or better, limit the isolated CPUs only at run time",
+    One(|line| {
         let found = line.is("intel_idle.max_cstate", &["0"]);
         let limited = line.has("processor.max_cstate") || line.is("idle", &["poll", "halt"]).is_some();
         let limited = limited || line.is("cpuidle.off", &["1"]).is_some();
-        found.filter(|_| !limited).map(|(_, word)| LintHit::on(word.raw))
+        found.filter(|_| !limited).map(|(_, word)| word.hit())
     }),
-};
+);
 
-pub(super) const CSTATE_ZERO: LintRule = LintRule {
-    id: "max-cstate-zero",
-    level: Info,
-    truth: "processor.max_cstate=0 means 1: C1 stays allowed",
-    fix: "write 1, so that the line says what happens",
-    check: One(|line| {
-        let found = line.is("processor.max_cstate", &["0"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
-};
+pub(super) const CSTATE_ZERO: LintRule = rule(
+    "max-cstate-zero",
+    Info,
+    "processor.max_cstate=0 means 1: C1 stays allowed",
+    "write 1, so that the line says what happens",
+    Words(&[("processor.max_cstate", &["0"])]),
+);
 
-pub(super) const PSTATE_OFF: LintRule = LintRule {
-    id: "pstate-driver-off",
-    level: Info,
-    truth: "switching the processor's own frequency driver off is old advice; the governor `performance` with the driver in place normally does better",
-    fix: "take it out and set scaling_governor to performance",
-    check: Each(|line| {
-        let words = line
-            .is("intel_pstate", &["disable"])
-            .into_iter()
-            .chain(line.is("amd_pstate", &["disable"]));
-        words.map(|(_, word)| LintHit::on(word.raw)).collect()
-    }),
-};
+pub(super) const PSTATE_OFF: LintRule = rule(
+    "pstate-driver-off",
+    Info,
+    "switching the processor's own frequency driver off is old advice; the governor `performance` with the driver in place normally does better",
+    "take it out and set scaling_governor to performance",
+    Words(&[("intel_pstate", &["disable"]), ("amd_pstate", &["disable"])]),
+);
 
-pub(super) const ASPM: LintRule = LintRule {
-    id: "pcie-aspm-off",
-    level: Info,
-    truth: "pcie_aspm=off does not switch link power saving off: it leaves it as the firmware set it",
-    fix: "pcie_aspm.policy=performance",
-    check: One(|line| {
-        let found = line.is("pcie_aspm", &["off"]);
-        found.map(|(_, word)| LintHit::on(word.raw))
-    }),
-};
+pub(super) const ASPM: LintRule = rule(
+    "pcie-aspm-off",
+    Info,
+    "pcie_aspm=off does not switch link power saving off: it leaves it as the firmware set it",
+    "pcie_aspm.policy=performance",
+    Words(&[("pcie_aspm", &["off"])]),
+);
 
-pub(super) const ASPM_VALUE: LintRule = LintRule {
-    id: "pcie-aspm-value",
-    level: Warning,
-    truth: "pcie_aspm= takes off or force; another value is not understood and changes nothing",
-    fix: "pcie_aspm.policy=performance sets the policy",
-    check: One(|line| {
-        let found = line.last("pcie_aspm");
-        found
-            .filter(|(_, word)| !["off", "force"].contains(&word.value()))
-            .map(|(place, word)| match word.value() {
-                "default" | "performance" | "powersave" | "powersupersave" => {
-                    LintHit::on(word.raw).edit(LineEdit::Set(place, format!("pcie_aspm.policy={}", word.value())))
-                }
-                _ => LintHit::on(word.raw),
-            })
+pub(super) const ASPM_VALUE: LintRule = rule(
+    "pcie-aspm-value",
+    Warning,
+    "pcie_aspm= takes off or force; another value is not understood and changes nothing",
+    "pcie_aspm.policy=performance sets the policy",
+    Last("pcie_aspm", |_, place, word| match word.value() {
+        "off" | "force" => None,
+        value @ ("default" | "performance" | "powersave" | "powersupersave") => {
+            let edit = LineEdit::Set(place, format!("pcie_aspm.policy={value}"));
+            Some(word.hit().edit(edit))
+        }
+        _ => Some(word.hit()),
     }),
-};
+);

@@ -4,6 +4,7 @@ use super::facts::KernelFacts;
 use super::line::LintedLine;
 use super::{LintHit, LintRule, hits};
 use crate::Level;
+use machine::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One change of a line.
@@ -15,6 +16,16 @@ pub(crate) enum LineEdit {
     Set(usize, String),
     /// Adds a word at the end of the kernel's part.
     Add(String),
+}
+
+impl LineEdit {
+    /// Gives a parameter another list; drops it if no CPU is left.
+    pub fn list(place: usize, name: &str, cpus: &CpuSet) -> LineEdit {
+        match cpus.is_empty() {
+            true => LineEdit::Drop(place),
+            false => LineEdit::Set(place, format!("{name}={cpus}")),
+        }
+    }
 }
 
 /// A repair may expose another fault, so the rules run again, at most this often.

@@ -4,15 +4,15 @@ use super::Check::Each;
 use super::isolcpus::raw;
 use super::line::{Isolcpus, LintedLine};
 use super::occurrence::clash;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 
-pub(super) const TWICE: LintRule = LintRule {
-    id: "isolcpus-twice",
-    level: Error,
-    truth: "from 4.15 on the kernel keeps the first isolcpus= of a flag and drops a later one with other CPUs (\"must match\"), up to 5.17 whatever its flags; up to 4.14 the last one counts",
-    fix: "write one isolcpus= with all CPUs",
-    check: Each(|line| {
+pub(super) const TWICE: LintRule = rule(
+    "isolcpus-twice",
+    Error,
+    "from 4.15 on the kernel keeps the first isolcpus= of a flag and drops a later one with other CPUs (\"must match\"), up to 5.17 whatever its flags; up to 4.14 the last one counts",
+    "write one isolcpus= with all CPUs",
+    Each(|line| {
         if line.facts.since((4, 15)) == Some(false) {
             return replaced(line);
         }
@@ -32,7 +32,7 @@ pub(super) const TWICE: LintRule = LintRule {
         hits.sort_by_key(|(place, _)| *place);
         hits.into_iter().map(|(_, hit)| hit).collect()
     }),
-};
+);
 
 /// What is wrong with the second of two occurrences that share a flag. An edit never isolates CPUs that an empty list
 /// leaves unisolated.

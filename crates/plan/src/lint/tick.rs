@@ -1,70 +1,55 @@
 //! Rules about `nohz_full=` and its requirements: configuration, a tick that may stop, a stable clock, isolated domains.
 
-use super::Check::{Each, One};
+use super::Check::{Dropped, Each, Last, One, Words};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
 
 const NOHZ_OFF: &[&str] = &["off", "0", "n", "no", "N", "OFF", "Off", "false", "f", "F"];
 const NOHZ_ON: &[&str] = &["on", "1", "y", "yes", "Y", "ON", "On", "true", "t", "T"];
 
-pub(super) const OFF_DEFEATS: LintRule = LintRule {
-    id: "nohz-off-defeats-nohz-full",
-    level: Error,
-    truth: "nohz=off keeps the periodic tick on every CPU, so the tick of nohz_full CPUs never stops, while /sys and the kernel's messages claim that it does, and all costs of nohz_full remain (slower system calls, RCU offloading)",
-    fix: "remove nohz=off for CPUs without a tick; or remove nohz_full= for a steady tick, and keep rcu_nocbs=",
-    check: One(|line| {
+pub(super) const OFF_DEFEATS: LintRule = rule(
+    "nohz-off-defeats-nohz-full",
+    Error,
+    "nohz=off keeps the periodic tick on every CPU, so the tick of nohz_full CPUs never stops, while /sys and the kernel's messages claim that it does, and all costs of nohz_full remain (slower system calls, RCU offloading)",
+    "remove nohz=off for CPUs without a tick; or remove nohz_full= for a steady tick, and keep rcu_nocbs=",
+    One(|line| {
         let (place, word) = line.is("nohz", NOHZ_OFF)?;
         let tickless = line.tickless();
         let hit = || {
-            LintHit::on(word.raw)
+            word.hit()
                 .because(format!("the line asks for no tick on CPU {tickless}"))
                 .drop(line.places("nohz").into_iter().chain([place]))
         };
         let unread = line.has("nohz_full") && line.cpus("nohz_full").is_none();
         (!tickless.is_empty() || unread).then(hit)
     }),
-};
+);
 
-pub(super) const UNSUPPORTED: LintRule = LintRule {
-    id: "nohz-full-unsupported",
-    level: Error,
-    truth: "without CONFIG_NO_HZ_FULL the kernel does not know nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
-    fix: "use a kernel with CONFIG_NO_HZ_FULL=y, or take the parameter out",
-    check: One(|line| {
-        let (_, word) = line.last("nohz_full")?;
-        let places = line.places("nohz_full");
-        match line.facts.has("CONFIG_NO_HZ_FULL") {
-            Some(true) => None,
-            Some(false) => {
-                let hit = LintHit::on(word.raw).drop(places);
-                // It included RCU callbacks; if the kernel can, they get their own parameter.
-                let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
-                Some(if alone && !line.nohz_full.is_empty() {
-                    hit.edit(LineEdit::Add(format!("rcu_nocbs={}", line.nohz_full)))
-                } else {
-                    hit
-                })
-            }
-            None => {
-                let unknown = "whether this kernel has CONFIG_NO_HZ_FULL is not known here";
-                Some(
-                    LintHit::on(word.raw)
-                        .at(Info)
-                        .because(unknown)
-                        .fix("give its configuration with --config FILE"),
-                )
-            }
+pub(super) const UNSUPPORTED: LintRule = rule(
+    "nohz-full-unsupported",
+    Error,
+    "without CONFIG_NO_HZ_FULL the kernel does not know nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
+    "use a kernel with CONFIG_NO_HZ_FULL=y, or take the parameter out",
+    Last("nohz_full", |line, _, word| match line.facts.has("CONFIG_NO_HZ_FULL") {
+        Some(true) => None,
+        Some(false) => {
+            // It included RCU callbacks; if the kernel can, they get their own parameter.
+            let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
+            let own = alone && !line.nohz_full.is_empty();
+            let edit = own.then(|| LineEdit::Add(format!("rcu_nocbs={}", line.nohz_full)));
+            Some(word.hit().drop(line.places("nohz_full")).edits(edit))
         }
+        None => Some(word.hit().unknown_option("CONFIG_NO_HZ_FULL")),
     }),
-};
+);
 
-pub(super) const LISTS_DIFFER: LintRule = LintRule {
-    id: "isolation-lists-differ",
-    level: Error,
-    truth: "from 4.15 to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
-    fix: "write the same CPUs in both",
-    check: One(|line| {
+pub(super) const LISTS_DIFFER: LintRule = rule(
+    "isolation-lists-differ",
+    Error,
+    "from 4.15 to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
+    "write the same CPUs in both",
+    One(|line| {
         // Up to 4.14 each has its own mask.
         if line.facts.since((4, 15)) == Some(false) {
             return None;
@@ -78,26 +63,19 @@ pub(super) const LISTS_DIFFER: LintRule = LintRule {
             .cpus
             .as_ref()
             .filter(|cpus| **cpus != line.nohz_full && !line.nohz_full.is_empty())?;
-        let level = match line.facts.since((5, 18)) {
-            Some(true) => return None,
-            Some(false) => Error,
-            None => Info,
-        };
-        let hit = LintHit::on(word.raw).because(format!("isolcpus= has {cpus}")).at(level);
-        Some(if level == Error {
-            hit.edit(LineEdit::Set(place, format!("nohz_full={cpus}")))
-        } else {
-            hit
-        })
+        let level = line.before((5, 18))?;
+        let edit = (level == Error).then(|| LineEdit::Set(place, format!("nohz_full={cpus}")));
+        let hit = word.hit().because(format!("isolcpus= has {cpus}"));
+        Some(hit.at(level).edits(edit))
     }),
-};
+);
 
-pub(super) const WITHOUT_DOMAIN: LintRule = LintRule {
-    id: "nohz-full-without-domain",
-    level: Warning,
-    truth: "nohz_full= does not keep tasks away: the tick comes back with the second task, and on 7.x unbound kernel work is not moved either",
-    fix: "isolcpus=managed_irq,domain,CPUS, or an isolated cpuset partition at run time",
-    check: One(|line| {
+pub(super) const WITHOUT_DOMAIN: LintRule = rule(
+    "nohz-full-without-domain",
+    Warning,
+    "nohz_full= does not keep tasks away: the tick comes back with the second task, and on 7.x unbound kernel work is not moved either",
+    "isolcpus=managed_irq,domain,CPUS, or an isolated cpuset partition at run time",
+    One(|line| {
         let open = line.tickless().minus(&line.domain);
         let hit = || {
             LintHit::on(open.to_string()).fix(format!(
@@ -107,77 +85,71 @@ pub(super) const WITHOUT_DOMAIN: LintRule = LintRule {
         };
         (!open.is_empty()).then(hit)
     }),
-};
+);
 
-pub(super) const DEFAULT: LintRule = LintRule {
-    id: "nohz-on-redundant",
-    level: Info,
-    truth: "nohz=on is the default and does not by itself stop the tick of a busy CPU",
-    fix: "",
-    check: One(|line| line.is("nohz", NOHZ_ON).map(|(_, word)| LintHit::on(word.raw))),
-};
+pub(super) const DEFAULT: LintRule = rule(
+    "nohz-on-redundant",
+    Info,
+    "nohz=on is the default and does not by itself stop the tick of a busy CPU",
+    "",
+    Words(&[("nohz", NOHZ_ON)]),
+);
 
-pub(super) const BAD_VALUE: LintRule = LintRule {
-    id: "nohz-bad-value",
-    level: Error,
-    truth: "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
-    fix: "write nohz_full=CPUS, or take it out",
-    check: One(|line| {
-        let (place, word) = match line.last("nohz") {
-            Some(found) => found,
-            None => return None,
-        };
+pub(super) const BAD_VALUE: LintRule = rule(
+    "nohz-bad-value",
+    Error,
+    "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
+    "write nohz_full=CPUS, or take it out",
+    Last("nohz", |line, place, word| {
         let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
-        (!known && !super::torn::begins_torn_name(line, place)).then(|| LintHit::on(word.raw).drop([place]))
+        (!known && !super::torn::begins_torn_name(line, place)).then(|| word.hit().drop([place]))
     }),
-};
+);
 
-pub(super) const LOW_RESOLUTION: LintRule = LintRule {
-    id: "highres-off",
-    level: Warning,
-    truth: "without high-resolution timers every timer waits for a tick",
-    fix: "remove it",
-    check: One(|line| {
-        let found = line.is("highres", &["off", "0", "n"]);
-        found.map(|(place, word)| LintHit::on(word.raw).drop([place]))
-    }),
-};
+pub(super) const LOW_RESOLUTION: LintRule = rule(
+    "highres-off",
+    Warning,
+    "without high-resolution timers every timer waits for a tick",
+    "remove it",
+    Dropped(&[("highres", &["off", "0", "n"])]),
+);
 
-pub(super) const UNSTABLE_CLOCK: LintRule = LintRule {
-    id: "unstable-clock-keeps-tick",
-    level: Error,
-    truth: "the kernel never stops the tick of a nohz_full CPU while its clock is unstable",
-    fix: "remove it",
-    check: Each(|line| {
+pub(super) const UNSTABLE_CLOCK: LintRule = rule(
+    "unstable-clock-keeps-tick",
+    Error,
+    "the kernel never stops the tick of a nohz_full CPU while its clock is unstable",
+    "remove it",
+    Each(|line| {
         if line.tickless().is_empty() {
             return Vec::new();
         }
-        let words = line
-            .is("tsc", &["unstable"])
-            .into_iter()
-            .chain(line.is("clocksource", &["jiffies", "refined-jiffies"]))
-            .chain(line.last("notsc"));
-        words.map(|(place, word)| LintHit::on(word.raw).drop([place])).collect()
+        line.found(&[
+            ("tsc", &["unstable"]),
+            ("clocksource", &["jiffies", "refined-jiffies"]),
+            ("notsc", &[]),
+        ])
+        .map(|(place, word)| word.hit().drop([place]))
+        .collect()
     }),
-};
+);
 
-pub(super) const RESIDUAL: LintRule = LintRule {
-    id: "nohz-full-residual-tick",
-    level: Info,
-    truth: "before 4.17 one tick per second stays on every nohz_full CPU",
-    fix: "",
-    check: One(|line| {
+pub(super) const RESIDUAL: LintRule = rule(
+    "nohz-full-residual-tick",
+    Info,
+    "before 4.17 one tick per second stays on every nohz_full CPU",
+    "",
+    One(|line| {
         let old = line.facts.since((4, 17)) == Some(false) && !line.nohz_full.is_empty();
         old.then(|| LintHit::on(line.nohz_full.to_string()))
     }),
-};
+);
 
-pub(super) const TICK_REMAINS: LintRule = LintRule {
-    id: "tick-and-rcu-remain",
-    level: Warning,
-    truth: "isolated scheduler domains alone leave the tick and RCU callbacks on these CPUs",
-    fix: "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS where a steady tick is wanted",
-    check: One(|line| {
+pub(super) const TICK_REMAINS: LintRule = rule(
+    "tick-and-rcu-remain",
+    Warning,
+    "isolated scheduler domains alone leave the tick and RCU callbacks on these CPUs",
+    "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS where a steady tick is wanted",
+    One(|line| {
         // A parameter that this kernel does not know moves nothing.
         let with_option = |option: &str, cpus: machine::CpuSet| match line.facts.has(option) {
             Some(false) => machine::CpuSet::new(),
@@ -201,4 +173,4 @@ pub(super) const TICK_REMAINS: LintRule = LintRule {
             hit
         })
     }),
-};
+);

@@ -7,16 +7,16 @@
 use super::Check::Each;
 use super::line::{BootWord, LISTS, LintedLine, parse_cpus};
 use super::repair::LineEdit;
-use super::{LintHit, LintRule};
+use super::{LintHit, LintRule, rule};
 use crate::Level::Error;
 use machine::{CpuId, same_name};
 
-pub(super) const BLANK_IN_LIST: LintRule = LintRule {
-    id: "blank-in-list",
-    level: Error,
-    truth: "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
-    fix: "write the list without blanks",
-    check: Each(|line| {
+pub(super) const BLANK_IN_LIST: LintRule = rule(
+    "blank-in-list",
+    Error,
+    "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
+    "write the list without blanks",
+    Each(|line| {
         torn(line)
             .filter_map(|(place, joined)| {
                 let (word, stray) = (line.words.get(place)?, line.words.get(place + 1)?);
@@ -28,14 +28,14 @@ pub(super) const BLANK_IN_LIST: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
-pub(super) const BLANK_IN_NAME: LintRule = LintRule {
-    id: "blank-in-name",
-    level: Error,
-    truth: "a blank ends the parameter: the kernel knows neither of the two words, and nothing is isolated by them",
-    fix: "write the name without blanks",
-    check: Each(|line| {
+pub(super) const BLANK_IN_NAME: LintRule = rule(
+    "blank-in-name",
+    Error,
+    "a blank ends the parameter: the kernel knows neither of the two words, and nothing is isolated by them",
+    "write the name without blanks",
+    Each(|line| {
         let words: Vec<_> = line.kernel().collect();
         words
             .windows(2)
@@ -53,7 +53,7 @@ pub(super) const BLANK_IN_NAME: LintRule = LintRule {
             })
             .collect()
     }),
-};
+);
 
 /// Each split list: the index of its parameter, and the word joined with the next one, if unambiguous.
 pub(super) fn torn<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, Option<String>)> + 'a {
@@ -62,8 +62,7 @@ pub(super) fn torn<'a>(line: &'a LintedLine) -> impl Iterator<Item = (usize, Opt
             .words
             .get(place + 1)
             .filter(|_| place + 1 < line.kernel_word_count)?;
-        let is_list = LISTS.iter().any(|name| same_name(name, word.name()));
-        if !is_list || word.parameter.value.is_none() {
+        if !word.takes_list() || word.parameter.value.is_none() {
             return None;
         }
         let flagged = same_name(word.name(), "isolcpus") && begins_with_flag(next.raw);
@@ -155,8 +154,7 @@ fn is_in_order(line: &LintedLine, word: &str) -> bool {
 
 /// The list parameter whose name two words form together: `nohz _full=2-3`.
 fn torn_name(first: &BootWord, second: &BootWord) -> Option<&'static str> {
-    let is_known = |word: &BootWord| LISTS.iter().any(|name| same_name(name, word.name()));
-    if first.parameter.value.is_some() || is_known(first) || is_known(second) {
+    if first.parameter.value.is_some() || first.takes_list() || second.takes_list() {
         return None;
     }
     second.parameter.value.as_ref()?;

@@ -1,11 +1,12 @@
 //! The check of the command line after the reboot: a kernel that applied it, and a contradiction in each of the three
 //! answers.
 
+use machine::cmdline::BootWordStage;
 use machine::{CpuId, CpuSet, Machine, Settings};
 use plan::Level;
 use plan::boot_check::{
-    BootEvidence, BootVerdict, BootWordStage, CountWindow, CpuCounts, CpuOccupant, DeclaredPartition, OwnBootWords,
-    ParameterCheck, ParameterOutcome, PartitionDrift, Truth, UnknownCpus, boot_check, boot_part_findings,
+    BootEvidence, BootVerdict, CountWindow, CpuCounts, CpuOccupant, DeclaredPartition, OwnBootWords, ParameterCheck,
+    ParameterOutcome, PartitionDrift, Truth, UnknownCpus, boot_check, boot_part_findings,
 };
 use plan::declared::{ActivationMode, BootPart};
 use plan::lint::{KernelFacts, ObservedBoot as Said};

@@ -1,15 +1,15 @@
 //! Formats the program's own rows: its system calls and page faults, below the table of interruptions and never part of it.
 
-use crate::style::{COLUMNS, Style, TextRole, cut, grouped, safe};
+use crate::report_text::ReportText;
+use crate::style::{COLUMNS, TextRole, cut, grouped, safe};
 use crate::units::time;
 use ::blame::{CpuAnswer, Interruption};
-use std::fmt::Write as _;
 
 /// Number of rows shown by default.
 const MAX_ROWS: usize = 5;
 
 /// The program's own rows.
-pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::RowLimit, style: Style) {
+pub(super) fn program_rows(text: &mut ReportText, cpu: &CpuAnswer, rows: super::RowLimit) {
     if cpu.own.is_empty() {
         return;
     }
@@ -20,13 +20,13 @@ pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::RowL
         time(total),
         grouped(count)
     );
-    let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &line));
+    writeln!(text, "  {}", text.paint(TextRole::Quiet, &line));
     let most = match rows {
         super::RowLimit::First(_) => MAX_ROWS,
         super::RowLimit::All => usize::MAX,
     };
     for row in cpu.own.iter().take(most) {
-        let _ = writeln!(text, "{}", cut(&line_of(row), COLUMNS));
+        writeln!(text, "{}", cut(&line_of(row), COLUMNS));
     }
 }
 

@@ -1,11 +1,10 @@
 //! Formats the report on a boot line, as text and as JSON.
 
-use crate::findings_text;
-use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use crate::report_text::{GOOD_TO_KNOW, ReportText, counted_levels};
+use crate::style::{Style, TextRole, safe};
 use plan::lint::LintResult;
 use plan::{Finding, Level};
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// The document `quietcore.explain/1` of a boot line.
 #[derive(Clone, Debug, Serialize)]
@@ -57,7 +56,6 @@ impl<'a> LintReport<'a> {
 /// The screen: the line, its findings, worst first, and the corrected line.
 #[must_use]
 pub fn lint_text(report: &LintReport, style: Style) -> String {
-    let mut text = String::new();
     let kernel = report.kernel.map_or_else(
         || "any kernel (--kernel RELEASE names one)".to_owned(),
         |kernel| match report.kernel_assumed {
@@ -68,20 +66,15 @@ pub fn lint_text(report: &LintReport, style: Style) -> String {
             false => format!("kernel {}", safe(kernel)),
         },
     );
-    let count = |level| report.findings.iter().filter(|finding| finding.level == level).count();
-    let head = format!(
-        "Boot line for {kernel}: {}, {}, {}",
-        counted(count(Level::Error), "error"),
-        counted(count(Level::Warning), "warning"),
-        counted(count(Level::Info), "remark")
-    );
-    let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&head, 0, COLUMNS)));
-    let _ = writeln!(text, "  {}", wrap(&safe(report.cmdline), 2, COLUMNS));
-    text.push_str(&findings_text(report.findings, style));
+    let counts = counted_levels(report.findings.iter().map(|finding| finding.level), "remark");
+    let mut text = ReportText::new(style);
+    text.wrapped_as(TextRole::Head, 0, 0, &format!("Boot line for {kernel}: {counts}"));
+    text.wrapped(2, 2, &safe(report.cmdline));
+    text.findings(GOOD_TO_KNOW, report.findings);
     if report.suggested != report.cmdline.trim() {
-        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Suggested"));
+        text.heading("Suggested");
         // On one line, for copying.
-        let _ = writeln!(text, "{}", safe(report.suggested));
+        writeln!(text, "{}", safe(report.suggested));
     }
-    text
+    text.into_string()
 }

@@ -5,14 +5,14 @@ use super::surroundings::Surroundings;
 use super::threads::of_thread;
 use super::{Explanation, sentence};
 use crate::kernel_threads::{KERNEL_THREADS, kernel_thread};
-use crate::style::{COLUMNS, Style, TextRole, wrap};
+use crate::report_text::{ReportText, level_mark};
+use crate::style::{Style, TextRole};
 use observe::{CLASSES, COUNTERS, ClassRow, CounterDefinition, CounterFile, counter};
 use plan::lint::RULES;
 use plan::parameters::{ParameterCost, ParameterReader, ParameterRow, parameter, parameters};
 use plan::settings::{SettingRow, setting, settings};
 use plan::words::nearest;
-use plan::{KNOBS, Knob, KnobUse, KnobValueKind, Level};
-use std::fmt::Write as _;
+use plan::{KNOBS, Knob, KnobUse, KnobValueKind};
 
 /// The word is in no table; these are the most similar ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,24 +96,22 @@ fn groups() -> Vec<(&'static str, Vec<String>)> {
 /// `explain --list`.
 #[must_use]
 pub fn contents_text(style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     for (title, names) in groups() {
-        let _ = writeln!(text, "{}", style.paint(TextRole::Head, title));
+        text.painted(TextRole::Head, title);
         // Names with blanks are quoted for the shell.
-        let names: Vec<String> = names
-            .iter()
-            .map(|name| {
-                if name.contains(' ') {
-                    format!("'{name}'")
-                } else {
-                    name.clone()
-                }
-            })
-            .collect();
-        let _ = writeln!(text, "  {}\n", wrap(&names.join("  "), 2, COLUMNS));
+        let quoted = names.into_iter().map(|name| match name.contains(' ') {
+            true => format!("'{name}'"),
+            false => name,
+        });
+        text.wrapped(2, 2, &quoted.collect::<Vec<_>>().join("  "));
+        writeln!(text);
     }
-    text.push_str("# is any number, * anything: explain rcuc/2, explain kworker/3:1H\n");
-    text
+    writeln!(
+        text,
+        "# is any number, * anything: explain rcuc/2, explain kworker/3:1H"
+    );
+    text.into_string()
 }
 
 fn of_knob(knob: &Knob) -> Explanation {
@@ -260,15 +258,10 @@ fn of_class(row: &ClassRow) -> Explanation {
 
 fn of_finding(word: &str) -> Option<Explanation> {
     if let Some(rule) = RULES.iter().find(|rule| rule.id == word) {
-        let level = match rule.level {
-            Level::Error => "error",
-            Level::Warning => "warning",
-            Level::Info => "info",
-        };
         return Some(
             Explanation::new("finding", rule.id, sentence(rule.truth))
                 .part("about", "boot lines")
-                .part("level", level)
+                .part("level", level_mark(rule.level).0)
                 .part("fix", rule.fix),
         );
     }

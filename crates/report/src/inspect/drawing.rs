@@ -10,13 +10,13 @@ mod marks;
 mod place;
 
 use super::InspectView;
-use crate::style::{COLUMNS, Style, TextRole, counted, wrap};
+use crate::report_text::ReportText;
+use crate::style::{COLUMNS, TextRole, counted, wrap};
 use core_columns::CoreColumns;
 use cores::{cores, is_threaded};
 use machine::{Cpu, CpuSet, Machine};
 use marks::Marks;
 use place::{CpuLocation, CpusByLocation, LocationLabels, full_place, lines};
-use std::io::{self, Write};
 
 /// Maximum number of CPUs drawn individually.
 const DRAWN: usize = 160;
@@ -24,26 +24,24 @@ const DRAWN: usize = 160;
 /// Maximum number of lines in the short form.
 const LINES: usize = 48;
 
-pub(super) fn write(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView) {
     let shown = |cpu: &&Cpu| view.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu.id));
     let cpus: Vec<&Cpu> = machine.topology.cpus.iter().filter(shown).collect();
     if cpus.is_empty() {
-        return writeln!(
-            out,
-            "  No CPU to show: the machine reports none{}.",
-            if view.cpus.is_some() { " of these" } else { "" }
-        );
+        let of_these = if view.cpus.is_some() { " of these" } else { "" };
+        writeln!(text, "  No CPU to show: the machine reports none{of_these}.");
+        return;
     }
     let marks = Marks::of(machine, view);
     if cpus.len() <= DRAWN {
-        draw(machine, &cpus, &marks, style, out)?;
+        draw(text, machine, &cpus, &marks);
     } else {
-        summarise(machine, &cpus, &marks, style, out)?;
+        summarise(text, machine, &cpus, &marks);
     }
-    legend(machine, &cpus, &marks, style, out)
+    legend(text, machine, &cpus, &marks);
 }
 
-fn package_head(package: Option<i64>, all: &[&Cpu], style: Style) -> String {
+fn package_head(text: &mut ReportText, package: Option<i64>, all: &[&Cpu]) {
     let cpus: Vec<&&Cpu> = all.iter().filter(|cpu| cpu.package == package).collect();
     let name = match package {
         None if cpus.len() == all.len() => "CPUs, packages unknown".to_owned(),
@@ -58,17 +56,12 @@ fn package_head(package: Option<i64>, all: &[&Cpu], style: Style) -> String {
         .collect();
     cores.sort_unstable();
     cores.dedup();
-    let count = counted(cpus.len(), "CPU");
-    let count = if cores.is_empty() {
-        count
-    } else {
-        format!("{}, {count}", counted(cores.len(), "core"))
-    };
-    format!(
-        "{}  {}",
-        style.paint(TextRole::Head, &name),
-        style.paint(TextRole::Quiet, &count)
-    )
+    let mut count = counted(cpus.len(), "CPU");
+    if !cores.is_empty() {
+        count = format!("{}, {count}", counted(cores.len(), "core"));
+    }
+    let name = text.paint(TextRole::Head, &name);
+    writeln!(text, "{name}  {}", text.paint(TextRole::Quiet, &count));
 }
 
 /// Lines with labels, below the heads of their packages.
@@ -91,35 +84,28 @@ impl<'a> LabelledLines<'a> {
     }
 
     /// Writes the head of each package, and each of its lines: its label, and what `content` writes for its CPUs.
-    fn write(
-        &self,
-        cpus: &[&Cpu],
-        style: Style,
-        out: &mut dyn Write,
-        content: impl Fn(&[&'a Cpu]) -> String,
-    ) -> io::Result<()> {
+    fn write(&self, text: &mut ReportText, cpus: &[&Cpu], content: impl Fn(&[&'a Cpu]) -> String) {
         let mut before: Option<Option<i64>> = None;
         for (place, here) in self.lines.values() {
             if before != Some(place.package) {
-                writeln!(out, "{}", package_head(place.package, cpus, style))?;
+                package_head(text, place.package, cpus);
                 before = Some(place.package);
             }
             let label = self.labels.text(place);
             let gap = self.indent - 2 - label.len();
-            let line = format!("  {}{:gap$}{}", style.paint(TextRole::Quiet, &label), "", content(here));
-            writeln!(out, "{}", line.trim_end())?;
+            let line = format!("  {}{:gap$}{}", text.paint(TextRole::Quiet, &label), "", content(here));
+            writeln!(text, "{}", line.trim_end());
         }
-        Ok(())
     }
 }
 
-fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn draw(text: &mut ReportText, machine: &Machine, cpus: &[&Cpu], marks: &Marks) {
     let rows = LabelledLines::new(machine, cpus, lines(cpus, full_place));
-    let columns = CoreColumns::new(cpus, &rows.lines, marks, style);
-    rows.write(cpus, style, out, |here| columns.text(here, rows.indent))
+    let columns = CoreColumns::new(cpus, &rows.lines, marks, text.style());
+    rows.write(text, cpus, |here| columns.text(here, rows.indent));
 }
 
-fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn summarise(text: &mut ReportText, machine: &Machine, cpus: &[&Cpu], marks: &Marks) {
     let by_node = |cpu: &Cpu| CpuLocation {
         die: None,
         llc: None,
@@ -137,14 +123,8 @@ fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out:
         rows = lines(cpus, by_package);
     }
     let rows = LabelledLines::new(machine, cpus, rows);
-    rows.write(cpus, style, out, |here| {
-        wrap(&marked_set(here, marks), rows.indent, COLUMNS)
-    })?;
-    writeln!(
-        out,
-        "  {}",
-        style.paint(TextRole::Quiet, "--cpus LIST draws some of them one by one")
-    )
+    rows.write(text, cpus, |here| wrap(&marked_set(here, marks), rows.indent, COLUMNS));
+    text.wrapped_as(TextRole::Quiet, 2, 2, "--cpus LIST draws some of them one by one");
 }
 
 /// `CPU 0-63; t 2-63; ^ 0`: the CPUs, and which of them have a mark.
@@ -154,10 +134,9 @@ fn marked_set(cpus: &[&Cpu], marks: &Marks) -> String {
     for mark in &marks.0 {
         let bearing = mark.cpus.and(&set);
         if !bearing.is_empty() {
-            let which = if bearing == set {
-                "all".to_owned()
-            } else {
-                bearing.to_string()
+            let which = match bearing == set {
+                true => "all".to_owned(),
+                false => bearing.to_string(),
             };
             text.push_str(&format!("; {} {which}", mark.letter));
         }
@@ -165,7 +144,7 @@ fn marked_set(cpus: &[&Cpu], marks: &Marks) -> String {
     text
 }
 
-fn legend(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn legend(text: &mut ReportText, machine: &Machine, cpus: &[&Cpu], marks: &Marks) {
     let set: CpuSet = cpus.iter().map(|cpu| cpu.id).collect();
     let mut words: Vec<String> = Vec::new();
     if cpus.len() <= DRAWN {
@@ -189,16 +168,16 @@ fn legend(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &m
         words.push("which CPUs are busy is unknown here".to_owned());
     }
     let mut used = 2;
-    write!(out, "\n  ")?;
+    write!(text, "\n  ");
     for (place, word) in words.iter().enumerate() {
         let width = word.chars().count() + 3;
         if place > 0 && used + width > COLUMNS {
-            write!(out, "\n  ")?;
+            write!(text, "\n  ");
             used = 2;
         }
         let gap = if used > 2 { "   " } else { "" };
-        write!(out, "{gap}{}", style.paint(TextRole::Quiet, word))?;
+        write!(text, "{gap}{}", text.paint(TextRole::Quiet, word));
         used += width;
     }
-    writeln!(out)
+    writeln!(text);
 }

@@ -1,43 +1,35 @@
 //! Lists which interrupts may fire on the isolated CPUs, and which have fired there.
 
 use super::{InspectView, subject_cpus};
-use crate::style::{COLUMNS, Style, TextRole, counted, cut, grouped, safe_cut};
+use crate::report_text::ReportText;
+use crate::style::{COLUMNS, TextRole, counted, cut, grouped, safe_cut};
 use machine::{CpuId, CpuSet, Interrupt, Machine};
-use std::io::{self, Write};
 
-pub(super) fn write(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView) {
     let (cpus, why) = subject_cpus(machine, view);
     let narrowed = view.cpus.is_some();
     let title = format!("Interrupts and CPU {} ({why})", cut(&cpus.to_string(), 40));
-    writeln!(out, "{}\n", style.paint(TextRole::Head, &title))?;
+    text.painted(TextRole::Head, &title);
+    writeln!(text);
     let Some(interrupts) = &machine.interrupts else {
-        return writeln!(out, "  Unknown: /proc/interrupts and /proc/irq are not here.");
+        writeln!(text, "  Unknown: /proc/interrupts and /proc/irq are not here.");
+        return;
     };
     let table = IrqTable {
         everything: cpus == machine.topology.online && !narrowed,
         cpus,
-        style,
     };
-    table.write_summary(interrupts, out)?;
+    table.write_summary(text, interrupts);
     let mut shown: Vec<&Interrupt> = interrupts
         .iter()
         .filter(|irq| !narrowed || table.may(irq) || table.fires(irq) || table.here(irq) > 0)
         .collect();
     // Order by importance: those that fire there, those that may fire there, the rest.
     shown.sort_by_key(|irq| (!table.fires(irq), !table.may(irq), irq.irq));
-    writeln!(out, "{}", style.paint(TextRole::Quiet, &table.head()))?;
-    let rows = view.interrupts.rows();
-    for irq in shown.iter().take(rows) {
-        writeln!(out, "{}", table.row(irq))?;
-    }
-    if shown.len() > rows {
-        writeln!(
-            out,
-            "  and {} more (-v shows all of them, --json too)",
-            shown.len() - rows
-        )?;
-    }
-    table.write_legend(&shown, out)
+    text.painted(TextRole::Quiet, &table.head());
+    view.interrupts
+        .write_rows(text, &shown, |text, irq| table.write_row(text, irq));
+    table.write_legend(text, &shown);
 }
 
 /// The list of interrupts, in relation to some CPUs.
@@ -45,7 +37,6 @@ struct IrqTable {
     cpus: CpuSet,
     /// These are all CPUs, so no interrupt is marked.
     everything: bool,
-    style: Style,
 }
 
 impl IrqTable {
@@ -67,17 +58,17 @@ impl IrqTable {
     }
 
     /// How many interrupts concern these CPUs.
-    fn write_summary(&self, interrupts: &[Interrupt], out: &mut dyn Write) -> io::Result<()> {
+    fn write_summary(&self, text: &mut ReportText, interrupts: &[Interrupt]) {
         if self.everything {
-            return Ok(());
+            return;
         }
         let fire = interrupts.iter().filter(|irq| self.fires(irq)).count();
         let allowed = interrupts.iter().filter(|irq| self.may(irq)).count();
+        let all = counted(interrupts.len(), "interrupt");
         writeln!(
-            out,
-            "  of {}, {fire} now fire on these CPUs and {allowed} may by their mask\n",
-            counted(interrupts.len(), "interrupt")
-        )
+            text,
+            "  of {all}, {fire} now fire on these CPUs and {allowed} may by their mask\n"
+        );
     }
 
     fn head(&self) -> String {
@@ -88,7 +79,7 @@ impl IrqTable {
         columns(["", "IRQ", "REQUESTED", "EFFECTIVE", counts, "NAME"])
     }
 
-    fn row(&self, irq: &Interrupt) -> String {
+    fn write_row(&self, text: &mut ReportText, irq: &Interrupt) {
         let set = |set: &Option<CpuSet>, width| {
             set.as_ref()
                 .map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), width))
@@ -99,17 +90,15 @@ impl IrqTable {
             () if self.may(irq) => ("?", Some(TextRole::Warning)),
             () => ("", None),
         };
-        let name = if irq.name.is_empty() {
-            "(not requested)".to_owned()
-        } else {
-            safe_cut(&irq.name, COLUMNS - 62)
+        let name = match irq.name.as_str() {
+            "" => "(not requested)".to_owned(),
+            name => safe_cut(name, COLUMNS - 62),
         };
-        let counts = if self.everything {
-            where_counted(irq)
-        } else {
-            format!("{:>13} {:>13}", grouped(self.here(irq)), grouped(total(irq)))
+        let counts = match self.everything {
+            true => where_counted(irq),
+            false => format!("{:>13} {:>13}", grouped(self.here(irq)), grouped(total(irq))),
         };
-        let text = columns([
+        let line = columns([
             &format!("{mark}{}", immutability_mark(irq)),
             &irq.irq.to_string(),
             &set(&irq.affinity, 11),
@@ -117,15 +106,18 @@ impl IrqTable {
             &counts,
             &name,
         ]);
-        let text = text.trim_end();
-        role.map_or(text.to_owned(), |role| self.style.paint(role, text))
+        let line = line.trim_end();
+        match role {
+            Some(role) => text.painted(role, line),
+            None => writeln!(text, "{line}"),
+        }
     }
 
     /// The meaning of the marks in the list.
-    fn write_legend(&self, shown: &[&Interrupt], out: &mut dyn Write) -> io::Result<()> {
+    fn write_legend(&self, text: &mut ReportText, shown: &[&Interrupt]) {
         let has = |mark: &str| shown.iter().any(|irq| immutability_mark(irq) == mark);
-        writeln!(out)?;
-        for (is_needed, text) in [
+        writeln!(text);
+        for (is_needed, line) in [
             (
                 !self.everything,
                 "! fires on these CPUs   ? its mask lets it; the chip chose another CPU",
@@ -144,10 +136,9 @@ impl IrqTable {
             ),
         ] {
             if is_needed {
-                writeln!(out, "  {}", self.style.paint(TextRole::Quiet, text))?;
+                writeln!(text, "  {}", text.paint(TextRole::Quiet, line));
             }
         }
-        Ok(())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Shows the current isolation, in the terms of each mechanism.
 
-use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
+use crate::report_text::ReportText;
+use crate::style::{COLUMNS, safe, wrap};
 use machine::{CpuSet, Machine, Partition, Version};
-use std::io::{self, Write};
 
 /// The type of a partition (`isolated`, `root`, `member`), with the reason if the kernel reports it as invalid.
 ///
@@ -16,16 +16,11 @@ pub(super) fn partition_kind(partition: &Partition) -> (&str, Option<&str>) {
             let invalid = state
                 .split_once(" invalid")
                 .map(|(_, why)| why.trim().trim_matches(['(', ')']));
-            (
-                kind,
-                invalid.map(|why| {
-                    if why.is_empty() {
-                        "the kernel gives no reason"
-                    } else {
-                        why
-                    }
-                }),
-            )
+            let reason = |why| match why {
+                "" => "the kernel gives no reason",
+                why => why,
+            };
+            (kind, invalid.map(reason))
         }
     }
 }
@@ -64,51 +59,42 @@ const BOOT_WORDS: [&str; 12] = [
     "idle",
 ];
 
-pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n{}", style.paint(TextRole::Head, "Isolation in force"))?;
-    line(out, "boot line", &boot_words(machine))?;
+pub(super) fn write(text: &mut ReportText, machine: &Machine) {
     let isolation = &machine.isolation;
-    line(
-        out,
-        "isolcpus",
-        &set(&isolation.boot_isolated, "out of the scheduler's domains since boot"),
-    )?;
-    line(
-        out,
-        "nohz_full",
-        &set(&isolation.nohz_full, "the tick stops there while one task runs"),
-    )?;
-    line(
-        out,
-        "rcu_nocbs",
-        &set(&isolation.rcu_nocbs, "RCU callbacks run elsewhere"),
-    )?;
-    line(out, "interrupts", &interrupts(machine))?;
-    line(
-        out,
-        "workqueues",
-        &mask(&isolation.workqueue_cpumask, "run unbound work"),
-    )?;
-    let partitions: Vec<&Partition> = isolation.partitions.iter().collect();
+    let isolcpus = set(&isolation.boot_isolated, "out of the scheduler's domains since boot");
+    let nohz_full = set(&isolation.nohz_full, "the tick stops there while one task runs");
+    let workqueues = match &isolation.workqueue_cpumask {
+        None => "unknown".to_owned(),
+        Some(set) => format!("CPU {set} run unbound work"),
+    };
+    let mut partitions: Vec<String> = isolation.partitions.iter().map(describe).collect();
     if partitions.is_empty() {
-        let text = if machine.cgroups.cpuset.is_some() {
-            "none"
-        } else {
-            "unknown: no cpuset controller here"
-        };
-        line(out, "partitions", text)?;
+        partitions.push(match machine.cgroups.cpuset {
+            Some(_) => "none".to_owned(),
+            None => "unknown: no cpuset controller here".to_owned(),
+        });
     }
-    for (place, partition) in partitions.iter().enumerate() {
-        line(out, if place == 0 { "partitions" } else { "" }, &describe(partition))?;
-    }
-    if let Some(cpus) = &isolation.kept_free {
-        let text = format!(
+    let names = std::iter::once("partitions").chain(std::iter::repeat(""));
+    let slices = isolation.kept_free.as_ref().map(|cpus| {
+        format!(
             "CPU {cpus} kept free by AllowedCPUs of system.slice, user.slice and init.scope; kernel threads and interrupts \
-             are not kept away"
-        );
-        line(out, "slices", &text)?;
+            are not kept away"
+        )
+    });
+    let mut lines = vec![
+        ("boot line", boot_words(machine)),
+        ("isolcpus", isolcpus),
+        ("nohz_full", nohz_full),
+        ("rcu_nocbs", set(&isolation.rcu_nocbs, "RCU callbacks run elsewhere")),
+        ("interrupts", interrupts(machine)),
+        ("workqueues", workqueues),
+    ];
+    lines.extend(names.zip(partitions));
+    lines.extend(slices.map(|slices| ("slices", slices)));
+    text.heading("Isolation in force");
+    for (name, value) in lines {
+        writeln!(text, "  {name:14} {}", wrap(&value, 17, COLUMNS));
     }
-    Ok(())
 }
 
 fn boot_words(machine: &Machine) -> String {
@@ -165,15 +151,4 @@ fn set(set: &Option<CpuSet>, meaning: &str) -> String {
         Some(set) if set.is_empty() => "none".to_owned(),
         Some(set) => format!("CPU {set}: {meaning}"),
     }
-}
-
-fn mask(set: &Option<CpuSet>, meaning: &str) -> String {
-    match set {
-        None => "unknown".to_owned(),
-        Some(set) => format!("CPU {set} {meaning}"),
-    }
-}
-
-fn line(out: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "  {name:14} {}", wrap(value, 17, COLUMNS))
 }

@@ -13,7 +13,11 @@ use std::io::{self, Write};
 /// The schema of the document.
 pub const INSPECT_SCHEMA: &str = "quietcore.inspect/1";
 
-pub(super) fn write(machine: &Machine, view: &InspectView, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the JSON document `quietcore.inspect/1`, streaming.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn inspect_json(machine: &Machine, view: &InspectView, out: &mut dyn Write) -> io::Result<()> {
     let is_selected = |cpu: CpuId| view.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu));
     let touches = |set: &Option<CpuSet>| match (&view.cpus, set) {
         (Some(cpus), Some(set)) => set.intersects(cpus),
@@ -143,11 +147,10 @@ struct PartitionRow<'a> {
 impl<'a> From<&'a Partition> for PartitionRow<'a> {
     fn from(partition: &'a Partition) -> PartitionRow<'a> {
         let (kind, invalid) = super::isolation::partition_kind(partition);
-        let cpus = super::isolation::configured_cpus(partition);
         PartitionRow {
             name: &partition.name,
             hierarchy: partition.version,
-            cpus,
+            cpus: super::isolation::configured_cpus(partition),
             kind,
             invalid,
         }

@@ -3,20 +3,22 @@
 
 use super::{InspectView, subject_cpus};
 use crate::kernel_threads::{KernelThread, MOVE_TO_HOUSEKEEPING, Movability, kernel_thread};
-use crate::style::{COLUMNS, Style, TextRole, counted, cut, safe_cut, wrap};
+use crate::report_text::ReportText;
+use crate::style::{COLUMNS, TextRole, counted, cut, safe_cut, wrap};
 use machine::{CpuSet, Machine, Policy, Task};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
-pub(super) fn write(machine: &Machine, view: &InspectView, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView) {
     let (cpus, why) = subject_cpus(machine, view);
     let title = format!("Tasks that may run on CPU {} ({why})", cut(&cpus.to_string(), 40));
-    writeln!(out, "{}\n", style.paint(TextRole::Head, &title))?;
+    text.painted(TextRole::Head, &title);
+    writeln!(text);
     let Some(tasks) = &machine.tasks else {
-        return writeln!(
-            out,
+        writeln!(
+            text,
             "  Unknown: /proc shows no tasks here (a capture without them, or hidepid)."
         );
+        return;
     };
     let may = |task: &&Task| {
         Some(task.pid) != view.own_pid
@@ -33,16 +35,12 @@ pub(super) fn write(machine: &Machine, view: &InspectView, style: Style, out: &m
             (false, _) => bound.push(task),
         }
     }
-    per_cpu(&cpus, [&users, &kernel, &bound], out)?;
-    let table = TaskTable {
-        cpus: &cpus,
-        view,
-        style,
-    };
-    table.write(&users, "User tasks, which can be moved", out)?;
-    table.write(&kernel, "Kernel threads, which can be moved", out)?;
-    explain(&kernel, style, out)?;
-    per_cpu_threads(&bound, &cpus, style, out)
+    per_cpu(text, &cpus, [&users, &kernel, &bound]);
+    let table = TaskTable { cpus: &cpus, view };
+    table.write(text, &users, "User tasks, which can be moved");
+    table.write(text, &kernel, "Kernel threads, which can be moved");
+    explain(text, &kernel);
+    per_cpu_threads(text, &bound, &cpus);
 }
 
 fn is_there(task: &Task, cpus: &CpuSet) -> bool {
@@ -50,7 +48,7 @@ fn is_there(task: &Task, cpus: &CpuSet) -> bool {
 }
 
 /// One line per CPU while they fit a screen: the current number of tasks, by kind.
-fn per_cpu(cpus: &CpuSet, kinds: [&Vec<&Task>; 3], out: &mut dyn Write) -> io::Result<()> {
+fn per_cpu(text: &mut ReportText, cpus: &CpuSet, kinds: [&Vec<&Task>; 3]) {
     const LINES: usize = 32;
     let mut here: BTreeMap<u32, [usize; 3]> = cpus.iter().map(|cpu| (cpu.0, [0; 3])).collect();
     for (kind, tasks) in kinds.iter().enumerate() {
@@ -62,63 +60,51 @@ fn per_cpu(cpus: &CpuSet, kinds: [&Vec<&Task>; 3], out: &mut dyn Write) -> io::R
         }
     }
     writeln!(
-        out,
+        text,
         "  CPU       last ran here: user tasks   kernel threads   per-CPU threads"
-    )?;
+    );
     for (cpu, [users, kernel, bound]) in here.iter().take(LINES) {
-        writeln!(out, "  {cpu:<9} {users:>25}   {kernel:>14}   {bound:>15}")?;
+        writeln!(text, "  {cpu:<9} {users:>25}   {kernel:>14}   {bound:>15}");
     }
     if here.len() > LINES {
-        writeln!(out, "  and {} more CPUs", here.len() - LINES)?;
+        writeln!(text, "  and {} more CPUs", here.len() - LINES);
     }
     let [users, kernel, bound] = kinds.map(Vec::len);
-    writeln!(out, "  {:<9} {users:>25}   {kernel:>14}   {bound:>15}", "may run")
+    writeln!(text, "  {:<9} {users:>25}   {kernel:>14}   {bound:>15}", "may run");
 }
 
 /// How a list of tasks is shown.
 struct TaskTable<'a> {
     cpus: &'a CpuSet,
     view: &'a InspectView,
-    style: Style,
 }
 
 impl TaskTable<'_> {
-    fn write(&self, tasks: &[&Task], title: &str, out: &mut dyn Write) -> io::Result<()> {
-        let title = self.style.paint(TextRole::Head, title);
-        writeln!(out, "\n{title}: {}", counted(tasks.len(), "thread"))?;
+    fn write(&self, text: &mut ReportText, tasks: &[&Task], title: &str) {
+        write_title(text, title, tasks.len());
         if tasks.is_empty() {
-            return Ok(());
+            return;
         }
         let mut tasks: Vec<&Task> = tasks.to_vec();
         tasks.sort_by_key(|task| (!is_there(task, self.cpus), task.cpu, task.pid, task.key.tid));
         let head = columns(["PSR", "PID", "TID", "POL", "RTPRIO", "ALLOWED", "NAME"]);
-        writeln!(out, "{}", self.style.paint(TextRole::Quiet, &head))?;
-        let rows = self.view.tasks.rows();
-        for task in tasks.iter().take(rows) {
-            writeln!(out, "{}", self.row(task))?;
-        }
-        if tasks.len() > rows {
-            writeln!(
-                out,
-                "  and {} more (-v shows all of them, --json too)",
-                tasks.len() - rows
-            )?;
-        }
-        Ok(())
+        text.painted(TextRole::Quiet, &head);
+        self.view
+            .tasks
+            .write_rows(text, &tasks, |text, task| self.write_row(text, task));
     }
 
-    fn row(&self, task: &Task) -> String {
+    fn write_row(&self, text: &mut ReportText, task: &Task) {
         let psr = task.cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string());
-        let prio = if task.rt_priority == 0 {
-            "-".to_owned()
-        } else {
-            task.rt_priority.to_string()
+        let prio = match task.rt_priority {
+            0 => "-".to_owned(),
+            priority => priority.to_string(),
         };
         let allowed = task
             .allowed
             .as_ref()
             .map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), 14));
-        let text = columns([
+        let line = columns([
             &psr,
             &task.pid.to_string(),
             &task.key.tid.to_string(),
@@ -128,9 +114,9 @@ impl TaskTable<'_> {
             &safe_cut(&task.comm, 26),
         ]);
         match (self.view.cpus.is_some(), is_there(task, self.cpus)) {
-            (false, _) => text,
-            (true, true) => self.style.paint(TextRole::Warning, &text),
-            (true, false) => self.style.paint(TextRole::Quiet, &text),
+            (false, _) => writeln!(text, "{line}"),
+            (true, true) => text.painted(TextRole::Warning, &line),
+            (true, false) => text.painted(TextRole::Quiet, &line),
         }
     }
 }
@@ -173,77 +159,60 @@ fn kinds<'a>(tasks: &[&'a Task]) -> (Kinds<'a>, Vec<&'a Task>) {
     (known, unknown)
 }
 
-fn explain(tasks: &[&Task], style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn explain(text: &mut ReportText, tasks: &[&Task]) {
     let (known, _) = kinds(tasks);
     if known.is_empty() {
-        return Ok(());
+        return;
     }
-    writeln!(
-        out,
-        "\n{}",
-        style.paint(TextRole::Quiet, "  What they do, and how they are kept quiet:")
-    )?;
+    writeln!(text);
+    text.painted(TextRole::Quiet, "  What they do, and how they are kept quiet:");
     for (pattern, (row, tasks)) in known {
-        entry(out, pattern, tasks.len(), row)?;
+        entry(text, pattern, tasks.len(), row);
     }
-    Ok(())
 }
 
-fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let title = "Threads whose CPUs the kernel lets no user set";
-    writeln!(
-        out,
-        "\n{}: {}",
-        style.paint(TextRole::Head, title),
-        counted(tasks.len(), "thread")
-    )?;
+fn per_cpu_threads(text: &mut ReportText, tasks: &[&Task], cpus: &CpuSet) {
+    write_title(text, "Threads whose CPUs the kernel lets no user set", tasks.len());
     let (known, unknown) = kinds(tasks);
     for (pattern, (row, tasks)) in known {
-        entry(out, pattern, tasks.len(), row)?;
+        entry(text, pattern, tasks.len(), row);
     }
     if !unknown.is_empty() {
         let mut names: Vec<String> = unknown.iter().map(|task| safe_cut(&task.comm, 24)).collect();
         names.sort();
         names.dedup();
         let shown = names.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
-        let more = names.len().saturating_sub(12);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
+        let more = match names.len().saturating_sub(12) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        writeln!(
-            out,
-            "  {}",
-            wrap(&format!("others, which no table here knows: {shown}{more}"), 4, COLUMNS)
-        )?;
+        let others = format!("others, which no table here knows: {shown}{more}");
+        text.wrapped(2, 4, &others);
     }
     if !tasks.is_empty() {
-        let single = cpus.len() == 1;
-        let text = if single {
-            "They run only when there is work for this CPU."
-        } else {
-            "They run only when there is work for their CPU."
-        };
-        writeln!(out, "  {}", style.paint(TextRole::Quiet, text))?;
+        let whose = if cpus.len() == 1 { "this" } else { "their" };
+        let note = format!("They run only when there is work for {whose} CPU.");
+        text.wrapped_as(TextRole::Quiet, 2, 2, &note);
     }
-    Ok(())
 }
 
-fn entry(out: &mut dyn Write, pattern: &str, count: usize, row: &KernelThread) -> io::Result<()> {
-    let name = pattern.replace('#', "N");
+fn entry(text: &mut ReportText, pattern: &str, count: usize, row: &KernelThread) {
     let cure = match row.moving {
         Movability::Follows => format!(" -> follows {}", row.cure),
         Movability::Free if row.cure == MOVE_TO_HOUSEKEEPING => String::new(),
         Movability::Free | Movability::Bound => format!(" -> {}", row.cure),
     };
+    let mut name = pattern.replace('#', "N");
     if name.chars().count() > 18 {
-        writeln!(out, "  {name}")?;
+        writeln!(text, "  {name}");
+        name.clear();
     }
-    let name = if name.chars().count() > 18 { "" } else { &name };
-    writeln!(
-        out,
-        "  {name:<18} {count:>4}  {}",
-        wrap(&format!("{}{cure}", row.what), 27, COLUMNS)
-    )
+    let words = format!("{}{cure}", row.what);
+    writeln!(text, "  {name:<18} {count:>4}  {}", wrap(&words, 27, COLUMNS));
+}
+
+/// Writes a heading and a number of threads.
+fn write_title(text: &mut ReportText, title: &str, threads: usize) {
+    let title = text.paint(TextRole::Head, title);
+    writeln!(text, "\n{title}: {}", counted(threads, "thread"));
 }

@@ -2,6 +2,7 @@
 //! ended.
 
 use super::{counter, thread};
+use crate::report_text::ReportText;
 use crate::style::{COLUMNS, counted, grouped, safe, wrap};
 use crate::units::time;
 use measure::programs::ProgramResult;
@@ -9,28 +10,32 @@ use measure::{CountResult, GapLabel, Measurement, MeasurementKind, ThreadResult}
 use std::fmt::Write as _;
 
 /// The results of a measurement besides its histograms: the accounts of each thread, and the exits of programs.
-pub(crate) fn measured_text(measurement: &Measurement) -> String {
-    let mut text: String = measurement.threads.iter().map(accounts).collect();
-    text.push_str(&programs(&measurement.programs));
-    text
+pub(crate) fn measured_text(text: &mut ReportText, measurement: &Measurement) {
+    for thread in &measurement.threads {
+        accounts(text, thread);
+    }
+    programs(text, &measurement.programs);
 }
 
 /// That nothing was lost, and further facts about a thread.
-pub(super) fn accounts(thread: &ThreadResult) -> String {
-    let mut text = String::new();
-    let what = expected_name(thread.kind);
+pub(super) fn accounts(text: &mut ReportText, thread: &ThreadResult) {
+    writeln!(text, "{:>5} {}", thread.cpu.0, wrap(&account(thread), 6, COLUMNS));
+    for line in lines(thread) {
+        text.wrapped(6, 8, &line);
+    }
+}
+
+/// How many samples were expected, recorded and missed, and what the sampler itself suffered.
+pub(super) fn account(thread: &ThreadResult) -> String {
     let mut parts = vec![format!(
-        "{} {what} = {} recorded + {} missed",
+        "{} {} = {} recorded + {} missed",
         grouped(thread.expected),
+        expected_name(thread.kind),
         grouped(thread.recorded),
         grouped(thread.missed)
     )];
     parts.extend(own(thread));
-    let _ = writeln!(text, "{:>5} {}", thread.cpu.0, wrap(&parts.join("; "), 6, COLUMNS));
-    for line in lines(thread) {
-        let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
-    }
-    text
+    parts.join("; ")
 }
 
 /// All facts about a thread besides its accounts, one line each, without indent.
@@ -40,7 +45,7 @@ pub(super) fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
 }
 
 /// The name of the samples that a thread of this kind expects.
-pub(super) fn expected_name(kind: MeasurementKind) -> &'static str {
+fn expected_name(kind: MeasurementKind) -> &'static str {
     match kind {
         MeasurementKind::Latency | MeasurementKind::All => "wake-ups expected",
         MeasurementKind::Noise => "gaps seen",
@@ -48,13 +53,10 @@ pub(super) fn expected_name(kind: MeasurementKind) -> &'static str {
 }
 
 /// How the accompanying programs ended.
-pub(super) fn programs(programs: &[ProgramResult]) -> String {
-    let mut text = String::new();
+pub(super) fn programs(text: &mut ReportText, programs: &[ProgramResult]) {
     for program in programs {
-        let line = format!("program {}", program_words(program));
-        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+        text.wrapped(2, 4, &format!("program {}", program_words(program)));
     }
-    text
 }
 
 /// `make: started 3 times; 2 ended well, 1 otherwise (exit status 2)`
@@ -76,7 +78,7 @@ pub(super) fn program_words(program: &ProgramResult) -> String {
 }
 
 /// The tool's own overhead, and the known overhead of the hypervisor.
-pub(super) fn own(thread: &ThreadResult) -> Vec<String> {
+fn own(thread: &ThreadResult) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(stolen) = thread.stolen_ns {
         parts.push(format!("{} taken by others", time(stolen)));

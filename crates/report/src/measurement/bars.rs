@@ -1,13 +1,13 @@
 //! Draws small histograms of one thread: its samples and, if it missed wake-ups, next to it all expected wake-ups.
 
 use crate::bins::logarithmic;
-use crate::style::{Style, TextRole, grouped};
+use crate::report_text::ReportText;
+use crate::style::{TextRole, grouped};
 use crate::units::time;
 use measure::{MeasurementKind, ThreadResult};
-use std::fmt::Write as _;
 
 /// The histograms of a thread; empty without samples.
-pub(super) fn of_thread(thread: &ThreadResult, style: Style) -> String {
+pub(super) fn of_thread(text: &mut ReportText, thread: &ThreadResult) {
     let cpu = thread.cpu;
     // Without missed wake-ups, the schedule equals the samples.
     let schedule = thread.schedule.as_ref().filter(|_| thread.missed > 0);
@@ -16,26 +16,23 @@ pub(super) fn of_thread(thread: &ThreadResult, style: Style) -> String {
         (_, None) => format!("CPU {cpu}"),
         (_, Some(_)) => format!("CPU {cpu}, as sampled"),
     };
-    let mut text = drawn(&name, &thread.histogram, style);
+    drawn(text, &name, &thread.histogram);
     if let Some(schedule) = schedule {
-        text.push_str(&drawn(&format!("CPU {cpu}, all expected"), &schedule.histogram, style));
+        drawn(text, &format!("CPU {cpu}, all expected"), &schedule.histogram);
     }
-    text
 }
 
 /// Bars on a logarithmic scale in both directions, so that a single late sample is visible.
-fn drawn(name: &str, histogram: &[(u64, u64)], style: Style) -> String {
+fn drawn(text: &mut ReportText, name: &str, histogram: &[(u64, u64)]) {
     const BAR: f64 = 40.0;
-    let mut text = String::new();
     let mut bins = logarithmic(histogram, 3);
     if bins.len() > 24 {
         bins = logarithmic(histogram, 1);
     }
-    let Some(most) = bins.iter().map(|bin| bin.count).max() else {
-        return text;
-    };
-    let hint = style.paint(TextRole::Quiet, "(bars grow with the logarithm of the count)");
-    let _ = writeln!(text, "\n  {name}  {hint}");
+    let most = bins.iter().map(|bin| bin.count).max();
+    let Some(most) = most else { return };
+    let hint = text.paint(TextRole::Quiet, "(bars grow with the logarithm of the count)");
+    writeln!(text, "\n  {name}  {hint}");
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -47,18 +44,10 @@ fn drawn(name: &str, histogram: &[(u64, u64)], style: Style) -> String {
             .max(1.0) as usize
     };
     for bin in &bins {
-        let bar = if bin.count == 0 {
-            String::new()
-        } else {
-            "█".repeat(length(bin.count))
+        let bar = match bin.count {
+            0 => String::new(),
+            count => format!("{} {}", "█".repeat(length(count)), grouped(count)),
         };
-        let span = format!("{:>9} .. {:<9}", time(bin.low_ns), time(bin.high_ns));
-        let count = if bin.count == 0 {
-            String::new()
-        } else {
-            format!(" {}", grouped(bin.count))
-        };
-        let _ = writeln!(text, "  {span} {bar}{count}");
+        writeln!(text, "  {:>9} .. {:<9} {bar}", time(bin.low_ns), time(bin.high_ns));
     }
-    text
 }

@@ -31,7 +31,7 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
     let json = serde_json::to_vec(measurement).ok();
     let content = html! {
         (header(measurement))
-        (tiles(&kinds))
+        (page::tiles(kinds.iter().flat_map(tiles_of)))
         @for (place, one) in kinds.iter().enumerate() {
             section { "\n"
                 (drawings::of(one))
@@ -94,15 +94,10 @@ fn cpus(measurement: &Measurement) -> String {
 
 fn header(measurement: &Measurement) -> Markup {
     let environment = &measurement.environment;
-    let model = environment.model_name.as_deref().unwrap_or("processor unknown");
-    let release = environment
-        .release
-        .as_deref()
-        .map_or_else(|| "kernel unknown".to_owned(), |release| format!("Linux {release}"));
-    let kind = match measurement.kind {
-        MeasurementKind::Latency => "latency",
-        MeasurementKind::All => "all",
-        MeasurementKind::Noise => "noise",
+    let command = match measurement.kind {
+        MeasurementKind::Latency => "quietcore measure latency",
+        MeasurementKind::All => "quietcore measure all",
+        MeasurementKind::Noise => "quietcore measure noise",
     };
     html! {
         @if environment.emulated {
@@ -112,11 +107,7 @@ fn header(measurement: &Measurement) -> Markup {
         }
         @if let Some(line) = not_representative(measurement) { p.stamp role="note" { (safe(&line)) } "\n" }
         header { "\n"
-            div.brand {
-                b { "quietcore measure " (kind) }
-                span { (cpus(measurement)) } span { (safe(model)) } span { (safe(&release)) }
-                time { (safe(&measurement.started_at)) }
-            } "\n"
+            (page::brand(command, &cpus(measurement), environment, &measurement.started_at))
             h1 { (unit(&headline(measurement))) } "\n"
             p.lead { (unit(&title(measurement))) } "\n"
             @if !measurement.complete {
@@ -161,16 +152,6 @@ fn sentence(measurement: &Measurement) -> String {
             rounded(worst, BoundSide::Upper)
         ),
         (MeasurementKind::Noise, None) => "The program was never stopped.".to_owned(),
-    }
-}
-
-fn tiles(kinds: &[Measurement]) -> Markup {
-    html! {
-        dl.tiles { "\n"
-            @for (what, value) in kinds.iter().flat_map(tiles_of) {
-                div.tile { dt { (what) } dd.during { (unit(&value)) } } "\n"
-            }
-        } "\n"
     }
 }
 

@@ -1,81 +1,56 @@
 //! Formats the changes of a plan, one knob after the other: before and after, the reason, and how each is undone.
 
 use super::KnobDetail;
-use crate::style::{COLUMNS, Style, TextRole, counted, cut, safe, wrap};
+use crate::report_text::ReportText;
+use crate::style::{COLUMNS, TextRole, counted, cut, safe};
 use plan::{Action, Change, ChangeKind, KNOBS, UndoMethod};
-use std::fmt::Write as _;
-
-/// The heading above the changes of a knob.
-pub(super) struct Title<'a> {
-    pub(super) name: &'a str,
-    pub(super) because: &'a str,
-}
 
 /// The changes of one knob.
-pub(super) fn knob(text: &mut String, title: &Title, changes: &[&Change], length: KnobDetail, style: Style) {
+pub(super) fn knob(text: &mut ReportText, (name, because): (&str, &str), changes: &[&Change], length: KnobDetail) {
     const MAX_LISTED: usize = 12;
-    let Title { name, because } = *title;
-    let title = safe(&name.replace('_', " "));
-    let _ = writeln!(
-        text,
-        "\n{}  {}{because}",
-        style.paint(TextRole::Head, &title),
-        counted(changes.len(), "change")
-    );
+    let title = text.paint(TextRole::Head, &safe(&name.replace('_', " ")));
+    writeln!(text, "\n{title}  {}{because}", counted(changes.len(), "change"));
     if let Some(knob) = KNOBS.iter().find(|knob| knob.name == name) {
-        let _ = writeln!(text, "  {}", style.paint(TextRole::Quiet, &wrap(knob.what, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Quiet, 2, 2, knob.what);
     }
-    let shown = if length == KnobDetail::Whole {
-        changes.len()
-    } else {
-        MAX_LISTED
+    let shown = match length {
+        KnobDetail::Whole => changes.len(),
+        KnobDetail::Short => MAX_LISTED,
     };
     let own_undo: Vec<&&Change> = changes.iter().filter(|change| !is_removed_with_set(change)).collect();
     let same_undo = own_undo
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
     for change in changes.iter().take(shown) {
-        one(text, change, style);
+        one(text, change);
         if !same_undo && !is_removed_with_set(change) {
-            let _ = writeln!(
-                text,
-                "      {}",
-                style.paint(
-                    TextRole::Quiet,
-                    &wrap(&format!("undo: {}", safe(&change.undo)), 6, COLUMNS)
-                )
-            );
+            let undo = format!("undo: {}", safe(&change.undo));
+            text.wrapped_as(TextRole::Quiet, 6, 6, &undo);
         }
         if change.kind == ChangeKind::Boot {
-            let _ = writeln!(text, "      {}", style.paint(TextRole::Warning, "at the next boot"));
+            text.wrapped_as(TextRole::Warning, 6, 6, "at the next boot");
         }
     }
     if changes.len() > shown {
-        let _ = writeln!(
+        let more = changes.len() - shown;
+        writeln!(
             text,
-            "  and {} more of the same kind (-v shows all of them, --json too)",
-            changes.len() - shown
+            "  and {more} more of the same kind (-v shows all of them, --json too)"
         );
     }
     if same_undo && let Some(first) = own_undo.first() {
-        let _ = writeln!(
-            text,
-            "  {}",
-            style.paint(
-                TextRole::Quiet,
-                &wrap(&format!("undo: {}", safe(&first.undo)), 2, COLUMNS)
-            )
-        );
+        let undo = format!("undo: {}", safe(&first.undo));
+        text.wrapped_as(TextRole::Quiet, 2, 2, &undo);
     }
 }
 
 /// One change: two or three lines, or one for a file of a newly created cgroup.
-fn one(text: &mut String, change: &Change, style: Style) {
+fn one(text: &mut ReportText, change: &Change) {
     let why = safe(&change.why);
     if is_removed_with_set(change) {
         let file = change.target.rsplit('/').next().unwrap_or_default();
-        let line = format!("{} <- {}", safe(file), value(&change.after));
-        let _ = writeln!(text, "      {}", wrap(&format!("{line}  ({why})"), 9, COLUMNS));
+        let line = format!("{} <- {}  ({why})", safe(file), value(&change.after));
+        text.wrapped(6, 9, &line);
         return;
     }
     let target = safe(&change.target);
@@ -87,20 +62,12 @@ fn one(text: &mut String, change: &Change, style: Style) {
         (Some(before), _) => format!("{} -> {}", value(before), value(&change.after)),
     };
     if target.chars().count() + step.chars().count() + 4 <= COLUMNS {
-        let _ = writeln!(text, "  {target}  {step}");
+        writeln!(text, "  {target}  {step}");
     } else {
-        let _ = writeln!(
-            text,
-            "  {}\n      {}",
-            wrap(&target, 4, COLUMNS),
-            wrap(&step, 9, COLUMNS)
-        );
+        text.wrapped(2, 4, &target);
+        text.wrapped(6, 9, &step);
     }
-    let _ = writeln!(
-        text,
-        "      {}",
-        style.paint(TextRole::Quiet, &wrap(&format!("because {why}"), 6, COLUMNS))
-    );
+    text.wrapped_as(TextRole::Quiet, 6, 6, &format!("because {why}"));
 }
 
 /// Whether a change writes a file of a cgroup, and disappears together with it.

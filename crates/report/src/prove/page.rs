@@ -30,12 +30,7 @@ pub fn prove_html(story: &ProveRecord) -> String {
 }
 
 fn header(story: &ProveRecord) -> Markup {
-    let environment = &story.environment;
-    let model = environment.model_name.as_deref().unwrap_or("processor unknown");
-    let release = environment
-        .release
-        .as_deref()
-        .map_or_else(|| "kernel unknown".to_owned(), |release| format!("Linux {release}"));
+    let cpus = format!("CPU {}", story.cpus);
     let (head, rest) = first_sentence(&story.verdict);
     html! {
         @if story.emulated {
@@ -45,10 +40,7 @@ fn header(story: &ProveRecord) -> Markup {
             } "\n"
         }
         header { "\n"
-            div.brand {
-                b { "quietcore prove" }
-                span { "CPU " (story.cpus) } span { (safe(model)) } span { (safe(&release)) } time { (safe(&story.started_at)) }
-            } "\n"
+            (page::brand("quietcore prove", &cpus, &story.environment, &story.started_at))
             h1 { (unit(head)) } "\n"
             @if !rest.is_empty() { p.lead { (unit(rest)) } "\n" }
             div.badges {

@@ -3,14 +3,13 @@
 
 use super::json::{COMPARE_SCHEMA, RecordingReport};
 use super::{head, row, share_name, span_text, title};
-use crate::measurement::notes_text;
-use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
+use crate::report_text::ReportText;
+use crate::style::{Style, TextRole, safe};
 use compare::CONDITIONS;
 use formats::requirement::{Judgement, Requirement, RequirementOutcome, judge};
 use formats::statistics::{SHARES, ValueRange, best_quantile};
 use formats::{Basis, Recording, Series, SeriesKind};
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// One of the files.
 pub struct ComparedFile {
@@ -132,40 +131,35 @@ pub fn comparison_json<'a>(
 /// The comparison as a terminal shows it.
 #[must_use]
 pub fn comparison_text(files: &[ComparedFile], judged: &[RequirementResult], style: Style) -> String {
-    let mut text = head(style);
-    text.push('\n');
+    let mut text = ReportText::new(style);
+    head(&mut text);
     for one in files {
         let name = format!("{}: {}", safe(&one.file), title(&one.recording));
-        let _ = writeln!(text, "{}", style.paint(TextRole::Head, &wrap(&name, 2, COLUMNS)));
+        text.wrapped_as(TextRole::Head, 0, 2, &name);
         for series in one.recording.series.iter().flat_map(Series::with_those_beside) {
-            text.push_str(&row(&one.recording, series));
+            row(&mut text, &one.recording, series);
         }
     }
-    differences_text(&mut text, &differences(files), style);
+    differences_text(&mut text, &differences(files));
     let machines = environment(files);
     if !machines.is_empty() {
-        let _ = writeln!(
-            text,
-            "\n{}",
-            style.paint(TextRole::Head, "Where the machines or the runs differ")
-        );
+        text.heading("Where the machines or the runs differ");
     }
     for fact in &machines {
         let values: Vec<String> = fact.values.iter().map(|value| safe(value)).collect();
-        let line = format!("{}: {}", safe(&fact.name), values.join(" | "));
-        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+        text.wrapped(2, 4, &format!("{}: {}", safe(&fact.name), values.join(" | ")));
     }
     for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
-        let _ = write!(text, "\n{}", style.paint(TextRole::Head, &safe(&one.file)));
-        text.push_str(&notes_text(&one.recording.notes, style));
+        write!(text, "\n{}", style.paint(TextRole::Head, &safe(&one.file)));
+        text.notes(&one.recording.notes);
     }
-    text.push_str(&judged_text(judged, style));
-    text
+    judged_text(&mut text, judged);
+    text.into_string()
 }
 
-fn differences_text(text: &mut String, found: &[QuantileDifference], style: Style) {
+fn differences_text(text: &mut ReportText, found: &[QuantileDifference]) {
     if !found.is_empty() {
-        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Differences from the first"));
+        text.heading("Differences from the first");
     }
     let mut said = None;
     for one in found {
@@ -176,8 +170,7 @@ fn differences_text(text: &mut String, found: &[QuantileDifference], style: Styl
                 Basis::Schedule => "all expected wake-ups, of both",
                 _ => "the samples of both",
             };
-            let line = format!("{}, {}: {by}", safe(&one.other), one.thread);
-            let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+            text.wrapped(2, 4, &format!("{}, {}: {by}", safe(&one.other), one.thread));
         }
         let (first, span) = (safe(&one.first), span_text(one.first_ns));
         let line = match one.more_ns {
@@ -189,18 +182,16 @@ fn differences_text(text: &mut String, found: &[QuantileDifference], style: Styl
                 signed(most)
             ),
         };
-        let _ = writeln!(text, "    {}", wrap(&line, 6, COLUMNS));
+        text.wrapped(4, 6, &line);
     }
 }
 
 /// The requirements, and whether they are met.
-pub(crate) fn judged_text(judged: &[RequirementResult], style: Style) -> String {
-    let mut text = String::new();
+pub(crate) fn judged_text(text: &mut ReportText, judged: &[RequirementResult]) {
     if !judged.is_empty() {
-        let _ = writeln!(text, "\n{}", style.paint(TextRole::Head, "Required"));
+        text.heading("Required");
     }
     for one in judged {
-        let (word, role) = outcome(one);
         let line = format!(
             "{} {}: {}: {}",
             safe(&one.file),
@@ -208,16 +199,8 @@ pub(crate) fn judged_text(judged: &[RequirementResult], style: Style) -> String 
             safe(&one.requirement),
             one.judgement.why
         );
-        let gap = 10 - word.len();
-        let _ = writeln!(
-            text,
-            "  {}{:gap$}{}",
-            style.paint(role, word),
-            "",
-            wrap(&line, 12, COLUMNS)
-        );
+        text.marked(outcome(one), 2, 12, &line);
     }
-    text
 }
 
 /// Whether it is met, in one word.

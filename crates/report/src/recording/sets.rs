@@ -3,34 +3,29 @@
 use super::comparison::{RequirementResult, judged_text};
 use super::share_name;
 use crate::bound::{BoundSide, at_most, number_bound, time_bound};
-use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
+use crate::report_text::ReportText;
+use crate::style::{Style, TextRole, safe};
 use crate::units::time;
 use compare::{ComparisonAnswer, NoVerdictReason, Number, Quantity, SetComparison, Verdict};
 use formats::Basis;
 use machine::Nanos;
-use std::fmt::Write as _;
 
 /// The screen of sets of repetitions. `detect` is the size of a difference that must be detectable.
 #[must_use]
 pub fn sets_text(sets: &[SetComparison], detect: Option<Nanos>, judged: &[RequirementResult], style: Style) -> String {
-    let mut text = String::new();
+    let mut text = ReportText::new(style);
     for (place, one) in sets.iter().enumerate() {
         if place > 0 {
-            text.push('\n');
+            writeln!(text);
         }
-        text.push_str(&set_text(one, detect, style));
+        set_text(&mut text, one, detect);
     }
-    text.push_str(&judged_text(judged, style));
-    text
+    judged_text(&mut text, judged);
+    text.into_string()
 }
 
-fn set_text(one: &SetComparison, detect: Option<Nanos>, style: Style) -> String {
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "{}",
-        style.paint(TextRole::Head, &wrap(&set_head(one), 2, COLUMNS))
-    );
+fn set_text(text: &mut ReportText, one: &SetComparison, detect: Option<Nanos>) {
+    text.wrapped_as(TextRole::Head, 0, 2, &set_head(one));
     let mut current = None;
     for (quantity, answer) in &one.answers {
         if current != Some(&quantity.thread) {
@@ -39,27 +34,19 @@ fn set_text(one: &SetComparison, detect: Option<Nanos>, style: Style) -> String 
                 Basis::Schedule => ", all expected wake-ups",
                 _ => "",
             };
-            let _ = writeln!(text, "  {}{by}", safe(&quantity.thread));
+            writeln!(text, "  {}{by}", safe(&quantity.thread));
         }
-        let (word, role) = match answer.verdict {
+        let mark = match answer.verdict {
             Verdict::Lower => ("better", TextRole::Good),
             Verdict::Higher => ("WORSE", TextRole::Bad),
             Verdict::NotShown => ("-", TextRole::Quiet),
         };
         let line = format!("{}: {}", name(quantity.number), words(one, quantity, answer, detect));
-        let _ = writeln!(
-            text,
-            "    {}{:gap$}{}",
-            style.paint(role, word),
-            "",
-            wrap(&line, 12, COLUMNS),
-            gap = 8 - word.len()
-        );
+        text.marked(mark, 4, 12, &line);
     }
     for line in cautions(one) {
-        let _ = writeln!(text, "  {}", style.paint(TextRole::Warning, &wrap(&line, 4, COLUMNS)));
+        text.wrapped_as(TextRole::Warning, 2, 4, &line);
     }
-    text
 }
 
 /// The names of the two sets, and the number and length of their runs.

@@ -65,9 +65,7 @@ fn an_empty_diff_reports_that_nothing_changed() {
 
 #[test]
 fn the_json_document_has_every_change() {
-    let mut out = Vec::new();
-    diff_json(&sample(), &mut out).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let document = serde_json::to_value(diff_json(&sample())).unwrap();
     assert_eq!(document["schema"], "quietcore.diff/1");
     let first = &document["changes"][0];
     assert_eq!(first["level"], "error");

@@ -160,9 +160,7 @@ fn isolated_machine(dir: &Path) -> Machine {
 }
 
 fn text(machine: &Machine, view: &InspectView) -> String {
-    let mut bytes = Vec::new();
-    report::inspect_text(machine, view, Style::Plain, &mut bytes).expect("memory takes everything");
-    String::from_utf8(bytes).expect("text")
+    report::inspect_text(machine, view, Style::Plain)
 }
 
 fn json(machine: &Machine, view: &InspectView) -> Value {
@@ -208,10 +206,7 @@ fn the_screen_of_an_isolated_machine_matches_the_golden_file() {
         assert!(!screen.contains('\u{1b}'), "a task's name reached the terminal");
     }
     assert!(tasks.contains("trader (hot) \\u{1b}[31m"));
-    let mut colour = Vec::new();
-    report::inspect_text(&machine, &InspectView::default(), Style::Colour, &mut colour)
-        .expect("memory takes everything");
-    let colour = String::from_utf8(colour).expect("text");
+    let colour = report::inspect_text(&machine, &InspectView::default(), Style::Colour);
     assert!(colour.contains("\u{1b}[") && !colour.contains("[31m\u{1b}"));
 }
 

@@ -1,6 +1,7 @@
 //! Receives messages from kernel sockets: the process connector, uevents, and changes of links and addresses.
 
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use rustix::io::Errno;
 use rustix::net::netlink::{CONNECTOR, KOBJECT_UEVENT, SocketAddrNetlink};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -46,7 +47,7 @@ impl Netlink {
     /// The errno: `EPERM` without the privilege, `EPROTONOSUPPORT` or `ECONNREFUSED` for a kernel without it.
     pub fn processes() -> Result<Netlink, RootError> {
         let source = Netlink::open("the process connector", CONNECTOR, PROCESSES)?;
-        source.listen().map_err(|errno| source.failed("listen to", errno))?;
+        source.listen().on(source.name, "listen to")?;
         Ok(source)
     }
 
@@ -68,7 +69,7 @@ impl Netlink {
     }
 
     fn open(name: &'static str, protocol: impl Into<Option<Protocol>>, groups: u32) -> Result<Netlink, RootError> {
-        let failed = |errno: Errno| RootError::from_io(name, "listen to", &errno.into());
+        let failed = |errno: Errno| failed(name, "listen to", errno);
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol.into())
             .map_err(failed)?;
@@ -116,7 +117,7 @@ impl Netlink {
                     outcome = ReceiveOutcome::Lost;
                     continue;
                 }
-                Err(errno) => return Err(self.failed("read", errno)),
+                Err(errno) => return Err(failed(self.name, "read", errno)),
             };
             // Privileged processes may also send to a group; only the kernel has number 0.
             let from = from.and_then(|from| SocketAddrNetlink::try_from(from).ok());
@@ -128,10 +129,6 @@ impl Netlink {
             ReceiveOutcome::All => ReceiveOutcome::Some,
             other => other,
         })
-    }
-
-    fn failed(&self, doing: &'static str, errno: Errno) -> RootError {
-        RootError::from_io(self.name, doing, &errno.into())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Receives blocked signals as a source that becomes readable.
 
 use crate::RootError;
+use crate::error::failed;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -24,7 +25,7 @@ impl Signals {
         };
         if fd < 0 {
             let error = std::io::Error::from_raw_os_error(crate::sched::errno());
-            return Err(RootError::from_io("signals", "listen to", &error));
+            return Err(failed("signals", "listen to", error));
         }
         // SAFETY: as above.
         Ok(Signals {

@@ -139,5 +139,5 @@ fn decode(mut messages: &[u8], each: &mut dyn FnMut(WriteMessage)) {
 }
 
 fn failed(path: &str, doing: &'static str, errno: i32) -> RootError {
-    RootError::from_io(path, doing, &std::io::Error::from_raw_os_error(errno))
+    crate::error::failed(path, doing, std::io::Error::from_raw_os_error(errno))
 }

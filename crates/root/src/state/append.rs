@@ -3,8 +3,9 @@
 //! A journal gets about eighty records in a row. Its file is opened and checked for the first of them. For the others,
 //! one lookup in the directory shows whether the name still belongs to the checked file.
 
-use super::{AppendDurability, StateDir, io, sync};
+use super::{AppendDurability, StateDir, sync};
 use crate::RootError;
+use crate::error::{OnPath, failed};
 use rustix::fs::{AtFlags, OFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -37,8 +38,8 @@ impl StateDir {
             None => {
                 let file = self
                     .open_file(&place, flags)?
-                    .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
-                let stat = rustix::fs::fstat(&file).map_err(|errno| io(&shown, "stat", errno))?;
+                    .ok_or_else(|| failed(&shown, "open", Errno::NOENT))?;
+                let stat = rustix::fs::fstat(&file).on(&shown, "stat")?;
                 let name = name.to_owned();
                 AppendedFile { name, file, stat }
             }
@@ -50,8 +51,8 @@ impl StateDir {
                 AppendDurability::Disk => sync(file, &shown).and_then(|()| sync(place.dir(self), &shown)),
             },
             // On a full disk the file system writes what fits and reports the error only at the next write.
-            Ok(_) => Err(io(&shown, "append", Errno::NOSPC)),
-            Err(errno) => Err(io(&shown, "append", errno)),
+            Ok(_) => Err(failed(&shown, "append", Errno::NOSPC)),
+            Err(errno) => Err(failed(&shown, "append", errno)),
         };
         if outcome.is_err() {
             let old_len = u64::try_from(stat.st_size).unwrap_or(0);

@@ -1,7 +1,8 @@
 //! Locks a state directory with files that one process holds at a time (`flock(2)`).
 
-use super::{StateDir, StatePath, io};
+use super::{StateDir, StatePath};
 use crate::RootError;
+use crate::error::failed;
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -55,7 +56,7 @@ impl StateDir {
         let shown = self.display_path(name);
         let file = self
             .open_file(&place, OFlags::RDWR | OFlags::CREATE)?
-            .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
+            .ok_or_else(|| failed(&shown, "open", Errno::NOENT))?;
         let deadline = Instant::now() + wait;
         loop {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -65,7 +66,7 @@ impl StateDir {
                     std::thread::sleep(Duration::from_millis(10).min(wait));
                 }
                 Err(Errno::WOULDBLOCK) => return Err(self.lock_held_error(name)),
-                Err(errno) => return Err(io(&shown, "lock", errno)),
+                Err(errno) => return Err(failed(&shown, "lock", errno)),
             }
         }
         // The number is only for the message to waiting processes, so a full disk does not matter here.

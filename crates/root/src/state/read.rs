@@ -3,8 +3,9 @@
 //! A command reads the journal several times. If directory entry, length and times are unchanged, so are the bytes: a
 //! journal only grows, or is replaced by another file.
 
-use super::{MissingDirectory, StateDir, io};
+use super::{MissingDirectory, StateDir};
 use crate::RootError;
+use crate::error::OnPath;
 use rustix::fs::{AtFlags, OFlags, Stat};
 use std::fs::File;
 use std::io::Read;
@@ -37,12 +38,11 @@ impl StateDir {
             return Ok(None);
         };
         let shown = self.display_path(name);
-        let stat = |file: &File| rustix::fs::fstat(file).map_err(|errno| io(&shown, "stat", errno));
+        let stat = |file: &File| rustix::fs::fstat(file).on(&shown, "stat");
         let mut file = File::from(file);
         let before = stamp(&stat(&file)?);
         let mut content = Vec::new();
-        file.read_to_end(&mut content)
-            .map_err(|error| RootError::from_io(&shown, "read", &error))?;
+        file.read_to_end(&mut content).on(&shown, "read")?;
         // A file that grew while it was read is read again the next time.
         if stamp(&stat(&file)?) == before {
             self.remember(name, before, &content);

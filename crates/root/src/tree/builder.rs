@@ -4,7 +4,8 @@ use super::ArchiveTree;
 use super::nodes::{ArchiveNode, NodeContent, Nodes};
 use super::store::{Store, StoreSpan};
 use crate::RootError;
-use crate::capture_rules::{TOP_NAMES, hostile};
+use crate::error::OnPath;
+use crate::files::{TOP_NAMES, hostile};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
@@ -115,8 +116,7 @@ impl TreeBuilder {
         let Some(base) = self.base() else {
             return Ok(None);
         };
-        let stored = self.store.finish();
-        stored.map_err(|error| RootError::from_io("the unpacked archive", "store", &error))?;
+        self.store.finish().on("the unpacked archive", "store")?;
         Ok(Some(ArchiveTree {
             store: self.store,
             nodes: self.nodes,

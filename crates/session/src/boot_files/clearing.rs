@@ -2,7 +2,6 @@
 
 use super::{BootScene, perform};
 use crate::{ChangeLock, Session};
-use apply::boot_line::BootChange;
 use apply::installed::{InstalledPath, RemovalResult};
 use boot::{EditedTree, LOADERS, Loader, MachineTree, OwnChanges, RecordedWords, Work, clear};
 use root::Failure;
@@ -15,7 +14,7 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removal
     let _boot_files = match changing.with_boot_files() {
         Ok(lock) => lock,
         Err(error) => {
-            removed.failed.push(format!("{}: {}", error.what, error.why));
+            removed.failed.push(error.reason());
             return Ok(());
         }
     };
@@ -23,7 +22,13 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removal
     let Some(BootRemoval { loader, work, .. }) = all_work(&scene)? else {
         return Ok(());
     };
-    match perform(session, changing, &change(&scene, &work), loader, None) {
+    match perform(
+        session,
+        changing,
+        &scene.change(RecordedWords::default(), &work),
+        loader,
+        None,
+    ) {
         Ok(()) => {
             removed.drift.extend(work.left.iter().cloned());
             removed.placed.extend(work.edits.iter().map(|edit| InstalledPath {
@@ -34,7 +39,7 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removal
                 },
             }));
         }
-        Err(error) => removed.failed.push(format!("{}: {}", error.what, error.why)),
+        Err(error) => removed.failed.push(error.reason()),
     }
     Ok(())
 }
@@ -89,16 +94,4 @@ fn work_of(scene: &BootScene, all: &[&OwnChanges]) -> Result<Option<BootRemoval>
     }
     let words = all.iter().flat_map(|ours| ours.words.clone()).collect();
     Ok(Some(BootRemoval { loader, words, work }))
-}
-
-/// The change that removes everything.
-#[must_use]
-pub fn change(scene: &BootScene, work: &Work) -> BootChange {
-    BootChange {
-        before: scene.own_words.clone(),
-        after: RecordedWords::default(),
-        edits: work.edits.clone(),
-        runs: work.runs.clone(),
-        once: None,
-    }
 }

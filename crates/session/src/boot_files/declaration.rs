@@ -8,23 +8,17 @@ use crate::declared::{self, DeclaredFile};
 use crate::isolation::existing_cpus;
 use boot::{MachineTree, former_line, isolated_by};
 use machine::{CpuSet, Machine};
-use plan::Profile;
 use plan::boot_check::{DeclaredPartition, PartitionDrift, UnknownCpus};
 use plan::declared::{BootPart, CpuSpec, Declaration, PATH};
 use plan::lint::KernelFacts;
-use root::{Failure, Root};
+use root::Failure;
 
 impl BootIsolation {
     /// What a machine declares: its partitions with `boot = true`, and the named one.
     ///
     /// # Errors
     /// No such partition, and errors in the file.
-    pub fn declared(
-        session: &Session,
-        _root: &Root,
-        machine: &Machine,
-        named: Option<&str>,
-    ) -> Result<BootIsolation, Failure> {
+    pub fn declared(session: &Session, machine: &Machine, named: Option<&str>) -> Result<BootIsolation, Failure> {
         let file = declared::read(session, None)?;
         let all = file
             .as_ref()
@@ -59,11 +53,6 @@ impl BootIsolation {
         selected: impl Iterator<Item = &'a Declaration>,
         machine: &Machine,
     ) -> Result<Option<BootIsolation>, (usize, Failure)> {
-        let reach = |profile: Profile| match profile {
-            Profile::Minimal => 0,
-            Profile::Balanced => 1,
-            Profile::Strict => 2,
-        };
         let mut all: Option<BootIsolation> = None;
         for one in selected {
             let cpus = named_cpus(one, machine).map_err(|error| (one.line, error))?;
@@ -72,11 +61,7 @@ impl BootIsolation {
                 None => BootIsolation { cpus, profile },
                 Some(so_far) => BootIsolation {
                     cpus: so_far.cpus.or(&cpus),
-                    profile: if reach(profile) > reach(so_far.profile) {
-                        profile
-                    } else {
-                        so_far.profile
-                    },
+                    profile: so_far.profile.max(profile),
                 },
             });
         }
@@ -135,7 +120,7 @@ pub fn required_words(
 }
 
 /// The active partitions and their deviations; `None` if the journal cannot be read.
-pub fn in_force(session: &Session, _root: &Root, machine: &Machine) -> Option<Vec<PartitionDrift>> {
+pub fn in_force(session: &Session, machine: &Machine) -> Option<Vec<PartitionDrift>> {
     let standing = session.active_partitions(machine)?;
     let all = standing.iter().map(|one| PartitionDrift {
         name: one.intent.name.to_string(),
@@ -156,7 +141,7 @@ pub fn covered(file: &DeclaredFile, words: &[String], machine: &Machine) -> Vec<
 }
 
 /// A note for every partition that is declared with the boot line.
-pub fn still_declared(session: &Session, _root: &Root) -> Vec<String> {
+pub fn still_declared(session: &Session) -> Vec<String> {
     // An error in the file is no reason to keep the line.
     let file = declared::read(session, None).ok().flatten();
     let all = file.map(|file| file.declarations).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::{ChangeLock, Session};
 use apply::boot_line::{BootChange, OneShotMethod};
 use boot::{Loader, MARK, MachineTree, OneShotEntry, OneShotSelection, RecordedWords, Work, trial};
 use machine::cmdline::words;
-use root::{Failure, Status};
+use root::Failure;
 
 /// Checks whether this machine can boot once with these words and that kernel. Writes nothing.
 ///
@@ -15,8 +15,7 @@ use root::{Failure, Status};
 pub fn check_once(session: &Session, one_boot: &OneShotEntry) -> Result<(), Failure> {
     let scene = BootScene::read(session)?;
     if scene.own_words.trial.is_some() {
-        return Err(Failure::new(
-            Status::Conflict,
+        return Err(Failure::conflict(
             "a boot line is being tried already",
             "there is one entry for a trial",
             "end that first: `quietcore boot confirm` or `quietcore boot clear`",
@@ -33,15 +32,13 @@ pub fn choose_once(session: &Session, one_boot: &OneShotEntry) -> Result<(), Fai
     let changing = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
     let (loader, work, once) = work(&scene, one_boot)?;
+    let after = RecordedWords {
+        trial: work.own_changes.clone(),
+        ..scene.own_words.clone()
+    };
     let change = BootChange {
-        before: scene.own_words.clone(),
-        after: RecordedWords {
-            line: scene.own_words.line.clone(),
-            trial: work.own_changes,
-        },
-        edits: work.edits,
-        runs: work.runs,
         once: Some(once),
+        ..scene.change(after, &work)
     };
     perform(session, &changing, &change, loader, Some(vec![MARK.to_owned()]))
 }
@@ -56,17 +53,11 @@ pub fn remove_once(session: &Session, changing: &ChangeLock) -> Result<Vec<Strin
     let Some((loader, work)) = trial_work(&scene)? else {
         return Ok(Vec::new());
     };
-    let change = BootChange {
-        before: scene.own_words.clone(),
-        after: RecordedWords {
-            line: scene.own_words.line.clone(),
-            trial: None,
-        },
-        edits: work.edits,
-        runs: work.runs,
-        once: None,
+    let after = RecordedWords {
+        trial: None,
+        ..scene.own_words.clone()
     };
-    perform(session, changing, &change, loader, None)?;
+    perform(session, changing, &scene.change(after, &work), loader, None)?;
     Ok(work.left)
 }
 
@@ -85,8 +76,7 @@ fn work(scene: &BootScene, one_boot: &OneShotEntry) -> Result<(&'static Loader, 
         OneShotSelection::By(run) => OneShotMethod::Tool(run),
         OneShotSelection::OneShot(entry) => OneShotMethod::Entry(entry),
         OneShotSelection::Reboot(_) => {
-            return Err(Failure::new(
-                Status::Unable,
+            return Err(Failure::unable(
                 format!(
                     "{} starts an entry once only where the restart asks for it",
                     loader.name

@@ -83,8 +83,8 @@ impl<'a> ThreadTracker<'a> {
         let mut open = vec![child];
         while let Some(pid) = open.pop() {
             let dir = format!("/proc/{pid}/task");
-            for name in self.ready.root.names(&dir).ok().flatten().unwrap_or_default() {
-                let value = |file: &str| self.ready.root.value(&format!("{dir}/{name}/{file}")).ok().flatten();
+            for name in self.ready.root.readable_names(&dir).unwrap_or_default() {
+                let value = |file: &str| self.ready.root.readable_value(&format!("{dir}/{name}/{file}"));
                 let (Ok(tid), Some(comm)) = (name.parse::<u32>(), value("comm")) else {
                     continue;
                 };

@@ -89,6 +89,11 @@ impl MovedTask {
         }
     }
 
+    /// Records that it was not moved as requested, and why.
+    pub fn leave(&mut self, errno: Option<i32>, reason: String) {
+        (self.fate, self.errno, self.reason) = (ThreadOutcome::Left, errno, Some(reason));
+    }
+
     /// Copies the policy that the thread has now.
     pub fn set_policy(&mut self, task: &Task) {
         (self.policy, self.priority, self.nice) = (Some(task.policy), task.rt_priority, task.nice);

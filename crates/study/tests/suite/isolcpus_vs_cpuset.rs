@@ -1,12 +1,13 @@
 //! The article's study: the meaning of the file that is generated for the user.
 
 use machine::CpuSet;
+use measure::MeasurementKind;
 use study::isolcpus_vs_cpuset::{IsolationVariant, Levels, text};
-use study::{Experiment, LoadLevel, MeasuredQuantity, parse};
+use study::{Experiment, LoadLevel, parse};
 
 fn experiment() -> Experiment {
     Experiment {
-        what: MeasuredQuantity::Latency,
+        what: MeasurementKind::Latency,
         cpus: "3".to_owned(),
         each: "1s".to_owned(),
         policy: None,

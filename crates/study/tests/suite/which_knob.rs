@@ -2,11 +2,12 @@
 
 use compare::{ComparisonAnswer, ComparisonQuestion, Number, Quantity, RISK, SetComparison, Verdict, judge};
 use formats::{Basis, SeriesKind};
+use measure::MeasurementKind;
 use std::collections::{BTreeMap, BTreeSet};
+use study::parse;
 use study::which_knob::{
     Candidates, Experiment, KnobEffect, KnobQuestion, LoadLevel, Matrix, knob_answers, least_repetitions, matrix,
 };
-use study::{MeasuredQuantity, parse};
 
 const KNOBS: [&str; 4] = ["stat_interval=60", "rq_affinity", "irq_affinity", "ksm_run"];
 
@@ -37,7 +38,7 @@ fn made(takes: &[&str], asked: &[&str], needs: Option<(&str, &str)>) -> Matrix {
 
 fn experiment() -> Experiment {
     Experiment {
-        what: MeasuredQuantity::Noise,
+        what: MeasurementKind::Noise,
         cpus: "1".to_owned(),
         each: "2s".to_owned(),
         policy: Some("other".to_owned()),
@@ -70,7 +71,7 @@ fn the_study_file_has_each_knob_alone_and_omitted() {
         (6, 4, 2),
         "{text}"
     );
-    assert_eq!((study.cpus.text.as_str(), study.what), ("1", MeasuredQuantity::Noise));
+    assert_eq!((study.cpus.text.as_str(), study.what), ("1", MeasurementKind::Noise));
     assert_eq!(study.policy.as_ref().unwrap().text, "other");
     assert_eq!(study.budget.unwrap().as_secs(), 3_600);
 

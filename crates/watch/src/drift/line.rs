@@ -3,11 +3,12 @@
 use super::{FindingChange, OpenFinding, WriterProcess};
 use machine::utc_text;
 use plan::Level;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::fmt;
 
 /// What a line of the log reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LineEvent {
     /// The daemon started.
     Started,
@@ -62,12 +63,6 @@ impl LineEvent {
 impl fmt::Display for LineEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
-    }
-}
-
-impl Serialize for LineEvent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 

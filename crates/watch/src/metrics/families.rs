@@ -1,9 +1,12 @@
 //! Defines the metric families and their lines. Names are a stable interface: existing ones keep name and meaning.
 
 use super::{ActivityTotals, DaemonStats, FindingStart, MOST_FINDINGS, MetricsState};
+use MetricType::{Counter, Gauge, Info};
 use formats::exposition::{Exposition, ExpositionFormat, LabelSet, MetricType, seconds};
+use machine::CpuId;
 use plan::Level;
 use serde::Serialize;
+use std::fmt::Display;
 
 /// Writes the whole state, in one of the two formats.
 #[must_use]
@@ -17,7 +20,7 @@ pub fn exposition(form: ExpositionFormat, known: &MetricsState, totals: &Activit
     }
     if let Some(measured) = &known.measured {
         text.family(
-            MetricType::Info,
+            Info,
             "quietcore_measurement",
             "Which measurement the histograms are of.",
         );
@@ -29,20 +32,19 @@ pub fn exposition(form: ExpositionFormat, known: &MetricsState, totals: &Activit
 }
 
 fn about(text: &mut Exposition, known: &MetricsState) {
-    text.family(MetricType::Info, "quietcore_build", "Which quietcore, on which kernel.");
+    text.family(Info, "quietcore_build", "Which quietcore, on which kernel.");
     let labels = LabelSet::default()
         .with("version", &known.version)
         .with("kernel", &known.kernel);
     text.line(&labels, 1);
     text.family(
-        MetricType::Gauge,
+        Gauge,
         "quietcore_isolated_cpu",
         "Whether a CPU that is to be left in peace is isolated now (0 where nothing isolates it), and who says so.",
     );
     for one in &known.isolated {
         for cpu in one.cpus.iter() {
-            let labels = LabelSet::default()
-                .with("cpu", cpu)
+            let labels = of_cpu(cpu)
                 .with("partition", &one.partition)
                 .with("said_by", &known.source_text);
             text.line(&labels, u8::from(one.is_isolated));
@@ -51,55 +53,52 @@ fn about(text: &mut Exposition, known: &MetricsState) {
 }
 
 fn counted(text: &mut Exposition, known: &MetricsState, totals: &ActivityTotals) {
-    text.family(
-        MetricType::Gauge,
-        "quietcore_cpu_online",
-        "Whether an isolated CPU runs.",
-    );
+    text.family(Gauge, "quietcore_cpu_online", "Whether an isolated CPU runs.");
     for cpu in known.cpus().iter() {
         let is_online = totals.cpus().any(|(one, total)| one == cpu && total.is_online);
-        text.line(&LabelSet::default().with("cpu", cpu), u8::from(is_online));
+        text.line(&of_cpu(cpu), u8::from(is_online));
     }
     text.family(
-        MetricType::Counter,
+        Counter,
         "quietcore_interruptions",
         "What arrived on an isolated CPU since boot, by class; a softirq counts beside the interrupt that raised it.",
     );
     for (cpu, total) in totals.cpus() {
         for (class, count) in &total.classes {
-            let labels = LabelSet::default().with("cpu", cpu).with("class", word(*class));
+            let labels = of_cpu(cpu).with("class", word(*class));
             text.line(&labels, count);
         }
     }
     let switches = || totals.cpus().filter_map(|(cpu, total)| Some((cpu, total.switches?)));
     if switches().next().is_some() {
         text.family(
-            MetricType::Counter,
+            Counter,
             "quietcore_context_switches",
             "How often a task was put on an isolated CPU since boot.",
         );
-        switches().for_each(|(cpu, count)| text.line(&LabelSet::default().with("cpu", cpu), count));
+        switches().for_each(|(cpu, count)| text.line(&of_cpu(cpu), count));
     }
     let stolen = || totals.cpus().filter_map(|(cpu, total)| Some((cpu, total.steal_ns?)));
     if stolen().next().is_some() {
         text.family(
-            MetricType::Counter,
+            Counter,
             "quietcore_steal_seconds",
             "Time that the hypervisor took from an isolated CPU since boot.",
         );
-        stolen().for_each(|(cpu, ns)| text.line(&LabelSet::default().with("cpu", cpu), seconds(ns)));
+        stolen().for_each(|(cpu, ns)| text.line(&of_cpu(cpu), seconds(ns)));
     }
 }
 
 /// The open findings of check: how many, for how long, and the oldest ones.
 fn findings(text: &mut Exposition, known: &MetricsState, now_s: u64) {
     if let Some(checked_s) = known.checked_s {
-        text.family(
-            MetricType::Gauge,
+        single(
+            text,
+            Gauge,
             "quietcore_last_check_timestamp_seconds",
             "When check was asked last, whatever it was asked.",
+            checked_s,
         );
-        text.line(&LabelSet::default(), checked_s);
     }
     let Some(lowest) = known.level else { return };
     let partitions = partitions(known);
@@ -122,7 +121,7 @@ fn partitions(known: &MetricsState) -> Vec<&str> {
 
 fn findings_by_level(text: &mut Exposition, known: &MetricsState, partitions: &[&str], lowest: Level) {
     text.family(
-        MetricType::Gauge,
+        Gauge,
         "quietcore_check_findings",
         "Findings of check that stand, by partition and level.",
     );
@@ -146,7 +145,7 @@ fn findings_by_level(text: &mut Exposition, known: &MetricsState, partitions: &[
 
 fn drift_ages(text: &mut Exposition, known: &MetricsState, partitions: &[&str], now_s: u64) {
     text.family(
-        MetricType::Gauge,
+        Gauge,
         "quietcore_drift_age_seconds",
         "For how long the oldest finding of level error has been open in a partition; 0 without one.",
     );
@@ -161,7 +160,7 @@ fn oldest_findings(text: &mut Exposition, known: &MetricsState) {
     let mut oldest: Vec<_> = standing.iter().collect();
     oldest.sort_by_key(|one| one.since_s);
     text.family(
-        MetricType::Gauge,
+        Gauge,
         "quietcore_check_finding_since_timestamp_seconds",
         "Since when a finding has been open, the oldest ones.",
     );
@@ -173,37 +172,41 @@ fn oldest_findings(text: &mut Exposition, known: &MetricsState) {
             .with("level", word(one.level));
         text.line(&labels, one.since_s);
     }
-    text.family(
-        MetricType::Gauge,
+    let unlisted = standing.len().saturating_sub(MOST_FINDINGS) as u64;
+    single(
+        text,
+        Gauge,
         "quietcore_check_findings_unlisted",
         "Findings without a line of their own, because there are too many.",
+        unlisted.saturating_add(known.ledger.more),
     );
-    let unlisted = standing.len().saturating_sub(MOST_FINDINGS) as u64;
-    text.line(&LabelSet::default(), unlisted.saturating_add(known.ledger.more));
 }
 
 /// Not under the standard names (`process_cpu_seconds_total`): in a textfile they would be those of `node_exporter` itself.
 fn cost(text: &mut Exposition, daemon: &DaemonStats) {
     let none = LabelSet::default();
-    text.family(
-        MetricType::Gauge,
+    single(
+        text,
+        Gauge,
         "quietcore_daemon_start_timestamp_seconds",
         "When the daemon began.",
+        daemon.started_s,
     );
-    text.line(&none, daemon.started_s);
-    text.family(
-        MetricType::Counter,
+    single(
+        text,
+        Counter,
         "quietcore_daemon_cpu_seconds",
         "What the daemon has had of the CPUs.",
+        seconds(daemon.cpu_ns),
     );
-    text.line(&none, seconds(daemon.cpu_ns));
     if let Some(bytes) = daemon.resident_bytes {
-        text.family(
-            MetricType::Gauge,
+        single(
+            text,
+            Gauge,
             "quietcore_daemon_resident_memory_bytes",
             "Memory of the daemon.",
+            bytes,
         );
-        text.line(&none, bytes);
     }
     for (name, help, count) in [
         (
@@ -222,23 +225,33 @@ fn cost(text: &mut Exposition, daemon: &DaemonStats) {
             daemon.log_lines_lost,
         ),
     ] {
-        text.family(MetricType::Counter, name, help);
-        text.line(&none, count);
+        single(text, Counter, name, help, count);
     }
-    text.family(
-        MetricType::Gauge,
+    single(
+        text,
+        Gauge,
         "quietcore_configuration_valid",
         "Whether /etc/quietcore.toml can be used as it is now; what could last be used is used where not.",
+        u8::from(daemon.configuration_error.is_none()),
     );
-    text.line(&none, u8::from(daemon.configuration_error.is_none()));
     text.family(
-        MetricType::Gauge,
+        Gauge,
         "quietcore_daemon_source_up",
         "Whether a source of the kernel tells; the rounds stand in for one that does not.",
     );
     for (name, is_up) in &daemon.sources {
         text.line(&none.clone().with("source", name), u8::from(*is_up));
     }
+}
+
+/// A family of one line without labels.
+fn single(text: &mut Exposition, sort: MetricType, name: &str, help: &str, value: impl Display) {
+    text.family(sort, name, help);
+    text.line(&LabelSet::default(), value);
+}
+
+fn of_cpu(cpu: CpuId) -> LabelSet {
+    LabelSet::default().with("cpu", cpu)
 }
 
 /// The JSON spelling of a class or a level.

@@ -37,11 +37,7 @@ struct CulpritRow {
 fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
     let scope = now.scope(view.scope);
     let mut found: BTreeMap<String, CulpritRow> = BTreeMap::new();
-    let cpus = now
-        .last()
-        .map(|moment| moment.activity.cpus.as_slice())
-        .unwrap_or_default();
-    for one in cpus.iter().filter(|one| scope.contains(one.cpu)) {
+    for one in now.activities().iter().filter(|one| scope.contains(one.cpu)) {
         let counted = one
             .interrupts
             .iter()
@@ -93,10 +89,9 @@ fn culprit_name(line: &CounterIncrease, kind: &str) -> String {
 
 /// Only for threads that may run nowhere else is it known where they ran.
 fn threads(now: &DisplayData, scope: &CpuSet, found: &mut BTreeMap<String, CulpritRow>) {
-    let ran = now.last().map(|moment| moment.ran.as_slice()).unwrap_or_default();
     let known = now.scene.threads.iter();
     let known: BTreeMap<u32, &IsolatedThread> = known.map(|thread| (thread.tid, thread)).collect();
-    for one in ran.iter().filter(|one| one.times > 0) {
+    for one in now.ran().iter().filter(|one| one.times > 0) {
         let Some(thread) = known.get(&one.tid) else {
             continue;
         };

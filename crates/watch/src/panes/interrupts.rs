@@ -32,11 +32,7 @@ fn room(width: usize) -> usize {
 fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
     let scope = now.scope(view.scope);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    let cpus = now
-        .last()
-        .map(|moment| moment.activity.cpus.as_slice())
-        .unwrap_or_default();
-    let here = cpus.iter().filter(|one| scope.contains(one.cpu));
+    let here = now.activities().iter().filter(|one| scope.contains(one.cpu));
     for line in here.flat_map(|one| &one.interrupts) {
         let count = counts.entry(line.name.as_str()).or_default();
         *count = count.saturating_add(line.count);

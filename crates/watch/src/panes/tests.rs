@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::row::WRITTEN;
-use crate::{Glyphs, KeyPress, Moment, ScreenStyle, TitleBar, ViewMode, WatchScene, draw, parse, press};
+use crate::{Glyphs, KeyPress, Moment, TitleBar, ViewMode, WatchScene, draw, parse, press};
 use machine::{CpuId, CpuSet};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use report::Style;
 
 const CPUS: u32 = 1_024;
 
@@ -66,7 +67,7 @@ fn only_visible_rows_are_formatted() {
         kernel: "6.18",
         mode: ViewMode::Live,
     };
-    let written = written_by(|| draw(&mut buffer, bar, &now, &view, ScreenStyle::Plain));
+    let written = written_by(|| draw(&mut buffer, bar, &now, &view, Style::Plain));
     // Two panes are side by side below the CPU pane.
     assert!(
         (usize::from(HEIGHT) / 3..2 * usize::from(HEIGHT)).contains(&written),

@@ -43,8 +43,7 @@ fn place(place: PresenceReason) -> (&'static str, Tone) {
 
 fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, _: usize) -> Vec<PaneRow<'a>> {
     let scope = now.scope(view.scope);
-    let all = now.last().map(|moment| moment.ran.as_slice()).unwrap_or_default();
-    let ran: BTreeMap<u32, ThreadRuntime> = all.iter().map(|one| (one.tid, *one)).collect();
+    let ran: BTreeMap<u32, ThreadRuntime> = now.ran().iter().map(|one| (one.tid, *one)).collect();
     let touches = |thread: &&IsolatedThread| {
         let on = thread.cpu.is_some_and(|cpu| scope.contains(cpu));
         on || thread

@@ -3,7 +3,8 @@
 
 use crate::support::drawn::{cells, now, recording, screen, text};
 use machine::{CpuId, CpuSet};
-use watch::{Glyphs, KeyPress, ScreenStyle, ViewState, WatchRecording, press};
+use report::Style;
+use watch::{Glyphs, KeyPress, ViewState, WatchRecording, press};
 
 /// A machine with this many CPUs. The last CPU of the partition is offline.
 fn machine(cpus: u32, isolated: &str) -> WatchRecording {
@@ -47,7 +48,7 @@ fn screens_of_machines_with_many_cpus_match_the_golden_files() {
         let recording = machine(cpus, isolated);
         let now = now(&recording, Glyphs::Blocks);
         for size in [(80, 24), (120, 40)] {
-            let seen = text(&cells(&now, &ViewState::default(), size, ScreenStyle::Plain));
+            let seen = text(&cells(&now, &ViewState::default(), size, Style::Plain));
             screen(&format!("{}x{}-{cpus}-cpus.txt", size.0, size.1), &seen);
         }
         // The last CPU, which is offline, can be selected.
@@ -57,7 +58,7 @@ fn screens_of_machines_with_many_cpus_match_the_golden_files() {
         for _ in 0..cpus.div_ceil(8) {
             press(&mut view, KeyPress::PageDown, &now);
         }
-        let seen = text(&cells(&now, &view, (80, 24), ScreenStyle::Plain));
+        let seen = text(&cells(&now, &view, (80, 24), Style::Plain));
         let last = format!("{:>4} off", cpus - 1);
         assert!(seen.lines().any(|line| line.contains(&last)), "{last:?} in\n{seen}");
     }

@@ -12,7 +12,8 @@ use crate::support::drawn;
 use crate::support::drawn::{cells, recording, screen, text};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
-use watch::{CpuScope, DisplayData, Glyphs, KeyPress, Overlay, ScreenStyle, ViewAction, ViewState, press};
+use report::Style;
+use watch::{CpuScope, DisplayData, Glyphs, KeyPress, Overlay, ViewAction, ViewState, press};
 
 fn focused(pane: usize) -> ViewState {
     let mut view = ViewState::default();
@@ -50,7 +51,7 @@ fn a_narrow_screen_keeps_the_verdict() {
     let recording = recording();
     let now = drawn::now(&recording, Glyphs::Blocks);
     for width in [60, 80] {
-        let drawn = text(&cells(&now, &ViewState::default(), (width, 24), ScreenStyle::Plain));
+        let drawn = text(&cells(&now, &ViewState::default(), (width, 24), Style::Plain));
         let title = drawn.lines().next().unwrap();
         let verdict = format!("isolated {}: {}", now.scene.isolated, now.scene.verdict);
         assert!(title.contains(&verdict), "{width}: {title}");
@@ -64,7 +65,7 @@ fn a_cpu_that_nothing_isolates_is_not_called_isolated() {
         scene.not_isolated = scene.isolated.clone();
     }
     let now = drawn::now(&recording, Glyphs::Blocks);
-    let drawn = text(&cells(&now, &ViewState::default(), (80, 24), ScreenStyle::Plain));
+    let drawn = text(&cells(&now, &ViewState::default(), (80, 24), Style::Plain));
     assert!(drawn.contains("CPU 1 is not isolated: noisy"), "{drawn}");
     assert!(drawn.contains("OPEN") && !drawn.contains("ISO!!"), "{drawn}");
     assert!(!drawn.contains("isolated CPUs"), "{drawn}");
@@ -78,13 +79,13 @@ fn every_pane_matches_its_golden_screen() {
         let view = focused(place);
         screen(
             &format!("80x24-{}.txt", pane.name),
-            &text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)),
+            &text(&cells(&now, &view, (80, 24), Style::Plain)),
         );
     }
-    let wide = cells(&now, &ViewState::default(), (120, 40), ScreenStyle::Plain);
+    let wide = cells(&now, &ViewState::default(), (120, 40), Style::Plain);
     screen("120x40.txt", &text(&wide));
     let ascii = drawn::now(&recording, Glyphs::Ascii);
-    let seen = text(&cells(&ascii, &ViewState::default(), (80, 24), ScreenStyle::Plain));
+    let seen = text(&cells(&ascii, &ViewState::default(), (80, 24), Style::Plain));
     assert!(seen.is_ascii(), "{seen}");
     screen("80x24-ascii.txt", &seen);
 }
@@ -96,8 +97,8 @@ fn colours_add_no_information_to_the_text() {
     let view = ViewState::default();
     for size in [(80, 24), (120, 40)] {
         let (colour, plain) = (
-            cells(&now, &view, size, ScreenStyle::Colour),
-            cells(&now, &view, size, ScreenStyle::Plain),
+            cells(&now, &view, size, Style::Colour),
+            cells(&now, &view, size, Style::Plain),
         );
         assert_eq!(text(&colour), text(&plain));
         screen(&format!("{}x{}-colours.txt", size.0, size.1), &colours(&colour));
@@ -117,10 +118,7 @@ fn overlays_match_their_golden_screens() {
     let now = drawn::now(&recording, Glyphs::Blocks);
     let mut view = ViewState::default();
     press(&mut view, KeyPress::Char('?'), &now);
-    screen(
-        "80x24-help.txt",
-        &text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)),
-    );
+    screen("80x24-help.txt", &text(&cells(&now, &view, (80, 24), Style::Plain)));
     press(&mut view, KeyPress::Escape, &now);
     press(&mut view, KeyPress::Char('5'), &now);
     press(&mut view, KeyPress::Char('f'), &now);
@@ -128,18 +126,15 @@ fn overlays_match_their_golden_screens() {
         panic!("{view:?}")
     };
     assert!(now.scene.findings.iter().any(|seen| key.starts_with(&seen.id)), "{key}");
-    screen(
-        "80x24-fix.txt",
-        &text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)),
-    );
+    screen("80x24-fix.txt", &text(&cells(&now, &view, (80, 24), Style::Plain)));
     view.open_overlay(Overlay::Answer {
         title: "blame".to_owned(),
         text: "a\u{1b}[31mb\n".repeat(50),
     });
-    let seen = text(&cells(&now, &view, (80, 24), ScreenStyle::Plain));
+    let seen = text(&cells(&now, &view, (80, 24), Style::Plain));
     assert!(seen.contains("1-20 of 50") && seen.contains("a\\u{1b}[31mb"), "{seen}");
     press(&mut view, KeyPress::PageDown, &now);
-    assert!(text(&cells(&now, &view, (80, 24), ScreenStyle::Plain)).contains("11-30 of 50"));
+    assert!(text(&cells(&now, &view, (80, 24), Style::Plain)).contains("11-30 of 50"));
 }
 
 #[test]
@@ -154,7 +149,7 @@ fn keys_sort_filter_and_select() {
             .last()
     };
     let lines = |view: &ViewState| -> Vec<String> {
-        text(&cells(&now, view, (80, 24), ScreenStyle::Plain))
+        text(&cells(&now, view, (80, 24), Style::Plain))
             .lines()
             .map(str::to_owned)
             .collect()
@@ -236,10 +231,10 @@ fn no_size_and_no_key_causes_a_panic() {
         for turn in 0..200usize {
             press(&mut view, keys[turn * 7 % keys.len()], now);
             let size = ((turn * 13 % 140) as u16, (turn * 5 % 50) as u16);
-            cells(now, &view, size, ScreenStyle::Colour);
+            cells(now, &view, size, Style::Colour);
         }
     }
-    let small = text(&cells(&nothing, &ViewState::default(), (39, 10), ScreenStyle::Plain));
+    let small = text(&cells(&nothing, &ViewState::default(), (39, 10), Style::Plain));
     assert!(small.starts_with("quietcore watch needs 40 x 8"), "{small}");
 }
 
@@ -255,7 +250,7 @@ fn names_from_the_machine_are_escaped_for_the_terminal() {
     "\u{1b}[2Jevil\u{202e}".clone_into(&mut scene.threads[0].comm);
     let now = drawn::now(&recording, Glyphs::Blocks);
     let view = focused(2);
-    let seen = cells(&now, &view, (80, 24), ScreenStyle::Plain);
+    let seen = cells(&now, &view, (80, 24), Style::Plain);
     assert!(
         seen.content
             .iter()

@@ -77,7 +77,7 @@ impl CheckFixture {
         let settings = machine::settings::for_cpus(&root, &self.isolation.intent.cpus, plan::knobs::planned());
         let mut case = CheckCase::new(self.isolation.clone(), &self.machine, &settings, &[]);
         for path in case.paths() {
-            let read = root.value(&path).ok().flatten();
+            let read = root.readable_value(&path);
             let there = read.or_else(|| root.kind(&path).ok().flatten().map(|_| String::new()));
             let now = self.files.get(&path).cloned().unwrap_or(there);
             case.values.insert(path, now);

@@ -3,6 +3,7 @@
 use super::planned_declaration::PlannedDeclaration;
 use super::{AppliedPartition, ApplyReason, Args, NameConflict, apply_declaration};
 use crate::plans;
+use apply::ChangeEntry;
 use machine::CpuSet;
 use plan::Finding;
 use report::KnobDetail;
@@ -10,7 +11,6 @@ use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
-use session::entries::ChangeEntryJson;
 use std::time::Duration;
 use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
@@ -21,7 +21,7 @@ struct DeclaredApplyJson<'a> {
     schema: &'static str,
     config: &'a str,
     partitions: Vec<DeclaredPartitionJson<'a>>,
-    entries: Vec<ChangeEntryJson>,
+    entries: Vec<&'a ChangeEntry>,
     /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
@@ -146,7 +146,7 @@ fn report(file: &DeclaredFile, all: &[Result<AppliedPartition, Failure>], boot_p
         schema: "quietcore.apply/1",
         config: &file.path,
         partitions: partitions.collect(),
-        entries: entries.map(ChangeEntryJson::from).collect(),
+        entries: entries.collect(),
         findings: boot_part,
     });
 }

@@ -4,7 +4,7 @@ use super::Args;
 use investigate::{BlameReport, EndReason, ExitReason, TraceClock, WatchedProgram, note_text};
 use report::RowLimit;
 use root::{Failure, Status};
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 use tracing::ipi_senders::SendersReport;
 
 /// Maximum rows per CPU without `--all`.
@@ -16,21 +16,16 @@ const MAX_ROWS: usize = 12;
 /// A file cannot be written.
 pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), Failure> {
     write(args, report)?;
-    match screen.form {
-        OutputFormat::Json => screen.json(report),
-        OutputFormat::Text => {
-            let rows = if args.all {
-                RowLimit::All
-            } else {
-                RowLimit::First(MAX_ROWS)
-            };
-            screen.text(&report::blame_text(&report.answer, rows, screen.style()));
-            if let Some(found) = &report.found {
-                screen.text(&found.text());
-            }
-            screen.text(&report::tracers_text(report.tracers()));
-        }
+    screen.json(report);
+    let rows = match args.all {
+        true => RowLimit::All,
+        false => RowLimit::First(MAX_ROWS),
+    };
+    screen.text(&report::blame_text(&report.answer, rows, screen.style()));
+    if let Some(found) = &report.found {
+        screen.text(&found.text());
     }
+    screen.text(&report::tracers_text(report.tracers()));
     if let Some(program) = &report.program {
         screen.note(&program_text(program));
     }

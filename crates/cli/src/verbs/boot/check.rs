@@ -42,8 +42,7 @@ struct BootCheckJson<'a> {
 /// # Errors
 /// A captured machine that cannot be opened, or a journal or declaration file that cannot be parsed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let is_live = session.root().origin() == Origin::Live;
     let scene = BootScene::read(session)?;
     let count = |requested: &CpuSet| match (is_live, requested.is_empty()) {

@@ -1,10 +1,11 @@
 //! `boot clear`: removes our words, and the trial entry.
 
+use super::BootTarget;
 use super::change_view::{ChangeMode, ChangeView};
-use super::target::BootTarget;
+use boot::RecordedWords;
 use root::{Failure, Status};
 use session::Session;
-use session::boot_files::clearing::{BootRemoval, all_work, change};
+use session::boot_files::clearing::{BootRemoval, all_work};
 use session::boot_files::declaration::still_declared;
 use session::boot_files::perform;
 use terminal::Screen;
@@ -21,8 +22,7 @@ pub struct Args {
 /// # Errors
 /// Files that cannot be written, or words that cannot be removed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.target.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.target.reading.open(session)?;
     let (scene, changing) = args.target.open(session)?;
     let mode = ChangeMode::under(changing.as_ref());
     let Some(BootRemoval {
@@ -38,7 +38,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }));
         return Ok(Status::Done);
     };
-    work.notes.extend(still_declared(session, scene.root));
+    work.notes.extend(still_declared(session));
     let shown = ChangeView {
         verb: "clear",
         loader,
@@ -48,7 +48,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     shown.show(screen);
     if let Some(changing) = changing {
-        perform(session, &changing, &change(&scene, &work), loader, None)?;
+        let change = scene.change(RecordedWords::default(), &work);
+        perform(session, &changing, &change, loader, None)?;
     }
     shown.finish(Some("Taken out. The next boot is without it."), screen);
     Ok(match work.left.is_empty() {

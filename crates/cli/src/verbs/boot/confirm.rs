@@ -3,11 +3,12 @@
 use super::change_view::{ChangeMode, ChangeView};
 use super::nothing_to_confirm;
 use apply::DurableStorage;
-use apply::boot_line::{BootChange, note_state};
+use apply::boot_line::note_state;
 use boot::{
-    BootSinceWrite, BootState, EditedTree, EveryBoot, FallbackRequirement, LOADERS, MARK, MachineTree, RecordedWords,
-    clear, missing_words, set,
+    BootSinceWrite, EditedTree, EveryBoot, FallbackRequirement, LOADERS, MARK, MachineTree, RecordedWords, clear,
+    missing_words, set,
 };
+use machine::cmdline::BootWordStage;
 use root::{Failure, Status};
 use session::Session;
 use session::boot_files::{BootScene, lock_boot_files, perform};
@@ -62,19 +63,20 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         mode: ChangeMode::Real,
     };
     shown.show(screen);
-    let change = BootChange {
-        before: scene.own_words.clone(),
-        after: RecordedWords {
-            line: work.own_changes.clone(),
-            trial: None,
-        },
-        edits: work.edits.clone(),
-        runs: work.runs.clone(),
-        once: None,
+    let after = RecordedWords {
+        line: work.own_changes.clone(),
+        trial: None,
     };
-    perform(session, &held, &change, loader, Some(tried.words.clone()))?;
-    let lasting = session.made_lasting_state()?;
-    note_state(&DurableStorage(&lasting), session.boot_id().as_deref(), BootState::Live)?;
+    perform(
+        session,
+        &held,
+        &scene.change(after, &work),
+        loader,
+        Some(tried.words.clone()),
+    )?;
+    let state = session.made_lasting_state()?;
+    let lasting = DurableStorage(&state);
+    note_state(&lasting, session.boot_id().as_deref(), BootWordStage::Live)?;
     shown.finish(Some("Kept: the default line has it from now on."), screen);
     Ok(Status::Done)
 }

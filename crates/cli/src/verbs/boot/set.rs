@@ -1,9 +1,8 @@
 //! `boot set`: adds words to the default boot line.
 
+use super::BootTarget;
 use super::change_view::{ChangeMode, ChangeView};
-use super::target::BootTarget;
 use super::words::BootWordArgs;
-use apply::boot_line::BootChange;
 use boot::{EveryBoot, FallbackRequirement, MachineTree, RecordedWords, set, tuned};
 use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
@@ -39,8 +38,7 @@ pub struct Args {
 /// # Errors
 /// An unsupported loader, invalid words, or files that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.target.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.target.reading.open(session)?;
     let (scene, changing) = args.target.open(session)?;
     let mode = ChangeMode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
@@ -72,17 +70,17 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if let Some(changing) = &changing
         && !work.is_nothing()
     {
-        let change = BootChange {
-            before: scene.own_words.clone(),
-            after: RecordedWords {
-                line: work.own_changes.clone(),
-                trial: scene.own_words.trial.clone(),
-            },
-            edits: work.edits.clone(),
-            runs: work.runs.clone(),
-            once: None,
+        let after = RecordedWords {
+            line: work.own_changes.clone(),
+            ..scene.own_words.clone()
         };
-        perform(session, changing, &change, loader, Some(chosen.words.clone()))?;
+        perform(
+            session,
+            changing,
+            &scene.change(after, &work),
+            loader,
+            Some(chosen.words.clone()),
+        )?;
     }
     // The line first: otherwise the file could declare words that are on no line.
     if let (Some(_), DeclarationEffect::Saved(_, Some(draft))) = (changing, tie) {

@@ -3,9 +3,9 @@
 use crate::reading::ReadingArgs;
 use apply::boot_line::BootObservation;
 use boot::{
-    BootEntry, BootState, DetectedLoader, EntryLine, MachineTree, OwnChanges, contradiction, find, other_way,
-    state_after, tuned,
+    BootEntry, DetectedLoader, EntryLine, MachineTree, OwnChanges, contradiction, find, other_way, state_after, tuned,
 };
+use machine::cmdline::BootWordStage;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
@@ -80,7 +80,7 @@ struct OwnWordsJson {
     loader: String,
     words: Vec<String>,
     files: Vec<String>,
-    state: BootState,
+    state: BootWordStage,
 }
 
 /// Runs the command.
@@ -88,8 +88,7 @@ struct OwnWordsJson {
 /// # Errors
 /// A captured machine that cannot be opened, or a journal that cannot be parsed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.reading.open(session)?;
     let scene = BootScene::read(session)?;
     let files = MachineTree::of(scene.root);
     let found = match &args.loader {

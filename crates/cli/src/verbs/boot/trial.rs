@@ -1,7 +1,7 @@
 //! `boot trial`: creates an entry for the next boot only.
 
+use super::BootTarget;
 use super::change_view::{ChangeMode, ChangeView};
-use super::target::BootTarget;
 use super::words::BootWordArgs;
 use apply::boot_line::{BootChange, OneShotMethod};
 use boot::{MARK, MachineTree, OneShotEntry, OneShotSelection, RecordedWords, trial, tuned};
@@ -27,8 +27,7 @@ pub struct Args {
 /// # Errors
 /// An unsupported loader, invalid words, or files that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let opened = args.target.reading.open(session)?;
-    let session: &Session = &opened;
+    let session = &*args.target.reading.open(session)?;
     let (scene, changing) = args.target.open(session)?;
     let mode = ChangeMode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
@@ -66,15 +65,13 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     shown.show(screen);
     if let Some(changing) = changing {
+        let after = RecordedWords {
+            trial: work.own_changes.clone(),
+            ..scene.own_words.clone()
+        };
         let change = BootChange {
-            before: scene.own_words.clone(),
-            after: RecordedWords {
-                line: scene.own_words.line.clone(),
-                trial: work.own_changes.clone(),
-            },
-            edits: work.edits.clone(),
-            runs: work.runs.clone(),
             once,
+            ..scene.change(after, &work)
         };
         perform(session, &changing, &change, loader, listed)?;
     }

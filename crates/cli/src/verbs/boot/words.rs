@@ -56,11 +56,7 @@ impl BootWordArgs {
             (None, Some(expression)) => {
                 let request = BootIsolation {
                     cpus: isolation::existing_cpus(expression, &machine)?,
-                    profile: match self.profile {
-                        Some(ProfileWord::Minimal) => Profile::Minimal,
-                        Some(ProfileWord::Balanced) | None => Profile::Balanced,
-                        Some(ProfileWord::Strict) => Profile::Strict,
-                    },
+                    profile: self.profile.map_or(Profile::Balanced, Into::into),
                 };
                 let beside = if self.only {
                     IsolationMerge::Alone
@@ -70,7 +66,7 @@ impl BootWordArgs {
                 for_cpus(&request, beside, &machine, &facts, &former)?
             }
             (None, None) => {
-                let request = BootIsolation::declared(session, root, &machine, self.partition.as_deref())?;
+                let request = BootIsolation::declared(session, &machine, self.partition.as_deref())?;
                 for_cpus(&request, IsolationMerge::United, &machine, &facts, &former)?
             }
         };

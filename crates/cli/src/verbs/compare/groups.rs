@@ -58,7 +58,7 @@ fn is_page(file: &Path) -> bool {
 
 fn empty(dir: &Path) -> Failure {
     Failure::usage(
-        format!("{} holds no result", report::safe(&dir.display().to_string())),
+        format!("{} holds no result", report::safe_path(dir)),
         "a directory is a set of repetitions".to_owned(),
         "measure some times with --out into it, then compare again",
     )

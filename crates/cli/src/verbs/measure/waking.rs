@@ -1,6 +1,6 @@
 //! Options of `measure latency`: period, clock, schedule, phases of several CPUs, and which wake-ups are listed.
 
-use clap::ValueEnum;
+use crate::flags::value_words;
 use machine::nanoseconds;
 use machine::parse_duration;
 use measure::{LaneLifetime, MeasureRequest, MeasurementKind, SamplerPolicy, Sleep, parse_policy};
@@ -43,16 +43,17 @@ pub struct WakeUpArgs {
     spike: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ClockArg {
-    /// It is not set
-    Monotonic,
-    /// The wall clock; the result says when it was set
-    Realtime,
-    /// The wall clock without leap seconds
-    Tai,
-    /// Goes on while the machine is suspended
-    Boottime,
+value_words! {
+    enum ClockArg for measure::Clock {
+        /// It is not set
+        Monotonic,
+        /// The wall clock; the result says when it was set
+        Realtime,
+        /// The wall clock without leap seconds
+        Tai,
+        /// Goes on while the machine is suspended
+        Boottime,
+    }
 }
 
 impl WakeUpArgs {
@@ -71,12 +72,7 @@ impl WakeUpArgs {
             if let Some(loops) = self.loops {
                 lane.window_end = LaneLifetime::Loops(loops);
             }
-            lane.clock = match self.clock {
-                ClockArg::Monotonic => measure::Clock::Monotonic,
-                ClockArg::Realtime => measure::Clock::Realtime,
-                ClockArg::Tai => measure::Clock::Tai,
-                ClockArg::Boottime => measure::Clock::Boottime,
-            };
+            lane.clock = self.clock.into();
             if let Some(policy) = self.policy {
                 policy.fill(lane);
             }

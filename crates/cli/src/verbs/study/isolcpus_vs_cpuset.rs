@@ -3,10 +3,11 @@
 use super::options::{LoadPlacement, MeasureSpec, StudyOptions, a_time};
 use super::venue_args::VenueArgs;
 use super::{consent, outcome_view, show_written};
-use ::study::MeasuredQuantity;
+use crate::flags::value_words;
 use ::study::isolcpus_vs_cpuset::{IsolationVariant, Levels, text};
 use clap::ValueEnum;
 use experiment::{StudyFile, StudyRun};
+use measure::MeasurementKind;
 use root::{Failure, Status};
 use session::Session;
 use terminal::Screen;
@@ -63,16 +64,17 @@ pub struct Args {
     venue: VenueArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum IsolationArg {
-    /// Not at all
-    None,
-    /// isolcpus= on the boot line
-    Isolcpus,
-    /// A partition made at run time
-    Cpuset,
-    /// isolcpus= and a partition
-    Both,
+value_words! {
+    enum IsolationArg for IsolationVariant {
+        /// Not at all
+        None,
+        /// isolcpus= on the boot line
+        Isolcpus,
+        /// A partition made at run time
+        Cpuset,
+        /// isolcpus= and a partition
+        Both,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -93,7 +95,7 @@ enum PreemptionArg {
 /// As `study run`.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let experiment = args.options.experiment(&MeasureSpec {
-        what: MeasuredQuantity::Latency,
+        what: MeasurementKind::Latency,
         cpus: &args.cpus,
         each: &args.each,
         repetitions: args.repetitions,
@@ -118,12 +120,6 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 }
 
 fn levels(args: &Args) -> Result<Levels, Failure> {
-    let isolation = |how: &IsolationArg| match how {
-        IsolationArg::None => IsolationVariant::None,
-        IsolationArg::Isolcpus => IsolationVariant::Isolcpus,
-        IsolationArg::Cpuset => IsolationVariant::Cpuset,
-        IsolationArg::Both => IsolationVariant::Both,
-    };
     let model = |model: &PreemptionArg| match model {
         PreemptionArg::None => Some("none"),
         PreemptionArg::Voluntary => Some("voluntary"),
@@ -139,7 +135,7 @@ fn levels(args: &Args) -> Result<Levels, Failure> {
         ));
     }
     Ok(Levels {
-        isolations: args.isolation.iter().map(isolation).collect(),
+        isolations: args.isolation.iter().map(|how| (*how).into()).collect(),
         preemptions,
         kernels: args.kernels.clone(),
     })

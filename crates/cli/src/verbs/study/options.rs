@@ -1,8 +1,9 @@
 //! Shared options of all generated studies, and their text in the study file.
 
-use ::study::{Experiment, LoadLevel, MeasuredQuantity};
+use ::study::{Experiment, LoadLevel};
 use clap::ValueEnum;
 use machine::parse_duration;
+use measure::MeasurementKind;
 use std::path::PathBuf;
 
 /// Optional settings of a study.
@@ -28,7 +29,7 @@ pub struct StudyOptions {
 /// What is measured. Each study has its own defaults for these.
 pub struct MeasureSpec<'a> {
     /// Latency, noise or both.
-    pub what: MeasuredQuantity,
+    pub what: MeasurementKind,
     /// The CPUs, as given.
     pub cpus: &'a str,
     /// How long each run measures, as given.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use study::{Axis, LevelCombination, Study};
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 
 /// JSON of `study run` and `study report`.
 #[derive(Serialize)]
@@ -49,18 +49,14 @@ pub fn show(outcome: &StudyOutcome, screen: &mut Screen) {
         knob_answer::answer(outcome, screen);
         return;
     }
-    match screen.form {
-        OutputFormat::Json => screen.json(&json(outcome)),
-        OutputFormat::Text => {
-            let (done, runs) = (outcome.runs_done(), outcome.runs());
-            screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
-            for one in &outcome.given_up {
-                let (boot, why) = (report::safe(&one.boot), report::safe(&one.why));
-                screen.text(&format!("not possible: boot {boot}: {why}\n"));
-            }
-            screen.text(&report::study::study_text(&rows(outcome), screen.style()));
-        }
+    screen.json(&json(outcome));
+    let (done, runs) = (outcome.runs_done(), outcome.runs());
+    screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
+    for one in &outcome.given_up {
+        let (boot, why) = (report::safe(&one.boot), report::safe(&one.why));
+        screen.text(&format!("not possible: boot {boot}: {why}\n"));
     }
+    screen.text(&report::study::study_text(&rows(outcome), screen.style()));
 }
 
 /// The results in another format, for this file or for standard output.

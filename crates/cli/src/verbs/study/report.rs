@@ -37,10 +37,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     let outcome = StudyOutcome::of(&directory)?;
     if let Some(form) = args.form {
         let text = outcome_view::document(&outcome, form, args.out.as_deref());
-        match &args.out {
-            Some(path) => root::output::write(path, text.as_bytes())?,
-            None => screen.stream(|out| out.write_all(text.as_bytes())),
-        }
+        crate::deliver(&text, args.out.as_deref(), screen)?;
         return Ok(Status::Done);
     }
     if let Some(path) = &args.html {

@@ -2,13 +2,13 @@
 
 use super::options::{LoadPlacement, MeasureSpec, StudyOptions, a_time};
 use super::{outcome_view, show_plan};
+use crate::flags::value_words;
 use crate::intent::ProfileWord;
-use clap::ValueEnum;
 use experiment::WhichKnobOptions;
+use measure::MeasurementKind;
 use plan::Profile;
 use root::{Failure, Status};
 use session::Session;
-use study::MeasuredQuantity;
 use terminal::Screen;
 
 /// Arguments of `study which-knob`.
@@ -54,14 +54,15 @@ pub struct Args {
     dry_run: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum QuestionArg {
-    /// Wake-up latency
-    Latency,
-    /// Gaps in a busy loop
-    Noise,
-    /// Both at once
-    All,
+value_words! {
+    enum QuestionArg for MeasurementKind {
+        /// Wake-up latency
+        Latency,
+        /// Gaps in a busy loop
+        Noise,
+        /// Both at once
+        All,
+    }
 }
 
 /// Runs the command.
@@ -82,11 +83,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 impl Args {
     fn options(&self) -> WhichKnobOptions {
         let experiment = self.options.experiment(&MeasureSpec {
-            what: match self.measure {
-                QuestionArg::Latency => MeasuredQuantity::Latency,
-                QuestionArg::Noise => MeasuredQuantity::Noise,
-                QuestionArg::All => MeasuredQuantity::All,
-            },
+            what: self.measure.into(),
             cpus: &self.cpus,
             each: &self.each,
             repetitions: self.repetitions.unwrap_or_default(),
@@ -95,7 +92,7 @@ impl Args {
             load_on: self.load_on,
         });
         WhichKnobOptions {
-            profile: self.profile.map_or(Profile::Balanced, ProfileWord::profile),
+            profile: self.profile.map_or(Profile::Balanced, Into::into),
             with: self.with.clone(),
             without: self.without.clone(),
             knobs: self.knobs.clone(),

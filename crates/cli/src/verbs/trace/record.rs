@@ -136,7 +136,7 @@ fn show(args: &Args, recording: &TraceRecording, screen: &mut Screen) {
         recording.recorded(),
         recording.duration_ns as f64 / 1e9,
         bytes as f64 / f64::from(1 << 20),
-        report::safe(&args.out.display().to_string())
+        report::safe_path(&args.out)
     ));
     for of in &recording.cpus {
         let number = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());

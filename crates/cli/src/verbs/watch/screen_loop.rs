@@ -4,17 +4,14 @@ use super::keyboard::{self, Input};
 use super::terminal::{self, TerminalGuard};
 use ::terminal::Screen;
 use root::{Failure, process};
-use watch::{Glyphs, MomentSource, ScreenStyle, TitleBar, ViewAction, ViewState};
+use watch::{Glyphs, MomentSource, TitleBar, ViewAction, ViewState};
 
 /// Shows a source until the user or a signal ends it. Signals are already blocked.
 ///
 /// # Errors
 /// The terminal is gone, or an error of the source.
 pub fn show(source: &mut dyn MomentSource, screen: &Screen) -> Result<(), Failure> {
-    let look = match screen.style() {
-        report::Style::Colour => ScreenStyle::Colour,
-        report::Style::Plain => ScreenStyle::Plain,
-    };
+    let look = screen.style();
     let glyphs = glyphs();
     let mut view = ViewState::default();
     terminal::restore_on_panic();

@@ -67,7 +67,7 @@ pub fn play(file: &Path, screen: &Screen) -> Result<Status, Failure> {
 }
 
 fn read(file: &Path) -> Result<WatchRecording, Failure> {
-    let name = report::safe(&file.display().to_string());
+    let name = report::safe_path(file);
     let bytes = root::input::bytes(file, watch::MOST_BYTES).map_err(|error| match error.errno() {
         Some(libc::EFBIG) => Failure::usage(
             format!("{name} cannot be played"),

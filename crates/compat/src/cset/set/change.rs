@@ -2,11 +2,13 @@
 
 use crate::cset::CsetError;
 use crate::cset::tree::{CpusetNode, CpusetTree, clean, parent};
-use apply::{ApplyLayer, ApplyOutcome, ApplyRequest, Force, Journal, JournalState, UndoRequest, UndoTarget};
+use apply::{
+    ApplyLayer, ApplyOutcome, ApplyRequest, Force, Journal, JournalState, UndoOutcome, UndoRequest, UndoTarget,
+};
 use machine::{CpuId, CpuSet, Version};
 use plan::{Action, Change, IntentKind, PartitionName, ReadbackComparison, UndoMethod, by_hand};
 use root::Root;
-use session::Session;
+use session::ChangeLock;
 
 /// The intended properties of a set.
 #[derive(Clone, Debug, Default)]
@@ -23,12 +25,7 @@ pub struct SetProperties {
 ///
 /// # Errors
 /// No such parent.
-pub fn create(
-    session: &Session,
-    tree: &CpusetTree,
-    name: &str,
-    request: &SetProperties,
-) -> Result<Vec<Change>, CsetError> {
+pub fn create(tree: &CpusetTree, name: &str, request: &SetProperties) -> Result<Vec<Change>, CsetError> {
     let path = clean(name);
     let above = match parent(&path) {
         "" => tree.find("root")?,
@@ -42,7 +39,7 @@ pub fn create(
     let mut changes = Vec::new();
     if tree.hierarchy.version == Version::V2 {
         let path = format!("{}/cgroup.subtree_control", tree.hierarchy.dir(&above.place));
-        let before = session.root().value(&path)?;
+        let before = tree.session.root().value(&path)?;
         if !ReadbackComparison::Word.same(before.as_deref().unwrap_or_default(), "+cpuset") {
             changes.push(by_hand::write(
                 &path,
@@ -103,18 +100,13 @@ fn near(tree: &CpusetTree, cpus: &CpuSet, above: &CpusetNode) -> Option<CpuSet> 
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn modify(
-    session: &Session,
-    tree: &CpusetTree,
-    set: &CpusetNode,
-    request: &SetProperties,
-) -> Result<Vec<Change>, CsetError> {
+pub fn modify(tree: &CpusetTree, set: &CpusetNode, request: &SetProperties) -> Result<Vec<Change>, CsetError> {
     let lists = [("cpus", &request.cpus), ("mems", &request.mems)];
     let mut changes = Vec::new();
     for (name, list) in lists {
         if let Some(list) = list {
             let path = tree.hierarchy.file(&set.place, name);
-            let before = session.root().value(&path)?;
+            let before = tree.session.root().value(&path)?;
             changes.push(by_hand::write(
                 &path,
                 before,
@@ -162,8 +154,8 @@ pub fn destroy(tree: &CpusetTree, set: &CpusetNode) -> Result<Vec<Change>, CsetE
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn rename(session: &Session, tree: &CpusetTree, set: &CpusetNode, name: &str) -> Result<Vec<Change>, CsetError> {
-    let root = session.root();
+pub fn rename(tree: &CpusetTree, set: &CpusetNode, name: &str) -> Result<Vec<Change>, CsetError> {
+    let root = tree.session.root();
     let path = format!("{}/{name}", parent(&set.path));
     let start = tree.place_for(&path);
     let new_place = |old: &CpusetNode| {
@@ -284,10 +276,11 @@ fn copied_files(version: Version) -> &'static [(&'static str, ReadbackComparison
 ///
 /// # Errors
 /// The kernel's refusal; all earlier changes have been undone.
-pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<ApplyOutcome>, CsetError> {
+pub fn make(tree: &CpusetTree, changes: Vec<Change>) -> Result<Option<ApplyOutcome>, CsetError> {
     if changes.is_empty() {
         return Ok(None);
     }
+    let session = tree.session;
     let changing = session.lock()?;
     session.refresh();
     let machine = session.machine();
@@ -311,11 +304,11 @@ pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<ApplyOutco
 ///
 /// # Errors
 /// A journal that cannot be read, or a failed undo.
-pub fn unmake(session: &Session, tree: &CpusetTree, set: &CpusetNode) -> Result<bool, CsetError> {
-    let Some(changing) = session.lock_existing()? else {
+pub fn unmake(tree: &CpusetTree, set: &CpusetNode) -> Result<bool, CsetError> {
+    let Some(changing) = tree.session.lock_existing()? else {
         return Ok(false);
     };
-    let boot_id = changing.session.boot_id();
+    let boot_id = tree.session.boot_id();
     let Some(steps) = Journal::open(changing.state())?.and_then(|journal| {
         let is_open = journal.state(boot_id.as_deref()) == JournalState::InForce;
         is_open.then(|| making(&journal, &tree.hierarchy.dir(&set.place)))?
@@ -323,21 +316,21 @@ pub fn unmake(session: &Session, tree: &CpusetTree, set: &CpusetNode) -> Result<
         return Ok(false);
     };
     for _ in 0..steps {
-        let undone = apply::undo(
-            &changing.host,
-            changing.state(),
-            boot_id.as_deref(),
-            UndoRequest {
-                which: UndoTarget::Last,
-                force: Force::Keep,
-                why: "cset set --destroy",
-            },
-        )?;
-        if let Some(failed) = undone.failed.first() {
-            return Err(CsetError::failed(format!("not undone: {failed}")));
-        }
+        undo(&changing, UndoTarget::Last, "cset set --destroy")?;
     }
     Ok(true)
+}
+
+/// Undoes this, and keeps what other programs changed since.
+pub fn undo(changing: &ChangeLock, which: UndoTarget, why: &str) -> Result<UndoOutcome, CsetError> {
+    let force = Force::Keep;
+    let boot_id = changing.session.boot_id();
+    let request = UndoRequest { which, force, why };
+    let undone = apply::undo(&changing.host, changing.state(), boot_id.as_deref(), request)?;
+    match undone.failed.first() {
+        None => Ok(undone),
+        Some(failed) => Err(CsetError::failed(format!("not undone: {failed}"))),
+    }
 }
 
 /// The number of last layers that concern only this set, back to its creation.

@@ -6,7 +6,7 @@ use crate::cset::moving::{self, KernelThreads};
 use crate::cset::set;
 use crate::cset::talk::CsetOutput;
 use crate::cset::tree::{CpusetNode, CpusetTree};
-use apply::{ApplyOutcome, ApplyRequest, Force, UndoRequest, UndoTarget};
+use apply::{ApplyOutcome, ApplyRequest, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use root::Failure;
@@ -58,12 +58,12 @@ fn kthread_of(intent: &Intent) -> Kthread {
 
 /// Creates it, and reports the moved tasks.
 pub(super) fn activate(
-    &ShieldContext { session, tree, names }: &ShieldContext,
+    &ShieldContext { tree, names }: &ShieldContext,
     cpus: &CpuSet,
     kthread: Kthread,
     talk: &mut CsetOutput,
 ) -> Result<(), CsetError> {
-    let intent = intent_of(session, names, cpus, kthread)?;
+    let intent = intent_of(tree.session, names, cpus, kthread)?;
     let root = tree.find("root")?;
     let user: Vec<u32> = tree
         .members(root)
@@ -71,7 +71,7 @@ pub(super) fn activate(
         .map(|task| task.key.tid)
         .collect();
     let kernel = unbound(tree, root);
-    start_shield(session, &intent)?;
+    start_shield(tree.session, &intent)?;
     talk.print(&format!("moving {} tasks from root into system cpuset...", user.len()));
     talk.bar(user.len());
     if kthread == Kthread::On {
@@ -138,34 +138,23 @@ fn undo_shield(session: &Session, intent: &Intent) -> Result<apply::UndoOutcome,
     let Some(changing) = session.lock_existing()? else {
         return Ok(apply::UndoOutcome::default());
     };
-    let boot_id = changing.session.boot_id();
     // No second command can confirm it, so values that other programs changed since then are left alone.
-    let undone = apply::undo(
-        &changing.host,
-        changing.state(),
-        boot_id.as_deref(),
-        UndoRequest {
-            which: UndoTarget::Named(intent.name.as_str()),
-            force: Force::Keep,
-            why: "cset shield --reset",
-        },
-    )?;
-    match undone.failed.first() {
-        None => Ok(undone),
-        Some(failed) => Err(CsetError::failed(format!("not undone: {failed}"))),
-    }
+    set::undo(
+        &changing,
+        UndoTarget::Named(intent.name.as_str()),
+        "cset shield --reset",
+    )
 }
 
 /// Changes its CPUs, or its rules for kernel threads.
 pub(super) fn change(
-    session: &Session,
     tree: &CpusetTree,
     shield: &Shield,
     cpus: Option<&CpuSet>,
     kthread: Option<Kthread>,
 ) -> Result<(), CsetError> {
     let Some(former) = &shield.intent else {
-        return set::resize(session, tree, shield.user, shield.system, cpus);
+        return set::resize(tree, shield.user, shield.system, cpus);
     };
     let mut intended = former.clone();
     if let Some(cpus) = cpus {
@@ -179,12 +168,11 @@ pub(super) fn change(
     if intended == *former {
         return Ok(());
     }
-    start_shield(session, &intended)
+    start_shield(tree.session, &intended)
 }
 
 /// `-k on` and `-k off` for an existing shield.
 pub(super) fn kernel_threads(
-    session: &Session,
     tree: &CpusetTree,
     shield: &Shield,
     kthread: Kthread,
@@ -204,9 +192,9 @@ pub(super) fn kernel_threads(
         (false, Kthread::Off) => chosen.kernel.len(),
     };
     if shield.intent.is_some() {
-        change(session, tree, shield, None, Some(kthread))?;
+        change(tree, shield, None, Some(kthread))?;
     } else if !chosen.kernel.is_empty() {
-        set::move_tasks(session, tree, &chosen.kernel, to)?;
+        set::move_tasks(tree, &chosen.kernel, to)?;
     }
     match kthread {
         Kthread::On => report_kernel_threads(count, talk),
@@ -220,12 +208,7 @@ pub(super) fn kernel_threads(
 }
 
 /// Removes it.
-pub(super) fn reset(
-    session: &Session,
-    tree: &CpusetTree,
-    shield: &Shield,
-    talk: &mut CsetOutput,
-) -> Result<(), CsetError> {
+pub(super) fn reset(tree: &CpusetTree, shield: &Shield, talk: &mut CsetOutput) -> Result<(), CsetError> {
     for (set, kind) in [(shield.user, "user"), (shield.system, "system")] {
         talk.print(&format!(
             "moving {} tasks from \"{}\" {kind} set to root set...",
@@ -238,9 +221,9 @@ pub(super) fn reset(
         shield.user.path, shield.system.path
     ));
     match &shield.intent {
-        None => set::destroy_all(session, tree, &[shield.user, shield.system])?,
+        None => set::destroy_all(tree, &[shield.user, shield.system])?,
         Some(intent) => {
-            let undone = undo_shield(session, intent)?;
+            let undone = undo_shield(tree.session, intent)?;
             for line in undone.left_alone() {
                 talk.print(&format!(
                     "**> another program changed this since, and it is left alone: {line}"

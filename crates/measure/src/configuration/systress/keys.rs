@@ -20,20 +20,14 @@ const HISTOGRAM: Nanos = Nanos(1_000_000);
 
 /// Converts the stanzas to a configuration.
 pub(super) fn interpret(stanzas: &[Stanza]) -> Result<RunConfiguration, ConfigurationError> {
-    let mut described = RunConfiguration {
-        form: ConfigurationForm::Systress,
-        main: MainSettings {
-            cpus: None,
-            refresh: REFRESH,
-            cpu_load: CpuLoad::Hidden,
-            memory: MemoryLock::Pageable,
-            format: "systress".to_owned(),
-        },
-        samplers: Vec::new(),
-        loads: Vec::new(),
-        programs: Vec::new(),
-        notes: Vec::new(),
+    let settings = MainSettings {
+        cpus: None,
+        refresh: REFRESH,
+        cpu_load: CpuLoad::Hidden,
+        memory: MemoryLock::Pageable,
+        format: "systress".to_owned(),
     };
+    let mut described = RunConfiguration::of(ConfigurationForm::Systress, settings);
     for (place, stanza) in stanzas.iter().enumerate() {
         let name = &stanza.name;
         let twin = |other: &&Stanza| other.kind == stanza.kind && other.index == stanza.index;

@@ -4,7 +4,7 @@
 use super::{allowed, alone, assert_accounts, changed, on_all_cpus, one_cpu, request, signal};
 use machine::Policy;
 use measure::{
-    Break, BreakAction, Claim, ClaimVerdict, Clock, Deadline, GapLabel, LaneLifetime, LimitHit, MeasureError,
+    Break, BreakAction, BreakSample, Claim, ClaimVerdict, Clock, Deadline, GapLabel, LaneLifetime, MeasureError,
     MeasureRequest, Measurement, MeasurementKind, MeasurementPhase, Sleep, SystemCalls, run,
 };
 use std::io::Read;
@@ -227,7 +227,7 @@ fn requested_policies_are_granted_or_refused() {
 struct PipeBreakAction(OwnedFd);
 
 impl BreakAction for PipeBreakAction {
-    fn hit(&self, hit: &LimitHit) {
+    fn hit(&self, hit: &BreakSample) {
         let _ = rustix::io::write(&self.0, &hit.value_ns.to_ne_bytes());
     }
 }

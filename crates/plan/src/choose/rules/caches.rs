@@ -59,8 +59,7 @@ fn can_differ(place: &TopologyDomain) -> bool {
 /// CPUs of caches of a kind that are taken whole, not counting single cores.
 fn whole(ground: &ChoiceContext, set: &CpuSet, kind: fn(&DomainKind) -> bool) -> Option<CpuSet> {
     let is_whole = |place: &&TopologyDomain| place.is_any(kind) && !place.is_core() && place.cpus.is_subset(set);
-    let all = ground.places.iter().filter(is_whole).map(|place| &place.cpus);
-    let all = all.fold(CpuSet::new(), |all, cpus| all.or(cpus));
+    let all = CpuSet::union(ground.places.iter().filter(is_whole).map(|place| &place.cpus));
     (!all.is_empty()).then_some(all)
 }
 

@@ -1,13 +1,13 @@
 //! Writes the statistics of every CPU: its samples, and in separate rows the same wake-ups by their schedule and their period;
 //! then its accounts and what the run proves.
 
-use crate::measurement::accounts::{expected_name, lines, own};
+use crate::measurement::accounts::{account, lines};
 use crate::page::CPUS;
 use crate::page::text::unit;
-use crate::style::{counted, grouped};
+use crate::style::counted;
 use crate::units::{maybe_mean, maybe_time};
 use maud::{Markup, html};
-use measure::{Distribution, Measurement, ThreadResult};
+use measure::{Measurement, ThreadResult};
 
 const HEADS: [&str; 10] = [
     "smallest",
@@ -21,6 +21,24 @@ const HEADS: [&str; 10] = [
     "99.999 %",
     "largest",
 ];
+
+/// The cells of a row, from the statistics of a thread or a distribution.
+macro_rules! cells {
+    ($of:expr) => {
+        [
+            maybe_time($of.min_ns),
+            maybe_mean($of.mean_ns),
+            maybe_mean($of.stddev_ns),
+            maybe_time($of.p50_ns),
+            maybe_time($of.p90_ns),
+            maybe_time($of.p99_ns),
+            maybe_time($of.p999_ns),
+            maybe_time($of.p9999_ns),
+            maybe_time($of.p99999_ns),
+            maybe_time($of.max_ns),
+        ]
+    };
+}
 
 /// The tables of a measurement.
 pub(super) fn of(measurement: &Measurement, heading: &str) -> Markup {
@@ -36,7 +54,7 @@ pub(super) fn of(measurement: &Measurement, heading: &str) -> Markup {
                 } }
                 tbody { @for thread in shown() { (rows(thread)) } }
             } } "\n"
-            ul { @for thread in shown() { (account(thread)) } } "\n"
+            ul { @for thread in shown() { (item(thread)) } } "\n"
             @if more > 0 { p.note { (counted(more, "CPU")) " more are in the JSON." } "\n" }
         } "\n"
     }
@@ -45,9 +63,9 @@ pub(super) fn of(measurement: &Measurement, heading: &str) -> Markup {
 fn rows(thread: &ThreadResult) -> Markup {
     let cpu = thread.cpu.0;
     html! {
-        (row(&cpu.to_string(), &samples(thread)))
-        @if let Some(schedule) = &thread.schedule { (row(&format!("{cpu}, all expected"), &values(schedule))) }
-        @if let Some(jitter) = &thread.jitter { (row(&format!("{cpu}, period off by"), &values(&jitter.distance))) }
+        (row(&cpu.to_string(), &cells!(thread)))
+        @if let Some(schedule) = &thread.schedule { (row(&format!("{cpu}, all expected"), &cells!(schedule))) }
+        @if let Some(jitter) = &thread.jitter { (row(&format!("{cpu}, period off by"), &cells!(jitter.distance))) }
     }
 }
 
@@ -57,49 +75,11 @@ fn row(name: &str, values: &[String; 10]) -> Markup {
     }
 }
 
-fn account(thread: &ThreadResult) -> Markup {
-    let mut words = vec![format!(
-        "{} {} = {} recorded + {} missed",
-        grouped(thread.expected),
-        expected_name(thread.kind),
-        grouped(thread.recorded),
-        grouped(thread.missed)
-    )];
-    words.extend(own(thread));
+fn item(thread: &ThreadResult) -> Markup {
     html! {
         li {
-            "CPU " (thread.cpu.0) ": " (unit(&words.join("; ")))
+            "CPU " (thread.cpu.0) ": " (unit(&account(thread)))
             @for line in lines(thread) { br; (unit(&line)) }
         }
     }
-}
-
-fn samples(thread: &ThreadResult) -> [String; 10] {
-    [
-        maybe_time(thread.min_ns),
-        maybe_mean(thread.mean_ns),
-        maybe_mean(thread.stddev_ns),
-        maybe_time(thread.p50_ns),
-        maybe_time(thread.p90_ns),
-        maybe_time(thread.p99_ns),
-        maybe_time(thread.p999_ns),
-        maybe_time(thread.p9999_ns),
-        maybe_time(thread.p99999_ns),
-        maybe_time(thread.max_ns),
-    ]
-}
-
-fn values(one: &Distribution) -> [String; 10] {
-    [
-        maybe_time(one.min_ns),
-        maybe_mean(one.mean_ns),
-        maybe_mean(one.stddev_ns),
-        maybe_time(one.p50_ns),
-        maybe_time(one.p90_ns),
-        maybe_time(one.p99_ns),
-        maybe_time(one.p999_ns),
-        maybe_time(one.p9999_ns),
-        maybe_time(one.p99999_ns),
-        maybe_time(one.max_ns),
-    ]
 }

@@ -3,7 +3,8 @@
 use crate::support::golden::{fixtures, golden};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use watch::{DisplayData, Glyphs, ScreenStyle, TitleBar, ViewMode, ViewState, WatchRecording, draw, parse};
+use report::Style;
+use watch::{DisplayData, Glyphs, TitleBar, ViewMode, ViewState, WatchRecording, draw, parse};
 
 /// The recording of a real machine.
 pub fn recording() -> WatchRecording {
@@ -25,7 +26,7 @@ pub fn now(recording: &WatchRecording, glyphs: Glyphs) -> DisplayData<'_> {
     }
 }
 
-pub fn cells(now: &DisplayData, view: &ViewState, size: (u16, u16), look: ScreenStyle) -> Buffer {
+pub fn cells(now: &DisplayData, view: &ViewState, size: (u16, u16), look: Style) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, size.0, size.1));
     let mode = ViewMode::Playing {
         at: now.moments.len(),

@@ -4,7 +4,7 @@ use super::{CellJson, cells};
 use ::study::which_knob::{KnobAnswer, knob_answers, least_repetitions};
 use experiment::{StudyOutcome, result_set};
 use serde::Serialize;
-use terminal::{OutputFormat, Screen};
+use terminal::Screen;
 
 /// JSON of the answer.
 #[derive(Serialize)]
@@ -31,25 +31,21 @@ pub fn answer(outcome: &StudyOutcome, screen: &mut Screen) {
         .flat_map(|question| question.alone.iter().chain(&question.in_plan));
     let least_repetitions = least_repetitions(pairs.count());
     let (runs, done) = (outcome.runs(), outcome.runs_done());
-    match screen.form {
-        OutputFormat::Json => screen.json(&KnobAnswerJson {
-            schema: "quietcore.which-knob/1",
-            runs,
-            done,
-            least_repetitions,
-            summary: report::which_knob::summary(&answers),
-            cells: cells(study, results),
-            knobs: &answers,
-        }),
-        OutputFormat::Text => {
-            let names: Vec<String> = study.cells.iter().map(|cell| cell.name.clone()).collect();
-            let context = report::which_knob::KnobReportContext {
-                cells: &names,
-                least_repetitions,
-                repetitions: results.iter().map(Vec::len).min().unwrap_or_default(),
-            };
-            screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
-            screen.text(&report::which_knob::which_knob_text(&answers, &context, screen.style()));
-        }
-    }
+    screen.json(&KnobAnswerJson {
+        schema: "quietcore.which-knob/1",
+        runs,
+        done,
+        least_repetitions,
+        summary: report::which_knob::summary(&answers),
+        cells: cells(study, results),
+        knobs: &answers,
+    });
+    let names: Vec<String> = study.cells.iter().map(|cell| cell.name.clone()).collect();
+    let context = report::which_knob::KnobReportContext {
+        cells: &names,
+        least_repetitions,
+        repetitions: results.iter().map(Vec::len).min().unwrap_or_default(),
+    };
+    screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
+    screen.text(&report::which_knob::which_knob_text(&answers, &context, screen.style()));
 }
