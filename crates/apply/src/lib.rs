@@ -48,7 +48,7 @@ pub use active_partition::{PartitionStatus, active_partitions};
 pub use bus::{BusError, wire as bus_wire};
 pub use captured::CapturedStorage;
 pub use enact::{ApplyOutcome, ApplyRequest, apply, apply_resized};
-pub use entry::{ChangeEntry, entries_text};
+pub use entry::{ChangeEntry, entries_summary, entries_text};
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, TaskPlacement};
 pub use journal::{DurableStorage, History, Journal, JournalState, Storage, history};

@@ -11,7 +11,7 @@ mod progress_bar;
 mod reading;
 mod verbs;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
@@ -32,7 +32,19 @@ struct Cli {
     #[command(flatten)]
     screen: flags::Flags,
     #[command(subcommand)]
-    verb: verbs::Verb,
+    verb: Option<verbs::Verb>,
+}
+
+/// The command line. Its help lists the commands by what they are for.
+#[must_use]
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let groups = verbs::groups_text(&command);
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}\n\n\
+         `quietcore COMMAND --help` explains a command; `quietcore` alone prints the status.\n"
+    );
+    command.help_template(template)
 }
 
 /// Runs the program with the arguments of this process.
@@ -49,10 +61,14 @@ pub fn main() -> std::process::ExitCode {
         Some(compat::CompatOutcome::Instead(words)) => words,
         None => command_line,
     };
-    let cli = Cli::parse_from(command_line);
+    let matches = command().get_matches_from(command_line);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let session = Session::live(cli.screen.reporter());
     let mut screen = cli.screen.screen();
-    let status = match verbs::run(&cli.verb, &session, &mut screen) {
+    let verb = cli
+        .verb
+        .unwrap_or_else(|| verbs::Verb::Status(verbs::status::Args::default()));
+    let status = match verbs::run(&verb, &session, &mut screen) {
         Ok(status) => status,
         Err(error) => screen.error(&error),
     };

@@ -1,7 +1,7 @@
 //! Lists the verbs: one file and one line each.
 
 use clap::Subcommand;
-use root::{Failure, Status};
+use root::Failure;
 use session::Session;
 use terminal::Screen;
 
@@ -19,7 +19,7 @@ macro_rules! verbs {
         ///
         /// # Errors
         /// What the verb says.
-        pub fn run(verb: &Verb, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+        pub fn run(verb: &Verb, session: &Session, screen: &mut Screen) -> Result<root::Status, Failure> {
             match verb {
                 $(Verb::$Verb(args) => $module::run(args, session, screen),)+
             }
@@ -28,6 +28,8 @@ macro_rules! verbs {
 }
 
 verbs! {
+    /// Show what is isolated by what and since when, the last check, and what to type next
+    status => Status,
     /// Show what the machine is built of, and what isolates what now
     inspect => Inspect,
     /// Evaluate a CPU expression: list, mask, count
@@ -72,8 +74,60 @@ verbs! {
     run => Run,
     /// Move tasks into the partition, or back to where they came from
     r#move => Move,
+    /// Print the completions of a shell
+    completions => Completions,
+    /// Write the man pages of all commands to a directory
+    man => Man,
     #[command(hide = true)]
     guard => Guard,
     #[command(hide = true)]
     good_boot => GoodBoot,
+}
+
+/// The commands by what they are for, as `--help` lists them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Look",
+        &["status", "inspect", "cpus", "explain", "snapshot", "diff", "history"],
+    ),
+    ("Isolate", &["plan", "apply", "confirm", "run", "move", "undo"]),
+    ("Verify", &["check", "blame", "watch", "prove"]),
+    ("Measure", &["measure", "trace", "report", "compare", "study"]),
+    ("Persist and install", &["boot", "completions", "man"]),
+];
+
+/// The groups with their commands, for the help of the program.
+#[must_use]
+pub fn groups_text(program: &clap::Command) -> String {
+    let about = |name: &str| {
+        let command = program.find_subcommand(name);
+        command
+            .and_then(clap::Command::get_about)
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    };
+    let group = |(title, names): &(&str, &[&str])| {
+        let lines: String = names
+            .iter()
+            .map(|name| format!("  {name:<12} {}\n", about(name)))
+            .collect();
+        format!("{title}:\n{lines}\n")
+    };
+    GROUPS.iter().map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_that_is_not_hidden_is_in_one_group() {
+        let program = crate::command();
+        let visible = program.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut visible: Vec<&str> = visible.map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        visible.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(visible, grouped);
+    }
 }

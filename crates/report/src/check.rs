@@ -1,9 +1,13 @@
 //! Formats `check`: the intended state, the findings, the evidence and the verdict, as text, JSON and JUnit.
 
 use crate::KnobDetail;
-use crate::report_text::{ReportText, counted_levels, level_mark};
-use crate::style::{Style, safe};
-use check::{CheckFinding, CheckResult, CheckVerdict, IntendedIsolation, Intention, IsolationMeans, LAYERS, LayerName};
+use crate::finding_blocks::{EvidencedFinding, finding_blocks};
+use crate::report_text::{ReportText, counted_levels};
+use crate::style::{Style, TextRole, counted, safe};
+use check::{
+    CheckFinding, CheckResult, CheckVerdict, IntendedIsolation, Intention, IntentionSource, IsolationMeans, LAYERS,
+    LayerName,
+};
 use machine::CpuSet;
 use plan::{Level, Profile};
 use serde::Serialize;
@@ -44,7 +48,7 @@ struct CheckDocument<'a> {
 
 #[derive(Serialize)]
 struct IntentionJson<'a> {
-    source: check::IntentionSource,
+    source: IntentionSource,
     partitions: Vec<PartitionJson<'a>>,
 }
 
@@ -83,105 +87,124 @@ pub fn check_json<'a>(checked: &'a CheckOutput<'a>) -> impl Serialize + 'a {
     }
 }
 
-/// Evidence lines printed per finding; the rest is only counted.
-const MAX_EVIDENCE: usize = 3;
-
-/// Formats a check for a terminal.
+/// Formats a check for a terminal: the verdict, what needs attention, and what to do next.
 #[must_use]
-pub fn check_text(checked: &CheckOutput, length: KnobDetail, style: Style) -> String {
+pub fn check_text(checked: &CheckOutput, detail: KnobDetail, style: Style) -> String {
     let mut text = ReportText::new(style);
+    let (role, line) = verdict(checked);
+    text.wrapped_as(role, 0, 2, &line);
     for isolation in &checked.intention.isolations {
+        let source = source(checked.intention.source);
         let line = match isolation.means {
             IsolationMeans::Nothing => format!(
-                "CPU {} is not isolated: no partition, cpuset or boot parameter keeps anything away (CPUs from {})",
-                isolation.intent.cpus,
-                checked.intention.source.text()
+                "CPU {} is not isolated: no partition, cpuset or boot parameter isolates it (CPUs from {source})",
+                isolation.intent.cpus
             ),
-            _ => format!(
-                "CPU {}: {}, said by {}",
-                isolation.intent.cpus,
-                means(isolation),
-                checked.intention.source.text()
-            ),
+            _ => format!("CPU {}: {} (from {source})", isolation.intent.cpus, means(isolation)),
         };
-        text.wrapped(0, 2, &safe(&line));
+        text.wrapped(2, 4, &safe(&line));
     }
     if !checked.repairs.is_empty() {
-        text.heading("Mended");
+        text.heading("Repaired");
     }
     for line in checked.repairs {
         text.wrapped(2, 4, &safe(line));
     }
     for layer in LAYERS.iter().map(|layer| Some(layer.name)).chain([None]) {
-        let of_layer: Vec<&CheckFinding> = checked
-            .judged
-            .findings
-            .iter()
-            .filter(|one| one.layer == layer)
+        let of_layer = checked.judged.findings.iter().filter(|one| one.layer == layer);
+        let shown: Vec<EvidencedFinding> = of_layer
+            .filter(|one| detail == KnobDetail::Whole || one.finding.level > Level::Info)
+            .map(|one| EvidencedFinding {
+                finding: &one.finding,
+                evidence: &one.evidence,
+            })
             .collect();
-        if of_layer.is_empty() {
-            continue;
+        if !shown.is_empty() {
+            text.heading(layer.map_or("the machine", LayerName::as_str));
+            finding_blocks(&mut text, &shown, detail);
         }
-        text.heading(layer.map_or("the machine", LayerName::as_str));
-        of_layer.iter().for_each(|one| finding(&mut text, one, length));
     }
-    writeln!(text);
-    let unused = |pattern| format!("--ignore {pattern} ignored nothing: no finding has this id and subject");
-    let unused = checked.judged.unused.iter().map(unused);
-    let unseen = checked.judged.unseen.iter().map(|why| format!("not seen: {why}"));
-    let unread = checked.unread.iter().map(|why| format!("not read: {why}"));
-    for line in unused.chain(unseen).chain(unread) {
-        text.wrapped(0, 2, &safe(&line));
-    }
-    text.wrapped(0, 2, &verdict(checked));
+    gaps(&mut text, checked);
+    next(&mut text, checked, detail);
     text.into_string()
 }
 
-fn means(isolation: &IntendedIsolation) -> String {
+/// What could not be checked.
+fn gaps(text: &mut ReportText, checked: &CheckOutput) {
+    let unused = |pattern| format!("--ignore {pattern} ignored nothing: no finding has this id and subject");
+    let unused = checked.judged.unused.iter().map(unused);
+    let unseen = checked.judged.unseen.iter().map(|why| format!("not checked: {why}"));
+    let unread = checked.unread.iter().map(|why| format!("not read: {why}"));
+    for (place, line) in unused.chain(unseen).chain(unread).enumerate() {
+        if place == 0 {
+            writeln!(text);
+        }
+        text.wrapped(0, 2, &safe(&line));
+    }
+}
+
+/// What to type next.
+fn next(text: &mut ReportText, checked: &CheckOutput, detail: KnobDetail) {
+    let findings = &checked.judged.findings;
+    let repairable = findings.iter().filter(|one| one.mend.is_some()).count();
+    let notes = findings.iter().filter(|one| one.finding.level == Level::Info).count();
+    let mut steps = Vec::new();
+    if repairable > 0 && checked.origin == "live" {
+        steps.push(format!(
+            "`quietcore check --fix` repairs {}",
+            counted(repairable, "finding")
+        ));
+    }
+    if detail == KnobDetail::Short && notes > 0 {
+        steps.push(format!("-v shows {} and all evidence", counted(notes, "note")));
+    }
+    if !steps.is_empty() {
+        writeln!(text);
+        text.wrapped(0, 2, &format!("Next: {}.", steps.join("; ")));
+    }
+}
+
+/// The verdict in one line, which is all that `--quiet` prints.
+#[must_use]
+pub fn check_verdict(checked: &CheckOutput) -> String {
+    format!("{}\n", verdict(checked).1)
+}
+
+/// Where the CPUs come from. The metrics have an older text of it as a label.
+fn source(source: IntentionSource) -> &'static str {
+    match source {
+        IntentionSource::CommandLine => "--cpus",
+        IntentionSource::Declared => "/etc/quietcore.toml",
+        IntentionSource::Journal => "the journal",
+        IntentionSource::BootLine => "the kernel command line",
+        IntentionSource::Cpuset => "an exclusive cpuset",
+        IntentionSource::Slices => "systemd's AllowedCPUs",
+        IntentionSource::Tuned => "TuneD's variables",
+        IntentionSource::Nobody => "no source",
+    }
+}
+
+/// What isolates these CPUs, in words.
+pub(crate) fn means(isolation: &IntendedIsolation) -> String {
     let profile = format!("{:?}", isolation.intent.profile).to_lowercase();
     match &isolation.means {
         IsolationMeans::Partition => format!("partition {} ({profile})", isolation.intent.name),
-        IsolationMeans::Missing => format!("partition {} ({profile}), which is NOT in force", isolation.intent.name),
-        IsolationMeans::BootLine => "isolated by the boot line".to_owned(),
+        IsolationMeans::Missing => format!("partition {} ({profile}), which is NOT active", isolation.intent.name),
+        IsolationMeans::BootLine => "isolated by the kernel command line".to_owned(),
         IsolationMeans::Cpuset(set) => format!("isolated by the cpuset {set}"),
         IsolationMeans::Slices => {
-            "kept free by systemd's AllowedCPUs of system.slice, user.slice and init.scope".to_owned()
+            "isolated by systemd's AllowedCPUs of system.slice, user.slice and init.scope".to_owned()
         }
-        IsolationMeans::Tuned => "kept free by TuneD".to_owned(),
+        IsolationMeans::Tuned => "isolated by TuneD".to_owned(),
         IsolationMeans::Nothing => "not isolated".to_owned(),
     }
 }
 
-fn finding(text: &mut ReportText, one: &CheckFinding, length: KnobDetail) {
-    let says = format!(
-        "[{}] {}: {}",
-        one.finding.id,
-        safe(&one.finding.subject),
-        safe(&one.finding.message)
-    );
-    text.marked(level_mark(one.finding.level), 2, 11, &says);
-    let is_short = length == KnobDetail::Short;
-    let shown = match (is_short, one.finding.level) {
-        (false, _) => one.evidence.len(),
-        (true, Level::Info) => 0,
-        (true, _) => MAX_EVIDENCE,
-    };
-    for line in one.evidence.iter().take(shown) {
-        text.wrapped(11, 13, &safe(line));
-    }
-    if shown > 0 && one.evidence.len() > shown {
-        writeln!(text, "           and {} more (-v)", one.evidence.len() - shown);
-    }
-    if !is_short || one.finding.level > Level::Info {
-        text.fix(&one.finding.fix);
-    }
-}
-
-fn verdict(checked: &CheckOutput) -> String {
+fn verdict(checked: &CheckOutput) -> (TextRole, String) {
     let levels = checked.judged.findings.iter().map(|one| one.finding.level);
     let cpus = checked.intention.cpus();
-    let looked = match checked.window_ns {
-        Some(window) => format!(", looked at for {:.1} s", window as f64 / 1e9),
+    let window = match checked.window_ns {
+        Some(window) => format!(", measured for {:.1} s", window as f64 / 1e9),
         None => String::new(),
     };
     let ignored = match checked.judged.ignored.len() {
@@ -190,23 +213,26 @@ fn verdict(checked: &CheckOutput) -> String {
     };
     let counts = format!("{}{ignored}", counted_levels(levels, "note"));
     match (checked.judged.verdict, checked.intention.isolations.is_empty()) {
-        (_, true) => "Nothing is isolated here, so there is nothing to check.".to_owned(),
-        (CheckVerdict::Quiet, _) => {
-            format!("CPU {cpus} is quiet{looked}: what is promised is there ({counts}).")
-        }
+        (_, true) => (
+            TextRole::Warning,
+            "No CPU is isolated here, so there is nothing to check.".to_owned(),
+        ),
+        (CheckVerdict::Quiet, _) => (TextRole::Good, format!("CPU {cpus} is quiet{window} ({counts}).")),
         (CheckVerdict::Noisy, _) if !checked.intention.not_isolated().is_empty() => {
             let open = checked.intention.not_isolated();
             let rest = match cpus.minus(&open) {
                 rest if rest.is_empty() => String::new(),
                 rest => format!("; CPU {rest} is isolated"),
             };
-            format!("CPU {open} is NOT ISOLATED{rest}{looked} ({counts}).")
+            (
+                TextRole::Bad,
+                format!("CPU {open} is NOT ISOLATED{rest}{window} ({counts})."),
+            )
         }
-        (CheckVerdict::Noisy, _) => {
-            format!("CPU {cpus} is NOISY{looked}: something that is promised is absent ({counts}).")
-        }
-        (CheckVerdict::Unknown, _) => {
-            format!("CPU {cpus}: nothing is seen to be wrong, and not everything could be seen ({counts}).")
-        }
+        (CheckVerdict::Noisy, _) => (TextRole::Bad, format!("CPU {cpus} is NOISY{window} ({counts}).")),
+        (CheckVerdict::Unknown, _) => (
+            TextRole::Warning,
+            format!("CPU {cpus}: no fault was found, but not everything could be checked ({counts})."),
+        ),
     }
 }

@@ -15,6 +15,7 @@ mod culprit;
 mod diff;
 pub mod explain;
 pub mod export;
+mod finding_blocks;
 mod inspect;
 mod kernel_threads;
 mod measurement;
@@ -25,6 +26,7 @@ mod recording;
 mod report_text;
 mod residue;
 mod statistics;
+mod status;
 pub mod study;
 mod study_forms;
 mod study_page;
@@ -38,7 +40,7 @@ pub use blame::{BLAME_SCHEMA, RowLimit, blame_text};
 pub use blame_gaps::blame_gaps;
 pub use blame_page::blame_html;
 pub use blame_tracers::{Tracers, functions_note, tracers_text};
-pub use check::{CHECK_SCHEMA, CheckOutput, check_json, check_text};
+pub use check::{CHECK_SCHEMA, CheckOutput, check_json, check_text, check_verdict};
 pub use check_junit::check_junit;
 pub use compare_page::{ComparePage, comparison_html};
 pub use cpus::CpusReport;
@@ -51,6 +53,7 @@ pub use recording::{
     COMPARE_SCHEMA, ComparedFile, REPORT_SCHEMA, RequirementResult, comparison_json, comparison_text, recording_json,
     recording_text, sets_text,
 };
+pub use status::{IsolationRow, MachineStatus, STATUS_SCHEMA, status_json, status_text};
 pub use study_forms::{STUDY_FORMS, StudyForm};
 pub use study_page::StudyPage;
 pub use study_samples::StudyCell;

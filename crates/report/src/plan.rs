@@ -2,10 +2,11 @@
 
 mod changes;
 
-use self::changes::knob;
-use crate::report_text::{GOOD_TO_KNOW, ReportText};
+use self::changes::{common_step, knob};
+use crate::finding_blocks::{EvidencedFinding, finding_blocks};
+use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
-use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Plan};
+use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Level, Plan};
 use serde::Serialize;
 
 /// The schema of the document.
@@ -28,37 +29,75 @@ pub fn plan_json<'a>(plan: &'a Plan) -> impl Serialize + 'a {
     }
 }
 
-/// Changes of one knob that are printed; the rest is only counted.
+/// How much of a plan, a check or a comparison is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KnobDetail {
-    /// The first of many similar ones.
+    /// What needs attention; the rest is counted.
     #[default]
     Short,
-    /// All of them.
+    /// All of it.
     Whole,
 }
 
-/// The screen: the purpose of each knob, each change with before and after, the reason, and how it is undone.
+/// The screen: what the plan does, its changes, and what needs attention. The short form counts the changes of each knob;
+/// the whole one gives each with before and after, reason and undo.
 #[must_use]
-pub fn plan_text(plan: &Plan, length: KnobDetail, style: Style) -> String {
+pub fn plan_text(plan: &Plan, detail: KnobDetail, style: Style) -> String {
     let mut text = ReportText::new(style);
-    let now = plan
-        .changes
-        .iter()
-        .filter(|change| change.kind == ChangeKind::Runtime)
-        .count();
-    let boot = plan.changes.len() - now;
-    let head = format!("Partition `{}`: {}", safe(&plan.partition), promise(plan));
+    let is_now = |change: &&Change| change.kind == ChangeKind::Runtime;
+    let now = plan.changes.iter().filter(is_now).count();
+    let head = format!("Partition {}: {}", safe(&plan.partition), promise(plan));
     text.wrapped_as(TextRole::Head, 0, 0, &head);
-    text.wrapped(0, 0, &format!("CPU {} keeps everything else", plan.housekeeping));
-    let boot = match boot {
+    let rest = format!("CPU {} runs everything else; {}", plan.housekeeping, usage_text(plan));
+    text.wrapped(2, 4, &rest);
+    let boot = match plan.changes.len() - now {
         0 => String::new(),
         boot => format!(", {boot} at the next boot"),
     };
-    writeln!(text, "{} now{boot}; nothing has been done yet", counted(now, "change"));
-    text.wrapped(0, 2, &usage_text(plan));
+    writeln!(text, "  {} now{boot}; nothing is changed yet", counted(now, "change"));
+    match detail {
+        KnobDetail::Short => summary(&mut text, plan),
+        KnobDetail::Whole => every_change(&mut text, plan),
+    }
+    if let Some(line) = &plan.boot_line {
+        text.heading("Kernel command line");
+        let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
+        text.wrapped(2, 2, why);
+        writeln!(text, "    {}", safe(line));
+    }
+    attention(&mut text, &plan.findings, detail);
+    if detail == KnobDetail::Short {
+        writeln!(text);
+        let next = "Next: `quietcore apply` with the same options; -v shows each change, its reason and its undo.";
+        text.wrapped(0, 2, next);
+    }
+    text.into_string()
+}
+
+/// Why these CPUs were chosen, and one line for each knob with changes.
+fn summary(text: &mut ReportText, plan: &Plan) {
     if let Some(choice) = &plan.choice {
-        choice_text(&mut text, choice);
+        let reasons: Vec<String> = choice.reasons.iter().map(|reason| safe(&reason.message)).collect();
+        text.wrapped(2, 4, &format!("Why CPU {}: {}", choice.cpus, reasons.join("; ")));
+    }
+    let groups = by_knob(plan);
+    if !groups.is_empty() {
+        text.heading("Changes");
+    }
+    for (name, changes) in groups {
+        let title = safe(&name.replace('_', " "));
+        let count = counted(changes.len(), "change");
+        match common_step(&changes) {
+            Some(step) => writeln!(text, "  {title:<29} {count:<11} {step}"),
+            None => writeln!(text, "  {title:<29} {count}"),
+        }
+    }
+}
+
+/// Every change, and the selected knobs that need none.
+fn every_change(text: &mut ReportText, plan: &Plan) {
+    if let Some(choice) = &plan.choice {
+        choice_text(text, choice);
     }
     for (name, changes) in by_knob(plan) {
         let by_name = plan
@@ -66,19 +105,26 @@ pub fn plan_text(plan: &Plan, length: KnobDetail, style: Style) -> String {
             .iter()
             .any(|knob| knob.name == name && knob.because == KnobReason::Name);
         let because = if by_name { ", by name" } else { "" };
-        knob(&mut text, (name, because), &changes, length);
+        knob(text, (name, because), &changes);
     }
-    if length == KnobDetail::Whole {
-        nothing_to_do(&mut text, plan);
+    nothing_to_do(text, plan);
+}
+
+/// Findings, the most severe first. The short form only counts the notes.
+fn attention(text: &mut ReportText, findings: &[Finding], detail: KnobDetail) {
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    let evidenced = |finding| EvidencedFinding { finding, evidence: &[] };
+    let sorted: Vec<EvidencedFinding> = sorted.into_iter().map(evidenced).collect();
+    let notes = findings.iter().filter(|finding| finding.level == Level::Info).count();
+    let is_short = detail == KnobDetail::Short;
+    if sorted.len() > if is_short { notes } else { 0 } {
+        text.heading("Needs attention");
     }
-    if let Some(line) = &plan.boot_line {
-        text.heading("Boot line");
-        let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
-        text.wrapped(2, 2, why);
-        writeln!(text, "    {}", safe(line));
+    finding_blocks(text, &sorted, detail);
+    if is_short && notes > 0 {
+        writeln!(text, "\n{} (-v)", counted(notes, "note"));
     }
-    text.findings(GOOD_TO_KNOW, &plan.findings);
-    text.into_string()
 }
 
 /// The owners of the isolated CPUs after the changes: one owner alone, or also others, which are named.
@@ -132,11 +178,11 @@ fn has_no_partition(plan: &Plan) -> bool {
     plan.without.iter().any(|knob| knob == "cpuset_partition") || plan.findings.iter().any(cannot)
 }
 
-/// Findings with their fixes; empty text if there are none.
+/// Findings of `apply` with their fixes; empty text if there are none.
 #[must_use]
-pub fn findings_text(findings: &[Finding], style: Style) -> String {
+pub fn findings_text(findings: &[Finding], detail: KnobDetail, style: Style) -> String {
     let mut text = ReportText::new(style);
-    text.findings(GOOD_TO_KNOW, findings);
+    attention(&mut text, findings, detail);
     text.into_string()
 }
 

@@ -20,6 +20,12 @@ impl Session {
         self.layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
     }
 
+    /// As [`Session::in_force`], each with the time when it was applied, in seconds since 1970.
+    #[must_use]
+    pub fn in_force_since(&self) -> Vec<(Intent, u64)> {
+        self.layers_in_force(|layer| (layer.intent.clone(), layer.at_ns / 1_000_000_000))
+    }
+
     /// The active partitions and their deviations. `None` if unknown: the journal cannot be read, or was not captured with
     /// the machine.
     #[must_use]

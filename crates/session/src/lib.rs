@@ -13,6 +13,7 @@ pub mod declaration_draft;
 pub mod declared;
 pub mod isolation;
 mod journal;
+mod last_check;
 pub mod own_process;
 pub mod partition;
 pub mod policy;
@@ -25,6 +26,7 @@ mod signals;
 pub mod task_move;
 
 pub use change_lock::ChangeLock;
+pub use last_check::LastCheck;
 pub use recording_file::read_recording;
 pub use session::{Reporter, Session, seconds_now};
 pub use signals::stop_flag;

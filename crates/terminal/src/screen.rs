@@ -1,6 +1,6 @@
 //! Writes to the terminal. Results go to standard output, errors and progress to standard error.
 
-use report::Style;
+use report::{KnobDetail, Style};
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Reporter;
@@ -18,7 +18,7 @@ pub enum OutputFormat {
 /// How much to print beside the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volume {
-    /// Only errors.
+    /// Only errors, and a verdict of one line.
     Quiet,
     /// The default.
     Normal,
@@ -62,10 +62,26 @@ impl Screen {
         self.style
     }
 
+    /// How much of a plan, a check or a comparison is printed.
+    #[must_use]
+    pub fn detail(&self) -> KnobDetail {
+        match self.volume {
+            Volume::Verbose => KnobDetail::Whole,
+            Volume::Quiet | Volume::Normal => KnobDetail::Short,
+        }
+    }
+
     /// Prints text; nothing in JSON format or when quiet.
     pub fn text(&mut self, text: &str) {
         if self.form == OutputFormat::Text && self.volume > Volume::Quiet && !text.is_empty() {
             self.write_output(&report::for_terminal(text, self.style()));
+        }
+    }
+
+    /// Prints a verdict of one line, also when quiet; nothing in JSON format.
+    pub fn verdict(&mut self, line: &str) {
+        if self.form == OutputFormat::Text {
+            self.write_output(&report::for_terminal(line, self.style()));
         }
     }
 

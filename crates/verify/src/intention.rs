@@ -97,6 +97,25 @@ fn in_force(one: &PartitionStatus) -> IntendedIsolation {
     }
 }
 
+/// Everything that isolates CPUs of this machine or is declared to, from all sources.
+///
+/// # Errors
+/// As [`find`].
+pub fn every_isolation(session: &Session, machine: &Machine) -> Result<Intention, Failure> {
+    let scope = CheckScope {
+        cpus: None,
+        profile: Profile::Minimal,
+        declarations: Declarations::OfMachine,
+    };
+    let mut found = find(session, machine, &scope)?;
+    let rest = machine.topology.online.minus(&found.cpus());
+    let others = named(&rest, Profile::Minimal, machine, &[]);
+    found
+        .isolations
+        .extend(others.into_iter().filter(|one| one.means.isolates()));
+    Ok(found)
+}
+
 /// What the machine declares, and what else is active.
 fn of_file(
     session: &Session,

@@ -1,6 +1,7 @@
 //! Checks that files named in the documents for contributors exist.
 
 use crate::support::{none, top};
+use std::path::PathBuf;
 
 /// Documents for contributors.
 const DOCUMENTS: &[&str] = &[
@@ -59,4 +60,95 @@ fn documents_name_files_that_exist() {
         paths("see `crates/none/src/x.rs`, `make check` and `crates/*/src`"),
         ["crates/none/src/x.rs"]
     );
+}
+
+/// The files of the book and the documents beside it.
+fn pages() -> Vec<PathBuf> {
+    let mut open = vec![top().join("docs")];
+    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
+        .map(|name| top().join(name))
+        .to_vec();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false if path.extension().is_some_and(|end| end == "md") => pages.push(path),
+                false => {}
+            }
+        }
+    }
+    pages
+}
+
+/// Targets of Markdown links, outside of code.
+fn links(text: &str) -> Vec<&str> {
+    let prose = text.split("```").step_by(2);
+    let starts = prose.flat_map(|prose| prose.split("](").skip(1));
+    starts.filter_map(|rest| rest.split([')', ' ', '\n']).next()).collect()
+}
+
+/// The anchors of a page's headings, as mdBook and GitHub make them.
+fn anchors(text: &str) -> Vec<String> {
+    let prose: String = text.split("```").step_by(2).collect();
+    let heads = prose.lines().filter(|line| line.starts_with('#'));
+    let anchor = |line: &str| -> String {
+        let letters = line.trim_start_matches('#').trim().to_lowercase();
+        let keeps = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
+        letters
+            .chars()
+            .filter(keeps)
+            .map(|letter| if letter == ' ' { '-' } else { letter })
+            .collect()
+    };
+    heads.map(anchor).collect()
+}
+
+#[test]
+fn links_of_the_documents_lead_somewhere() {
+    let mut broken = Vec::new();
+    let mut checked = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in links(&text)
+            .into_iter()
+            .filter(|link| !link.contains("://") && !link.starts_with("mailto:"))
+        {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(path)
+            };
+            let is_whole = match std::fs::read_to_string(&target) {
+                Ok(text) if target.extension().is_some_and(|end| end == "md") => {
+                    anchor.is_empty() || anchors(&text).iter().any(|one| one == anchor)
+                }
+                _ => target.exists(),
+            };
+            checked += 1;
+            if !is_whole {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    none(&broken, "a link leads nowhere");
+    assert!(checked > 100, "only {checked} links were found");
+}
+
+#[test]
+fn every_page_of_the_book_is_in_its_summary() {
+    let book = top().join("docs/src");
+    let summary = std::fs::read_to_string(book.join("SUMMARY.md")).unwrap();
+    let listed = links(&summary);
+    let is_missing = |page: &PathBuf| {
+        let name = page.strip_prefix(&book).ok().and_then(|path| path.to_str());
+        name.is_some_and(|name| name != "SUMMARY.md" && !listed.contains(&name))
+    };
+    let missing: Vec<String> = pages()
+        .iter()
+        .filter(|page| is_missing(page))
+        .map(|page| page.display().to_string())
+        .collect();
+    none(&missing, "a page is not in docs/src/SUMMARY.md");
 }

@@ -13,7 +13,6 @@ use machine::CpuSet;
 use plan::declared::{BootPart, CpuSpec, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use planned_declaration::PlannedDeclaration;
-use report::KnobDetail;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
@@ -107,7 +106,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 fn dry_run(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let machine = session.machine().for_plan(session.root());
     let (_, plan) = args.wanted.plan(session, &machine)?;
-    plans::show_one(&plan, KnobDetail::Whole, screen);
+    plans::show_one(&plan, screen);
     Ok(Status::Done)
 }
 
@@ -158,11 +157,16 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
     if let Some(saved) = saved {
         text.push_str(&saved.text());
     }
-    text.push_str(&report::findings_text(&boot_part, screen.style()));
+    text.push_str(&attention(&boot_part, screen));
     screen.text(&text);
     Ok(match (brought.status(), boot_status(&boot_part)) {
         (Status::Done, status) | (status, _) => status,
     })
+}
+
+/// Findings for the screen.
+fn attention(findings: &[Finding], screen: &Screen) -> String {
+    report::findings_text(findings, screen.detail(), screen.style())
 }
 
 fn reason(args: &Args) -> ApplyReason {
@@ -286,8 +290,8 @@ impl AppliedPartition {
 
     fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
         let AppliedPartition { intent, plan, applied } = self;
-        let mut text = apply::entries_text(&applied.entries);
-        text.push_str(&report::findings_text(&applied.findings, screen.style()));
+        let mut text = plans::entries(&applied.entries, screen);
+        text.push_str(&attention(&applied.findings, screen));
         if applied.in_force {
             text.push_str(&format!(
                 "Partition {} is in force already; nothing was written.\n",

@@ -2,18 +2,17 @@
 //! are really quiet.
 
 use crate::flags::value_words;
-use crate::plans;
 use crate::reading::ReadingArgs;
-use check::{CheckVerdict, judge};
+use check::{CheckResult, CheckVerdict, judge};
 use machine::parse_duration;
 use plan::{Level, Profile};
 use report::CheckOutput;
 use root::{Failure, Origin, Status};
-use session::Session;
 use session::boot_files::BootScene;
+use session::{LastCheck, Session, seconds_now};
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::Screen;
+use terminal::{Screen, Volume};
 use verify::examination::{Examination, examine};
 use verify::intention::{CheckScope, Declarations};
 use verify::repair::repair;
@@ -98,7 +97,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         repairs.extend(new);
         looked = look()?;
     }
-    print_report(args, &looked, &repairs, screen)
+    print_report(args, session, &looked, &repairs, screen)
 }
 
 /// Refuses unknown ids: a misspelled id would have no effect, without a message.
@@ -117,7 +116,27 @@ fn refuse_unknown(ignore: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn print_report(args: &Args, looked: &Examination, repairs: &[String], screen: &mut Screen) -> Result<Status, Failure> {
+/// Records the result for `status`. A check succeeds without that.
+fn record(session: &Session, judged: &CheckResult) {
+    let count = |level| judged.findings.iter().filter(|one| one.finding.level == level).count();
+    let recorded = session.record_check(&LastCheck {
+        at_s: seconds_now(),
+        verdict: format!("{:?}", judged.verdict).to_lowercase(),
+        errors: count(Level::Error),
+        warnings: count(Level::Warning),
+    });
+    if let Err(error) = recorded {
+        session.warn(&error.into());
+    }
+}
+
+fn print_report(
+    args: &Args,
+    session: &Session,
+    looked: &Examination,
+    repairs: &[String],
+    screen: &mut Screen,
+) -> Result<Status, Failure> {
     let threshold = args.level.into();
     let judged = judge(
         &looked.evidence(),
@@ -137,11 +156,15 @@ fn print_report(args: &Args, looked: &Examination, repairs: &[String], screen: &
         unread: &looked.unread,
         repairs,
     };
+    record(session, &judged);
     if let Some(path) = &args.junit {
         root::output::write(path, report::check_junit(&checked, threshold).as_bytes())?;
     }
     screen.json(&report::check_json(&checked));
-    screen.text(&report::check_text(&checked, plans::detail(screen), screen.style()));
+    match screen.volume {
+        Volume::Quiet => screen.verdict(&report::check_verdict(&checked)),
+        _ => screen.text(&report::check_text(&checked, screen.detail(), screen.style())),
+    }
     Ok(match (judged.fails, judged.verdict) {
         (true, _) => Status::Failed,
         (false, CheckVerdict::Unknown) => Status::Unable,

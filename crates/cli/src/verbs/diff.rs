@@ -1,6 +1,5 @@
 //! `diff`: shows what changed between two snapshots, or between one and now.
 
-use crate::plans;
 use crate::reading::captured;
 use plan::diff::MachineReading;
 use root::{Failure, Origin, Status};
@@ -37,7 +36,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         .transpose()?;
     let diff = plan::diff::diff(&before, &after, matter.as_ref());
     screen.json(&report::diff_json(&diff));
-    screen.text(&report::diff_text(&diff, plans::detail(screen), screen.style()));
+    screen.text(&report::diff_text(&diff, screen.detail(), screen.style()));
     Ok(Status::Done)
 }
 

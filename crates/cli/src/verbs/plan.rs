@@ -42,14 +42,13 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let session = &*args.reading.open(session)?;
     let root = session.root();
     let machine = session.machine().for_plan(root);
-    let length = plans::detail(screen);
     let declared = args.wanted.declared(session, args.config.as_deref())?;
     let mut plans = match &declared {
         Some(file) => file.plan_all(session, &machine)?,
         None => vec![args.wanted.plan(session, &machine)?],
     };
     if plans.len() != 1 && args.export.is_none() {
-        plans::show(&plans, length, screen)?;
+        plans::show(&plans, screen)?;
         return Ok(Status::Done);
     }
     let one = plans.pop().filter(|_| plans.is_empty());
@@ -69,7 +68,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         };
         return export(form, &subject, args.export_to.as_deref(), screen);
     }
-    plans::show_one(&plan, length, screen);
+    plans::show_one(&plan, screen);
     Ok(Status::Done)
 }
 

@@ -2,6 +2,7 @@
 
 mod traces;
 
+use crate::plans;
 use apply::installed::{InstalledPath, RemovalResult};
 use apply::{ApplyError, ChangeEntry, Force, UndoOutcome, UndoRequest, UndoTarget};
 use experiment::reboots;
@@ -181,10 +182,11 @@ fn show(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath], screen
         notes: &undone.notes,
         removed,
     });
-    screen.text(&text(undone, left, removed));
+    let entries = plans::entries(&undone.entries, screen);
+    screen.text(&text(undone, &entries, left, removed));
 }
 
-fn text(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath]) -> String {
+fn text(undone: &UndoOutcome, entries: &str, left: &[String], removed: &[InstalledPath]) -> String {
     let files: String = removed
         .iter()
         .map(|one| format!("{}  {}\n", one.path, one.outcome))
@@ -201,7 +203,7 @@ fn text(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath]) -> Str
         };
         return text + &files;
     }
-    let mut text = apply::entries_text(&undone.entries) + &files;
+    let mut text = format!("{entries}{files}");
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }
@@ -258,7 +260,7 @@ mod tests {
                 "`undo --keep` accepts it.\n",
             ),
         ] {
-            let said = text(&undone, &[], &[]);
+            let said = text(&undone, "", &[], &[]);
             assert!(said.ends_with(end), "{said}");
         }
     }

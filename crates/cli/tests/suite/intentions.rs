@@ -149,10 +149,10 @@ fn allowed_cpus_of_systemd_slices_are_recognized() {
     assert_eq!(cpus, "2-3,6-7");
     assert!(!errors.iter().any(|error| error == "partition-missing"), "{errors:?}");
     let said = captured.output_of(&["check", "--for", "0s"]);
-    assert!(said.contains("kept free by systemd's AllowedCPUs"), "{said}");
+    assert!(said.contains("isolated by systemd's AllowedCPUs"), "{said}");
     let named = captured.output_of(&["check", "--for", "0s", "--cpus", "2,5"]);
     assert!(
-        named.contains("kept free by systemd's AllowedCPUs") && named.contains("CPU 5 is not isolated: no partition"),
+        named.contains("isolated by systemd's AllowedCPUs") && named.contains("CPU 5 is not isolated: no partition"),
         "{named}"
     );
     assert!(named.contains("CPU 5 is NOT ISOLATED; CPU 2 is isolated"), "{named}");

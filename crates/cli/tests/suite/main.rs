@@ -48,6 +48,7 @@ mod old_kernels;
 mod partrt;
 mod placing;
 mod proving;
+mod reference;
 mod results_of_others;
 mod study_plans;
 mod support;

@@ -1,27 +1,21 @@
 //! Formats the changes of a plan, one knob after the other: before and after, the reason, and how each is undone.
 
-use super::KnobDetail;
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, TextRole, counted, cut, safe};
 use plan::{Action, Change, ChangeKind, KNOBS, UndoMethod};
 
 /// The changes of one knob.
-pub(super) fn knob(text: &mut ReportText, (name, because): (&str, &str), changes: &[&Change], length: KnobDetail) {
-    const MAX_LISTED: usize = 12;
+pub(super) fn knob(text: &mut ReportText, (name, because): (&str, &str), changes: &[&Change]) {
     let title = text.paint(TextRole::Head, &safe(&name.replace('_', " ")));
     writeln!(text, "\n{title}  {}{because}", counted(changes.len(), "change"));
     if let Some(knob) = KNOBS.iter().find(|knob| knob.name == name) {
         text.wrapped_as(TextRole::Quiet, 2, 2, knob.what);
     }
-    let shown = match length {
-        KnobDetail::Whole => changes.len(),
-        KnobDetail::Short => MAX_LISTED,
-    };
     let own_undo: Vec<&&Change> = changes.iter().filter(|change| !is_removed_with_set(change)).collect();
     let same_undo = own_undo
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
-    for change in changes.iter().take(shown) {
+    for change in changes {
         one(text, change);
         if !same_undo && !is_removed_with_set(change) {
             let undo = format!("undo: {}", safe(&change.undo));
@@ -31,16 +25,29 @@ pub(super) fn knob(text: &mut ReportText, (name, because): (&str, &str), changes
             text.wrapped_as(TextRole::Warning, 6, 6, "at the next boot");
         }
     }
-    if changes.len() > shown {
-        let more = changes.len() - shown;
-        writeln!(
-            text,
-            "  and {more} more of the same kind (-v shows all of them, --json too)"
-        );
-    }
     if same_undo && let Some(first) = own_undo.first() {
         let undo = format!("undo: {}", safe(&first.undo));
         text.wrapped_as(TextRole::Quiet, 2, 2, &undo);
+    }
+}
+
+/// What all changes of a knob do to their files (`f -> 7`); `None` where they differ or the text is long.
+pub(super) fn common_step(changes: &[&Change]) -> Option<String> {
+    const WIDTH: usize = 34;
+    let (first, rest) = changes.split_first()?;
+    let is_same = |other: &&Change| (&other.before, &other.after) == (&first.before, &first.after);
+    let step = step(first);
+    (rest.iter().all(is_same) && step.chars().count() <= WIDTH).then_some(step)
+}
+
+/// A change's value before and after.
+fn step(change: &Change) -> String {
+    match (&change.before, &change.action) {
+        (_, Action::MakeSet { .. } | Action::StartSlice { .. } | Action::GiveFile { .. } | Action::BanCpus { .. }) => {
+            value(&change.after)
+        }
+        (None, _) => format!("(unknown) -> {}", value(&change.after)),
+        (Some(before), _) => format!("{} -> {}", value(before), value(&change.after)),
     }
 }
 
@@ -54,13 +61,7 @@ fn one(text: &mut ReportText, change: &Change) {
         return;
     }
     let target = safe(&change.target);
-    let step = match (&change.before, &change.action) {
-        (_, Action::MakeSet { .. } | Action::StartSlice { .. } | Action::GiveFile { .. } | Action::BanCpus { .. }) => {
-            value(&change.after)
-        }
-        (None, _) => format!("(unknown) -> {}", value(&change.after)),
-        (Some(before), _) => format!("{} -> {}", value(before), value(&change.after)),
-    };
+    let step = step(change);
     if target.chars().count() + step.chars().count() + 4 <= COLUMNS {
         writeln!(text, "  {target}  {step}");
     } else {

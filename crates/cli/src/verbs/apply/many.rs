@@ -6,7 +6,6 @@ use crate::plans;
 use apply::ChangeEntry;
 use machine::CpuSet;
 use plan::Finding;
-use report::KnobDetail;
 use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
@@ -46,7 +45,7 @@ pub fn run(session: &Session, file: &DeclaredFile, args: &Args, screen: &mut Scr
     if args.dry_run {
         let machine = session.machine().for_plan(root);
         let plans = file.plan_all(session, &machine)?;
-        plans::show(&plans, KnobDetail::Whole, screen)?;
+        plans::show(&plans, screen)?;
         return Ok(Status::Done);
     }
     apply_all(session, file, "apply", args.confirm_within, screen)
@@ -93,7 +92,7 @@ pub fn apply_all(
     }
     // After the run-time part, so that one call reports everything that is declared.
     let boot_part = boot_findings(session, file)?;
-    screen.text(&report::findings_text(&boot_part, screen.style()));
+    screen.text(&super::attention(&boot_part, screen));
     let mut statuses: Vec<Status> = all.iter().map(|one| status(one, screen)).collect();
     statuses.push(boot_status(&boot_part));
     report(file, &all, &boot_part, screen);
