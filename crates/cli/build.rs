@@ -1,7 +1,11 @@
-//! The static release binary leaves out the tables of stack unwinding: with `panic = "abort"` nobody reads them, and the
-//! compiler emits them all the same, for itself and for the standard library.
+//! The static release binary has packed relocations, and leaves out the tables of stack unwinding: with `panic = "abort"` nobody
+//! reads them, and the compiler emits them all the same, for itself and for the standard library.
 
 use std::env::var;
+use std::process::Command;
+
+/// The first Rust whose musl relocates itself by packed relocations (musl 1.2.5).
+const RUST_WITH_NEW_MUSL: u32 = 93;
 
 fn main() {
     const SCRIPT: &str = "no_unwinding.ld";
@@ -14,5 +18,16 @@ fn main() {
     {
         println!("cargo::rustc-link-arg-bins=-T");
         println!("cargo::rustc-link-arg-bins={folder}/{SCRIPT}");
+        if rust_minor().is_some_and(|minor| minor >= RUST_WITH_NEW_MUSL) {
+            // A tenth of the space. A linker that does not know them ignores the word.
+            println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+        }
     }
+}
+
+/// N of the compiler's version 1.N.
+fn rust_minor() -> Option<u32> {
+    let output = Command::new(var("RUSTC").ok()?).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.strip_prefix("rustc 1.")?.split('.').next()?.parse().ok()
 }
