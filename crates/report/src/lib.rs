@@ -48,12 +48,13 @@ pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
 pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
-pub use plan::{KnobDetail, PLAN_SCHEMA, findings_text, plan_json, plan_text, promise, shared_owners};
+pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, promise, shared_owners};
 pub use recording::{
     COMPARE_SCHEMA, ComparedFile, REPORT_SCHEMA, RequirementResult, comparison_json, comparison_text, recording_json,
     recording_text, sets_text,
 };
-pub use status::{IsolationRow, MachineStatus, STATUS_SCHEMA, status_json, status_text};
+pub use report_text::KnobDetail;
+pub use status::{MachineStatus, STATUS_SCHEMA, StatusRow, status_json, status_text};
 pub use study_forms::{STUDY_FORMS, StudyForm};
 pub use study_page::StudyPage;
 pub use study_samples::StudyCell;

@@ -4,7 +4,7 @@ mod changes;
 
 use self::changes::{common_step, knob};
 use crate::finding_blocks::{EvidencedFinding, finding_blocks};
-use crate::report_text::ReportText;
+use crate::report_text::{KnobDetail, ReportText};
 use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
 use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Level, Plan};
 use serde::Serialize;
@@ -27,16 +27,6 @@ pub fn plan_json<'a>(plan: &'a Plan) -> impl Serialize + 'a {
         schema: PLAN_SCHEMA,
         content: plan,
     }
-}
-
-/// How much of a plan, a check or a comparison is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KnobDetail {
-    /// What needs attention; the rest is counted.
-    #[default]
-    Short,
-    /// All of it.
-    Whole,
 }
 
 /// The screen: what the plan does, its changes, and what needs attention. The short form counts the changes of each knob;

@@ -8,6 +8,16 @@ use std::fmt::{Arguments, Write as _};
 /// The title of findings that need no other.
 pub(crate) const GOOD_TO_KNOW: &str = "Good to know";
 
+/// How much of a plan, a check or a comparison is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KnobDetail {
+    /// What needs attention; the rest is counted.
+    #[default]
+    Short,
+    /// All of it.
+    Whole,
+}
+
 /// A text and its style. `write!` and `writeln!` append to it.
 pub(crate) struct ReportText {
     text: String,

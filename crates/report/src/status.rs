@@ -16,7 +16,7 @@ pub struct MachineStatus<'a> {
     /// The online CPUs.
     pub online: &'a CpuSet,
     /// What isolates CPUs, or is declared to.
-    pub isolations: Vec<IsolationRow<'a>>,
+    pub isolations: Vec<StatusRow<'a>>,
     /// When the last check ended, in seconds since 1970, and its verdict, errors and warnings.
     pub last_check: Option<(u64, &'a str, usize, usize)>,
     /// A change started and did not end.
@@ -27,7 +27,7 @@ pub struct MachineStatus<'a> {
 
 /// One isolation.
 #[derive(Clone, Copy)]
-pub struct IsolationRow<'a> {
+pub struct StatusRow<'a> {
     /// The CPUs and what isolates them.
     pub isolation: &'a IntendedIsolation,
     /// When it was applied, in seconds since 1970; `None` for what quietcore did not apply.
@@ -92,7 +92,7 @@ impl MachineStatus<'_> {
 /// The JSON document `quietcore.status/1`.
 #[must_use]
 pub fn status_json<'a>(status: &'a MachineStatus<'a>) -> impl Serialize + 'a {
-    let isolation = |row: &IsolationRow<'a>| IsolationJson {
+    let isolation = |row: &StatusRow<'a>| IsolationJson {
         partition: row.isolation.intent.name.as_str(),
         cpus: &row.isolation.intent.cpus,
         profile: row.isolation.intent.profile,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn status<'a>(online: &'a CpuSet, all: &'a [IntendedIsolation]) -> MachineStatus<'a> {
-        let row = |isolation| IsolationRow {
+        let row = |isolation| StatusRow {
             isolation,
             since_s: Some(1_790_000_000),
         };

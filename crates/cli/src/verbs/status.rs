@@ -1,7 +1,7 @@
 //! `status`: what is isolated by what and since when, the last check, and what to type next. `quietcore` alone prints it too.
 
 use crate::reading::ReadingArgs;
-use report::{IsolationRow, MachineStatus};
+use report::{MachineStatus, StatusRow};
 use root::{Failure, Status};
 use session::Session;
 use terminal::Screen;
@@ -24,10 +24,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let machine = session.machine();
     let intention = every_isolation(session, &machine)?;
     let since = session.in_force_since();
-    let isolations: Vec<IsolationRow> = intention
+    let isolations: Vec<StatusRow> = intention
         .isolations
         .iter()
-        .map(|isolation| IsolationRow {
+        .map(|isolation| StatusRow {
             isolation,
             since_s: since
                 .iter()
