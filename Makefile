@@ -78,7 +78,7 @@ dist:
 	@scripts/setup dist
 	@$(XTASK) dist
 
-# Writes the golden output anew. Read the diff before you commit it.
+# Writes the golden output and the generated pages of the book again. Read the diff before you commit it.
 bless:
 	@scripts/setup prove
 	@QUIETCORE_BLESS=1 cargo test --quiet --locked --workspace

@@ -10,6 +10,8 @@ const DOCUMENTS: &[&str] = &[
     "docs/contributing/testing.md",
     "docs/contributing/fuzzing.md",
     "docs/contributing/knobs.md",
+    "docs/contributing/release.md",
+    "SECURITY.md",
 ];
 
 /// Folders of the repository whose files the documents name.
@@ -65,7 +67,7 @@ fn documents_name_files_that_exist() {
 /// The files of the book and the documents beside it.
 fn pages() -> Vec<PathBuf> {
     let mut open = vec![top().join("docs")];
-    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
+    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md"]
         .map(|name| top().join(name))
         .to_vec();
     while let Some(folder) = open.pop() {

@@ -120,7 +120,7 @@ pub(super) fn parse(text: &str) -> Result<RunConfiguration, ConfigurationError> 
         ConfigurationError::at(
             at,
             message,
-            "there are the tables [main], [[latency]], [[noise]], [[load]] and [[program]]; the README shows their keys",
+            "there are the tables [main], [[latency]], [[noise]], [[load]] and [[program]]; the page on measuring of the documentation shows their keys",
         )
     })?;
     let written = |word: Spanned<String>| at(places, word);
