@@ -151,7 +151,7 @@ pub fn status_text(status: &MachineStatus, style: Style) -> String {
             "Last check",
             &format!("{}: {} ({counts})", utc_text(at_s), safe(verdict)),
         );
-    } else if !status.isolations.is_empty() {
+    } else if !status.isolations.is_empty() && status.unseen.is_empty() {
         line(TextRole::Head, "Last check", "none since the isolation was applied");
     }
     for why in status.unseen {
