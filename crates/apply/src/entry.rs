@@ -50,14 +50,20 @@ pub fn entries_text(entries: &[ChangeEntry]) -> String {
 /// Entries by knob: how many changes were made, and a line for each that was not made as intended.
 #[must_use]
 pub fn entries_summary(entries: &[ChangeEntry]) -> String {
-    let mut text = String::new();
-    for group in entries.chunk_by(|one, other| one.knob() == other.knob()) {
-        let knob = group.first().map_or("", ChangeEntry::knob).replace('_', " ");
-        let plural = if group.len() == 1 { "" } else { "s" };
-        text.push_str(&format!("{knob:<29} {} change{plural}\n", group.len()));
+    let is_made = |entry: &ChangeEntry| matches!(entry.outcome, ChangeOutcome::Done | ChangeOutcome::Already);
+    let (made, others): (Vec<ChangeEntry>, Vec<ChangeEntry>) = entries.iter().cloned().partition(is_made);
+    let mut knobs: Vec<(&str, usize)> = Vec::new();
+    for entry in &made {
+        match knobs.iter_mut().find(|(knob, _)| *knob == entry.knob()) {
+            Some((_, count)) => *count += 1,
+            None => knobs.push((entry.knob(), 1)),
+        }
     }
-    let is_other = |entry: &&ChangeEntry| !matches!(entry.outcome, ChangeOutcome::Done | ChangeOutcome::Already);
-    let others: Vec<ChangeEntry> = entries.iter().filter(is_other).cloned().collect();
+    let line = |(knob, count): (&str, usize)| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{:<29} {count} change{plural}\n", knob.replace('_', " "))
+    };
+    let text: String = knobs.into_iter().map(line).collect();
     text + &entries_text(&others)
 }
 
@@ -81,6 +87,7 @@ mod tests {
             entry("irq_affinity/24", ChangeOutcome::Done),
             entry("irq_affinity/25", ChangeOutcome::Refused(5)),
             entry("rps_cpus/eth0/rx-0", ChangeOutcome::Already),
+            entry("irq_affinity/26", ChangeOutcome::Done),
         ];
         let text = entries_summary(&entries);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();

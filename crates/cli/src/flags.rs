@@ -14,7 +14,7 @@ pub struct Flags {
     /// Print the result as JSON on standard output
     #[arg(long, global = true)]
     json: bool,
-    /// Print nothing but errors (and the JSON, if asked for)
+    /// Print only errors and verdicts of one line, and the JSON if requested
     #[arg(long, short, global = true)]
     quiet: bool,
     /// Say more

@@ -188,8 +188,8 @@ fn source(source: IntentionSource) -> &'static str {
 pub(crate) fn means(isolation: &IntendedIsolation) -> String {
     let profile = format!("{:?}", isolation.intent.profile).to_lowercase();
     match &isolation.means {
-        IsolationMeans::Partition => format!("partition {} ({profile})", isolation.intent.name),
-        IsolationMeans::Missing => format!("partition {} ({profile}), which is NOT active", isolation.intent.name),
+        IsolationMeans::Partition => format!("partition {}, profile {profile}", isolation.intent.name),
+        IsolationMeans::Missing => format!("partition {}, profile {profile}, NOT active", isolation.intent.name),
         IsolationMeans::BootLine => "isolated by the kernel command line".to_owned(),
         IsolationMeans::Cpuset(set) => format!("isolated by the cpuset {set}"),
         IsolationMeans::Slices => {

@@ -11,6 +11,8 @@ const NAME: &str = "last_check";
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastCheck {
+    /// The isolated CPUs that were checked, as a list.
+    pub cpus: String,
     /// When it ended, in seconds since 1970.
     pub at_s: u64,
     /// `quiet`, `noisy` or `unknown`, as in `check --json`.
@@ -57,6 +59,7 @@ mod tests {
     fn a_check_is_recorded_only_where_something_was_applied() {
         let dir = tempfile::tempdir().unwrap();
         let check = LastCheck {
+            cpus: "3".to_owned(),
             at_s: 7,
             verdict: "quiet".to_owned(),
             errors: 0,

@@ -117,9 +117,14 @@ fn refuse_unknown(ignore: &[String]) -> Result<(), Failure> {
 }
 
 /// Records the result for `status`. A check succeeds without that.
-fn record(session: &Session, judged: &CheckResult) {
+fn record(session: &Session, looked: &Examination, judged: &CheckResult) {
     let count = |level| judged.findings.iter().filter(|one| one.finding.level == level).count();
     let recorded = session.record_check(&LastCheck {
+        cpus: looked
+            .intention
+            .cpus()
+            .minus(&looked.intention.not_isolated())
+            .to_string(),
         at_s: seconds_now(),
         verdict: format!("{:?}", judged.verdict).to_lowercase(),
         errors: count(Level::Error),
@@ -156,7 +161,9 @@ fn print_report(
         unread: &looked.unread,
         repairs,
     };
-    record(session, &judged);
+    if args.ignore.is_empty() {
+        record(session, looked, &judged);
+    }
     if let Some(path) = &args.junit {
         root::output::write(path, report::check_junit(&checked, threshold).as_bytes())?;
     }

@@ -38,7 +38,9 @@ fn pages(command: &clap::Command) -> Vec<(String, Vec<u8>)> {
         .to_owned();
     let mut page = Vec::new();
     // Writing into memory does not fail.
-    let _ = clap_mangen::Man::new(command.clone()).render(&mut page);
+    let _ = clap_mangen::Man::new(command.clone())
+        .source(concat!("quietcore ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page);
     let below = command.get_subcommands().filter(|one| !one.is_hide_set());
     std::iter::once((name, page)).chain(below.flat_map(pages)).collect()
 }

@@ -3,7 +3,7 @@
 use crate::reading::ReadingArgs;
 use report::{MachineStatus, StatusRow};
 use root::{Failure, Status};
-use session::Session;
+use session::{LastCheck, Session};
 use terminal::Screen;
 use verify::intention::every_isolation;
 
@@ -35,11 +35,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 .map(|(_, since)| *since),
         })
         .collect();
-    // A check before the last change says nothing about what is active now.
+    // A check before the last change, or of other CPUs, says nothing about what is active now.
     let latest = since.iter().map(|(_, since)| *since).max().unwrap_or(0);
-    let check = session
-        .last_check()
-        .filter(|check| check.at_s >= latest && !isolations.is_empty());
+    let isolated = intention.cpus().minus(&intention.not_isolated()).to_string();
+    let is_current = |check: &LastCheck| check.at_s >= latest && check.cpus == isolated && !isolated.is_empty();
+    let check = session.last_check().filter(is_current);
     let status = MachineStatus {
         online: &machine.topology.online,
         isolations,
