@@ -139,9 +139,8 @@ pub fn status_text(status: &MachineStatus, style: Style) -> String {
         }
     }
     let housekeeping = status.housekeeping();
-    match housekeeping == *status.online {
-        true => line(TextRole::Head, "Isolated", "no CPU"),
-        false => {}
+    if housekeeping == *status.online {
+        line(TextRole::Head, "Isolated", "no CPU");
     }
     line(TextRole::Head, "Housekeeping", &format!("CPU {housekeeping}"));
     if let Some((at_s, verdict, errors, warnings)) = status.last_check {

@@ -56,7 +56,7 @@ pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let Destination { dir, name, .. } = Destination::of_no_link(file.path)?;
         let opened = open(&dir, &name, file.path, flags, Mode::from_raw_mode(file.mode))?;
-        write_all(&opened, file.content, &file.path)?;
+        write_all(&opened, file.content, file.path)?;
     }
     Ok(())
 }

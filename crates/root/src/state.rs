@@ -96,7 +96,7 @@ impl StateDir {
         let Some(file) = self.open_file(&place, OFlags::RDONLY)? else {
             return Ok(None);
         };
-        let stat = rustix::fs::fstat(&file).on(&self.display_path(name), "stat")?;
+        let stat = rustix::fs::fstat(&file).on(self.display_path(name), "stat")?;
         Ok(Some(stat.st_size.unsigned_abs()))
     }
 
@@ -138,7 +138,7 @@ impl StateDir {
             // Some file systems support no flags; the caller holds the lock, so checking first is enough.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 if rustix::fs::statat(new_dir, &new.file, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-                    return Err(failed(&self.display_path(to), "rename", Errno::EXIST));
+                    return Err(failed(self.display_path(to), "rename", Errno::EXIST));
                 }
                 rustix::fs::renameat(old_dir, &old.file, new_dir, &new.file)
             }
@@ -244,7 +244,7 @@ impl StateDir {
 
     fn made_place(&self, name: &str) -> Result<StatePath, RootError> {
         self.place(name, MissingDirectory::Make)?
-            .ok_or_else(|| failed(&self.display_path(name), "open", Errno::NOENT))
+            .ok_or_else(|| failed(self.display_path(name), "open", Errno::NOENT))
     }
 
     /// Splits a name, and opens (or creates) its subdirectory; `None` if that is missing.
