@@ -1,5 +1,5 @@
-//! The static release binary has packed relocations, and leaves out the tables of stack unwinding: with `panic = "abort"` nobody
-//! reads them, and the compiler emits them all the same, for itself and for the standard library.
+//! The static release binary has packed relocations, and leaves out the tables of stack unwinding: with `panic = "abort"` no code
+//! reads them, and the compiler emits them anyway, for itself and for the standard library.
 
 use std::env::var;
 use std::process::Command;

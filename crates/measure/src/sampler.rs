@@ -170,8 +170,8 @@ impl SamplerThread<'_> {
             MeasurementKind::Latency | MeasurementKind::All => self.sample_wake_ups(&mut writer),
             MeasurementKind::Noise => {
                 // The same moment as `start`, so that gaps can be joined with data that has the clock's time.
-                let begun = start.raw_ns.saturating_add_signed(ahead_ns);
-                track.start_ns.store(begun, Relaxed);
+                let started_ns = start.raw_ns.saturating_add_signed(ahead_ns);
+                track.start_ns.store(started_ns, Relaxed);
                 self.sample_gaps(&mut writer, pace, start.ticks, limit);
             }
         }

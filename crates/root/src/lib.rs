@@ -246,19 +246,19 @@ impl Root {
         Ok(found.then(|| into_text(content).trim_matches(blank).to_owned()))
     }
 
-    /// As [`Root::text`], for a caller to whom an unreadable file is as good as none.
+    /// As [`Root::text`], for a caller that treats an unreadable file as missing.
     #[must_use]
     pub fn readable_text(&self, path: &str) -> Option<String> {
         self.text(path).ok().flatten()
     }
 
-    /// As [`Root::value`], for a caller to whom an unreadable file is as good as none.
+    /// As [`Root::value`], for a caller that treats an unreadable file as missing.
     #[must_use]
     pub fn readable_value(&self, path: &str) -> Option<String> {
         self.value(path).ok().flatten()
     }
 
-    /// As [`Root::names`], for a caller to whom an unreadable directory is as good as none.
+    /// As [`Root::names`], for a caller that treats an unreadable directory as missing.
     #[must_use]
     pub fn readable_names(&self, dir: &str) -> Option<Vec<String>> {
         self.names(dir).ok().flatten()
